@@ -5,12 +5,15 @@ import { pauseFor } from './pause.ts';
 import { type ClientLine, type Journal, machineNow } from './journal.ts';
 import type { PlannedJob } from './plan.ts';
 
-/** People and scripts at the API: all that they are answered goes into a journal. */
+/** People and scripts that use the API. A journal records every answer. */
 export interface Client {
   readonly admin: AdminCalls;
-  /** Repeats the call until it is answered with 200; null when it never is. */
+  /** Retries the call until it is answered with 200; returns null when it is refused or the time is up. */
   insist(method: string, path: string, body?: object): Promise<unknown>;
-  /** Submits the job, and repeats a lost submit that has a key; null when nobody knows whether there is a job. */
+  /**
+   * Submits the job and retries a lost submission that has a key. Returns null when it is unknown whether the job
+   * exists.
+   */
   submit(job: PlannedJob): Promise<string | null>;
   cancel(id: string): Promise<void>;
 }
@@ -34,7 +37,7 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       const status = answer?.status ?? null;
       journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
       if (status === 200) return answer?.body;
-      // A refusal stays one.
+      // A retry would be refused again.
       if (status !== null && status < 500) return null;
       await pauseFor(betweenMs, over);
     }
@@ -49,7 +52,7 @@ export function createClient(server: BenchServer, journal: Journal<ClientLine>, 
       const id = status === 200 ? Submitted.parse(answer?.body).job_id : null;
       journal.write({ kind: 'answer', at: machineNow(), n: job.n, status, id });
       if (id !== null) return id;
-      // Without a key only a clear refusal may be followed by another try.
+      // Without a key, only an explicit refusal allows another try.
       if (status === null && !job.hasKey) return null;
       await pauseFor(betweenMs, over);
     } while (machineNow() < until && !over.aborted);

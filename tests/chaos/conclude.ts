@@ -15,7 +15,7 @@ import { finals, type JobCase, type Violation } from './judge/violation.ts';
 import { pauseFor } from './pause.ts';
 import type { ChaosPlan } from './plan.ts';
 
-/** How long what is wrong may take to come right after the last fault. */
+/** How long the fleet may take to recover after the last fault. */
 export interface Patience {
   readonly jobsMs: number;
   readonly restMs: number;
@@ -23,7 +23,7 @@ export interface Patience {
 
 const lookEveryMs = 1_000;
 
-/** Waits until nothing is wrong any more, or the time is up, and says what still is. */
+/** Waits until no violation is left or the time is up. Returns the remaining violations. */
 export async function conclude(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -68,7 +68,7 @@ async function untilAllEnd({ server, over }: Fleet, limitMs: number): Promise<vo
   }
 }
 
-/** A job is looked at again as long as something about it is wrong. */
+/** Checks each job repeatedly as long as it has violations. */
 async function judgeJobs(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -96,7 +96,7 @@ async function judgeJobs(
   }
 }
 
-/** Null for a job of which nobody knows which submit has made it: its answer was lost, and no trainer began it. */
+/** Returns null when it is unknown which submission created the job: its answer was lost, and no trainer started. */
 function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
   const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
   const client = journals.client.lines();
@@ -118,7 +118,7 @@ function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence
   };
 }
 
-/** `trainyard audit verify`, as a person runs it. */
+/** Runs `trainyard audit verify` as a user does. */
 async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Violation[]> {
   const program = startProgram(
     [process.execPath, join(root, 'main/cli.ts'), 'audit', 'verify', '--data-dir', server.dataDir],
@@ -137,7 +137,7 @@ async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Viol
 
 const leaveMs = 20_000;
 
-/** Ends the fleet in order, and sees what stays. */
+/** Stops the fleet in an orderly way and records what remains. */
 async function takeDown(fleet: Fleet) {
   const { server, rigs, folder } = fleet;
   const left = await Promise.all(

@@ -38,25 +38,25 @@ const Metrics = z.looseObject({
   ),
 });
 
-/** What the API says of one job when all is over. */
+/** What the API reports about one job after the run. */
 export interface JobEvidence {
   readonly job: z.output<typeof Job>;
-  /** `sha256` is that of the downloaded bytes; null when there is nothing to download. */
+  /** `sha256` is the hash of the downloaded bytes; null when there is nothing to download. */
   readonly files: readonly {
     readonly key: string;
     readonly listed: string;
     readonly sha256: string | null;
   }[];
-  /** By the number of the attempt; the loss alone. */
+  /** The loss curve of each attempt, by attempt number. */
   readonly curves: ReadonlyMap<number, readonly Point[]>;
-  /** By the number of the attempt; null when there is none. */
+  /** The log of each attempt, by attempt number; null when there is none. */
   readonly logs: ReadonlyMap<number, string | null>;
 }
 
 export interface Point {
   readonly step: number | null;
   readonly value: number | null;
-  /** How many values it stands for. */
+  /** How many values the point summarises. */
   readonly count: number;
 }
 
@@ -82,7 +82,7 @@ async function readJson<T>(server: BenchServer, path: string, shape: z.ZodType<T
   return shape.parse(JSON.parse(bytes.toString()));
 }
 
-/** Null when there is no such job. */
+/** Returns null when the job does not exist. */
 export async function readJob(server: BenchServer, id: string): Promise<JobEvidence | null> {
   const path = `/api/queue/${id}`;
   if ((await read(server, path)).status === 404) return null;
@@ -120,7 +120,7 @@ const List = z.looseObject({
   as_of_seq: z.number(),
 });
 
-/** Every job that the orchestrator knows, with its status. */
+/** The status of every job that the orchestrator knows. */
 export async function readStatuses(
   server: BenchServer,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
@@ -173,7 +173,7 @@ export async function readAudit(server: BenchServer): Promise<AuditEvidence> {
   return { rows, verdict: await readJson(server, '/api/audit/verify', z.unknown()) };
 }
 
-/** What a call of a worker with this token is answered. */
+/** Returns the status of the answer to a worker's call with this token. */
 export async function tryToken(server: BenchServer, token: string): Promise<number> {
   const answer = await fetch(new URL('/api/workers/heartbeat', server.url), {
     method: 'POST',

@@ -9,7 +9,7 @@ import type { Rig } from './rig.ts';
 
 const Issued = z.looseObject({ token: z.string() });
 
-/** Lets all faults of a plan happen, each lane in its order, and resolves when all of them are over. */
+/** Performs all faults of a plan, each lane in order. Resolves when all of them are over. */
 export async function performFaults(
   fleet: Fleet,
   faults: readonly PlannedFault[],
@@ -35,12 +35,12 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
   try {
     write('end', (await perform(planned.fault, fleet)) ?? undefined);
   } catch (cause) {
-    // A process that another fault has ended, as a rule: the journal says so.
+    // Another fault has usually ended the process. The journal records this.
     write('end', `given up: ${String(cause).slice(0, 100).split('\n')[0]}`);
   }
 }
 
-/** Returns once the fault is over, with what is worth a note. */
+/** Returns once the fault is over, with a note for the journal. */
 async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
   if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
   const { server, client, over, plant } = fleet;
@@ -110,7 +110,7 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
   }
 }
 
-/** The newest trainer that lives on this rig. The note is its process id. */
+/** Kills the newest running trainer of this rig and returns a note with its pid; null when none runs. */
 function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
   const alive = runsIn(journals.trainers.lines()).filter(
     ({ pid, code }) => code === null && isAlive(pid) && argvOf(pid).includes(`${folder}/work-${rig.name}/`),
@@ -129,17 +129,17 @@ async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void
     if (issued === null) return;
     fleet.oldTokens.push(rig.token);
     rig.writeToken(Issued.parse(issued).token);
-    // The agent looks into the file now and then.
+    // The agent rereads the token file only from time to time.
     await pauseFor(5_000, fleet.over);
   } finally {
     refusalIsOver();
   }
 }
 
-/** After the last fault: nothing is broken any more. */
+/** Ends every fault, after the last one of the plan. */
 export async function heal(fleet: Fleet): Promise<void> {
   const { server, rigs, client } = fleet;
-  // One that ended by itself is a violation of its own; the rest is judged all the same.
+  // A server that ended by itself is a separate violation. The run checks everything else anyway.
   if (!isAlive(server.pid)) await fleet.start();
   server.kill('SIGCONT');
   for (const rig of rigs) rig.signal('SIGCONT');

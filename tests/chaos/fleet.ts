@@ -31,7 +31,7 @@ export interface Journals {
   readonly exits: Journal<ExitLine>;
 }
 
-/** One orchestrator and its rigs, as real processes, with all that is written down about them. */
+/** One orchestrator and its rigs as real processes, with all their journals. */
 export interface Fleet {
   readonly folder: string;
   readonly server: BenchServer;
@@ -40,24 +40,24 @@ export interface Fleet {
   readonly events: StreamRecord;
   readonly journals: Journals;
   readonly plant: ChaosPlant | null;
-  /** Tokens that were replaced: each must be refused. */
+  /** Tokens that were replaced. The orchestrator must refuse each of them. */
   readonly oldTokens: string[];
-  /** Fires when the run ends. */
+  /** Aborted when the run ends. */
   readonly over: AbortSignal;
   /** Starts the orchestrator. */
   start(): Promise<void>;
-  /** Ends the orchestrator, and waits for its end. */
+  /** Stops the orchestrator and waits until it has ended. */
   end(by: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** What the orchestrator's machine does: `clock MS`, `disk full`, `disk free`. */
+  /** Gives an order to the orchestrator's machine: `clock MS`, `disk full`, `disk free`. */
   order(what: string): Promise<void>;
-  /** Ends all that is left of the fleet. */
+  /** Stops all remaining processes of the fleet. */
   close(): Promise<void>;
 }
 
 const startLimitMs = 90_000;
 const lookEveryMs = 500;
 
-/** Waits until all workers are connected and have nothing to do; false when the time is up. */
+/** Waits until all workers are connected and idle. Returns false when the time is up. */
 export async function untilIdle(server: BenchServer, over: AbortSignal, limitMs: number): Promise<boolean> {
   const until = machineNow() + limitMs;
   while (machineNow() < until && !over.aborted) {
@@ -151,7 +151,8 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     order(what) {
       orders += 1;
       const text = `${what} #${orders}`;
-      // One at a time: a stopped server sees the newest order only, and whoever gave the other one would wait for ever.
+      // Gives one order at a time. A stopped server reads only the newest order, so the caller of an older one would
+      // wait forever.
       const given = lastOrder.then(() => machine.give(text, server));
       lastOrder = given.catch(() => {});
       return given;

@@ -14,7 +14,7 @@ const LogEvent = z.discriminatedUnion('type', [
 
 const reconnectMs = 300;
 
-/** Follows the log of a job from its first attempt to its last, over all breaks, and writes down what it is given. */
+/** Follows the log of a job from its first attempt to its last, across all disconnects, and records what it receives. */
 export async function followLog(
   id: string,
   server: BenchServer,

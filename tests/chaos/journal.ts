@@ -1,14 +1,17 @@
-/** The journals of a run: JSON lines that the product never touches, on the clock that all processes of a machine share. */
+/**
+ * The journals of a run: JSON lines that the product never touches. Times are on the clock that all processes of a
+ * machine share.
+ */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { PlannedFault, PlannedJob } from './plan.ts';
 
 /** Milliseconds of this machine's monotonic clock. */
 export const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** What one trainer process writes down. SHA-256 is lower-case hex, by the file's path below the output folder. */
+/** What one trainer process records. SHA-256 is lower-case hex, keyed by the file's path below the output folder. */
 export type TrainerNote =
   | { readonly kind: 'start'; readonly n: number }
-  /** It goes on from this checkpoint, whose files it has read. */
+  /** It resumes from this checkpoint, whose files it has read. */
   | { readonly kind: 'resume'; readonly checkpoint: string; readonly step: number; readonly files: Hashes }
   /** `text` is what it prints about this step. */
   | { readonly kind: 'step'; readonly step: number; readonly loss: number; readonly text: string }
@@ -24,7 +27,7 @@ export type TrainerLine = TrainerNote & {
   readonly pid: number;
   readonly job: string;
   readonly attempt: string;
-  /** From 0 on. */
+  /** Counted from 0. */
   readonly rig: number;
 };
 
@@ -36,17 +39,17 @@ export interface Run {
   readonly rig: number;
   readonly pid: number;
   readonly startedAt: number;
-  /** Its last sign of life. */
+  /** The time of its last line. */
   readonly lastAt: number;
-  /** Its own exit code; null when a signal ended it. */
+  /** Its exit code; null when a signal ended it. */
   readonly code: number | null;
   readonly lines: readonly TrainerLine[];
 }
 
-/** What clients of the orchestrator write down. */
+/** What clients of the orchestrator record. */
 export type ClientLine =
   | { readonly kind: 'submit'; readonly at: number; readonly job: PlannedJob }
-  /** `status` is null when no answer came. `id` is the job that the answer names. */
+  /** `status` is null when no answer arrived. `id` is the job that the answer names. */
   | {
       readonly kind: 'answer';
       readonly at: number;
@@ -55,7 +58,7 @@ export type ClientLine =
       readonly id: string | null;
     }
   | { readonly kind: 'cancel'; readonly at: number; readonly id: string; readonly status: number | null }
-  /** Any other call, and what it was answered. */
+  /** Any other call, and the status of its answer. */
   | { readonly kind: 'call'; readonly at: number; readonly call: string; readonly status: number | null };
 
 export type FollowLine =
@@ -75,7 +78,7 @@ export interface FaultLine extends PlannedFault {
   readonly note?: string | undefined;
 }
 
-/** A process that ended, and why the run expected that; null when it did not. */
+/** A process that ended, and why the run expected that; null when the run did not expect it. */
 export interface ExitLine {
   readonly at: number;
   readonly who: string;
@@ -98,14 +101,14 @@ export function openJournal<L>(file: string): Journal<L> {
     write: line => appendFileSync(file, `${JSON.stringify(line)}\n`),
     lines() {
       const text = readFileSync(file, 'utf8');
-      // A last line that is still being written is left for later.
+      // Skips a last line that is still being written.
       const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
       return whole.filter(line => line !== '').map(line => JSON.parse(line) as L);
     },
   };
 }
 
-/** In the order of their starts. */
+/** Ordered by their starts. */
 export function runsIn(lines: readonly TrainerLine[]): readonly Run[] {
   const groups = Map.groupBy(lines, ({ pid, attempt }) => `${pid} ${attempt}`);
   return [...groups.values()]

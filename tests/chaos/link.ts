@@ -2,21 +2,21 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Way } from './plan.ts';
 
 /**
- * The network between one agent and the orchestrator, byte by byte: a TCP proxy that knows nothing of HTTP, so that it can
- * break in the middle of anything. `up` is towards the orchestrator.
+ * The network between one agent and the orchestrator. This TCP proxy knows nothing about HTTP, so it can break a
+ * connection at any byte. `up` is towards the orchestrator.
  */
 export interface Link {
   readonly url: string;
-  /** Holds bytes back until `heal`. */
+  /** Holds bytes until `heal`. */
   stall(way: Way): void;
-  /** Drops bytes; a connection that lost some stays silent for good. */
+  /** Drops bytes. A connection that lost some stays silent permanently. */
   lose(way: Way): void;
-  /** Accepts no new connection. */
+  /** Accepts no new connections. */
   refuse(): void;
   delay(ms: number): void;
   /** Resets all connections. */
   cut(): void;
-  /** Resets the next connection over which this many more bytes have come down. */
+  /** Resets the next connection that has carried this many more bytes down. */
   cutAfter(bytes: number): void;
   heal(): Promise<void>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface Link {
 type Weather = 'clear' | 'stall' | 'lose';
 interface Lane {
   push(bytes: Buffer | 'end'): void;
-  /** The weather or the delay has changed. */
+  /** Applies a change of the weather or the delay. */
   look(): void;
 }
 
@@ -41,7 +41,7 @@ export async function openLink(port: number): Promise<Link> {
     let isLost = false;
     let timer: NodeJS.Timeout | null = null;
     const deliver = (bytes: Buffer | 'end'): void => {
-      // Nobody is there: as a kernel does, answer with a reset.
+      // The peer is gone. As a kernel does, answer with a reset.
       if (to.destroyed) return resetSocket(from);
       if (bytes === 'end') return void to.end();
       const left = direction === 'up' || cutAfter === null ? null : cutAfter - bytes.length;
@@ -101,7 +101,7 @@ export async function openLink(port: number): Promise<Link> {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
-        // The other end hears of it only as far as the network lets it.
+        // The other end learns this only as far as the network allows.
         lane.push('end');
         leave();
       });

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../simulation/world/random.ts';
 
-/** One job that the run submits. Times are ms since the run began. */
+/** One job that the run submits. Times are ms since the start of the run. */
 export interface PlannedJob {
   readonly n: number;
   readonly at: number;
@@ -10,7 +10,7 @@ export interface PlannedJob {
   readonly exitCode: number;
   readonly stopsOnLostContact: boolean;
   readonly maxRetries: number;
-  /** Sends an idempotency key, so that a submit whose answer is lost can be repeated. */
+  /** Sends an idempotency key, so that a submission whose answer is lost can be repeated. */
   readonly hasKey: boolean;
   /** Cancels the job this long after it was accepted; null for never. */
   readonly cancelAfterMs: number | null;
@@ -20,7 +20,7 @@ export interface PlannedJob {
 
 export type Way = 'up' | 'down' | 'both';
 
-/** What breaks. `forMs` is how long; a fault without it is over at once. */
+/** A fault. `forMs` is its duration; a fault without it ends immediately. */
 export type Fault =
   | { readonly kind: 'server_kill' | 'server_restart'; readonly downMs: number }
   | { readonly kind: 'server_stop' | 'disk_full'; readonly forMs: number }
@@ -55,13 +55,13 @@ export interface ChaosPlan {
   readonly seed: number;
   readonly forMs: number;
   readonly jobs: readonly PlannedJob[];
-  /** In the order of their times. */
+  /** Ordered by time. */
   readonly faults: readonly PlannedFault[];
 }
 
 export const rigCount = 4;
 
-/** Faults on one lane follow each other; those on different lanes overlap. */
+/** Faults on the same lane run one after the other; those on different lanes overlap. */
 export function laneOf(fault: Fault): string {
   switch (fault.kind) {
     case 'server_kill':
@@ -93,7 +93,7 @@ export function laneOf(fault: Fault): string {
   }
 }
 
-/** A process needs about this long to start; the next fault on its lane leaves it that time. */
+/** A process needs about this long to start, so the next fault on its lane waits this long. In ms. */
 const startMs = 1_500;
 
 function spanOf(fault: Fault): number {
@@ -104,7 +104,7 @@ function spanOf(fault: Fault): number {
 
 const hour = 3_600_000;
 const tenYears = 10 * 365.25 * 24 * hour;
-/** A worker is quarantined after three jobs in a row that die by a signal. */
+/** The orchestrator quarantines a worker after three jobs in a row that die by a signal. */
 const trainerKillsPerRig = 2;
 
 const kinds: readonly (readonly [weight: number, draw: (random: Random, rig: number) => Fault])[] = [
@@ -150,7 +150,7 @@ function drawFault(random: Random): Fault {
   return draw(random, random.int(0, rigCount - 1));
 }
 
-/** A fault whose lane is busy at its time is left out. */
+/** Omits a fault whose lane is busy at its time. */
 function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
   const faults: PlannedFault[] = [];
   const freeAt = new Map<string, number>();
@@ -193,11 +193,11 @@ function drawJobs(random: Random, forMs: number, maxRetries: number): readonly P
 export interface PlanOptions {
   readonly seed: number;
   readonly forMs: number;
-  /** A second retry waits for half a minute. */
+  /** A second retry waits half a minute. */
   readonly maxRetries: number;
 }
 
-/** The same options give the same plan. Processes never keep exactly the same time, so a run may differ. */
+/** The same options give the same plan. A run of the plan may differ, because the timing of processes varies. */
 export function drawPlan({ seed, forMs, maxRetries }: PlanOptions): ChaosPlan {
   const random = createRandom(`chaos ${seed}`);
   return {

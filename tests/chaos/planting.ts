@@ -1,4 +1,4 @@
-/** A preload: the product's modules are loaded with the planted bug. */
+/** A preload that loads the product's modules with the planted bug. */
 import { registerHooks } from 'node:module';
 import { sourcesWith } from '../simulation/loading/install.ts';
 import { plantOfThisProcess } from './plants.ts';

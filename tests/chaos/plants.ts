@@ -2,7 +2,7 @@ import type { Plant } from '../simulation/loading/plants.ts';
 
 /** A bug that the chaos run must find. */
 export interface ChaosPlant extends Plant {
-  /** The harness deletes SQLite's log after each kill of the orchestrator: commits that were answered are lost. */
+  /** The test harness deletes SQLite's WAL after each kill of the orchestrator, so that acknowledged commits are lost. */
   readonly losesWal?: true;
 }
 
@@ -37,13 +37,13 @@ export const plants: readonly ChaosPlant[] = [
 
 const plantVariable = 'TRAINYARD_TEST_PLANT';
 
-/** Every program of the fleet, and what it starts, loads the product with the plant in it. */
+/** Makes every program of the fleet, and its child processes, load the product with the planted bug. */
 export function plantEnvironment(plant: ChaosPlant | null): Readonly<Record<string, string>> {
   if (plant === null || plant.changes.length === 0) return {};
   const preload = new URL('planting.ts', import.meta.url).href;
   return { [plantVariable]: plant.name, NODE_OPTIONS: `--import ${preload}` };
 }
 
-/** In a preload. */
+/** Runs in the preload. */
 export const plantOfThisProcess = (): ChaosPlant | undefined =>
   plants.find(({ name }) => name === process.env[plantVariable]);

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reapAtEnd } from '../support/reaping.ts';
 import { runSeed } from './run-seed.ts';
 
-/** They draw most kinds of faults, and no partition that a worker needs minutes to notice. For more: `npm run chaos`. */
+/**
+ * These seeds draw most kinds of faults, but no partition that a worker needs minutes to notice. For more: `npm run
+ * chaos`.
+ */
 const seeds = [3, 50];
 const minutes = 0.35;
 
@@ -15,7 +18,7 @@ afterAll(() => reap());
 
 describe('a fleet in chaos', () => {
   test.each(seeds)('keeps every promise with the faults of seed %i', async seed => {
-    // One retry: the second waits for half a minute.
+    // Allows one retry, because the second one waits half a minute.
     const { report } = await runSeed({ seed, minutes, maxRetries: 1, logs: `${tmpdir()}/chaos-logs` });
     expect(report).toBe('');
   });

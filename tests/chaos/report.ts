@@ -12,7 +12,7 @@ interface Moment {
   readonly text: string;
 }
 
-/** All violations of a run, in words; below those of a job the faults that could have to do with them. */
+/** Describes all violations of a run. Below each violation of a job, it lists the faults that may have caused it. */
 export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
   const faults = fleet.journals.faults.lines();
   const runs = runsIn(fleet.journals.trainers.lines());
@@ -28,7 +28,7 @@ export function reportOf(fleet: Fleet, violations: readonly Violation[], started
     .join('\n');
 }
 
-/** Trainers of a job, and what was done meanwhile to the orchestrator and to their rigs. */
+/** The trainers of a job, and the faults of the orchestrator and of their rigs in that time. */
 function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonly Moment[] {
   if (runs.length === 0) return [];
   const from = Math.min(...runs.map(({ startedAt }) => startedAt)) - marginMs;
@@ -47,7 +47,7 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
   return [...lived, ...broken].toSorted((a, b) => a.at - b.at);
 }
 
-/** Copies journals, logs and the database, for whoever looks into a failure. Tokens stay where they are. */
+/** Copies journals, logs and the database for debugging. Tokens are not copied. */
 export function keep(fleet: Fleet, text: string, folder: string): void {
   const { journals, server, rigs, events } = fleet;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

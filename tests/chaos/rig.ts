@@ -5,25 +5,25 @@ import { type Program, root, startProgram } from '../support/processes.ts';
 import { type ExitLine, type Journal, machineNow } from './journal.ts';
 import type { Link } from './link.ts';
 
-/** A machine with an agent that is started again whenever it ends, as a service manager does. */
+/** A machine with an agent that is restarted whenever it ends, as by a service manager. */
 export interface Rig {
-  /** Of the worker. */
+  /** The worker's id. */
   readonly id: string;
   readonly name: string;
   readonly link: Link;
   readonly pid: number;
-  /** What all its agents wrote. */
+  /** The output of all its agents. */
   lines(): readonly string[];
-  /** Sends a signal to the agent; when that ends it, the next one starts this long after. */
+  /** Sends a signal to the agent. When the agent has ended, the next one starts after `downMs`. */
   end(by: NodeJS.Signals, downMs: number): void;
   signal(by: 'SIGSTOP' | 'SIGCONT'): void;
-  /** The token in the file. */
+  /** The token in the token file. */
   readonly token: string;
-  /** Puts another one there. */
+  /** Writes another token into the file. */
   writeToken(token: string): void;
-  /** Until `done` an agent may end because its token is refused. */
+  /** Allows agents to end because of a refused token, until the returned function is called. */
   expectRefusal(): () => void;
-  /** Ends the agent for good; true when it left in order. */
+  /** Stops the agent permanently. Returns true when it exited in an orderly way. */
   close(limitMs: number): Promise<boolean>;
 }
 

@@ -17,9 +17,9 @@ export interface SeedOptions {
   readonly plant?: ChaosPlant | null;
   /** Where journals and logs are kept. */
   readonly logs: string;
-  /** Keeps them of a clean run, too. */
+  /** Keeps the journals of a clean run, too. */
   readonly keep?: boolean;
-  /** Retries of a job; from the second on each waits. */
+  /** The maximum number of retries per job. Every retry from the second on waits. */
   readonly maxRetries?: number;
   readonly onProgress?: (text: string) => void;
 }
@@ -29,17 +29,17 @@ export interface SeedResult {
   readonly jobs: number;
   readonly faults: number;
   readonly violations: readonly Violation[];
-  /** In words, with what was done around each of them; empty when there is none. */
+  /** A text with all violations and the faults around each of them; empty when there is none. */
   readonly report: string;
   readonly logs: string | null;
   readonly ms: number;
 }
 
-/** The second retry of a job waits for half a minute; a worker gives up a silent upload after two. */
+/** A job's second retry waits half a minute; a worker gives up a silent upload after two minutes. */
 const patience = { jobsMs: 120_000, restMs: 150_000 };
 const progressEveryMs = 500;
 
-/** A fleet in chaos for so long; then it heals, comes to rest, and is judged. */
+/** Runs a fleet with faults for `minutes`, heals it, waits until it has recovered, and checks it. */
 export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const { seed, minutes, plant = null, maxRetries = 2, onProgress } = options;
   const plan = drawPlan({ seed, forMs: minutes * 60_000, maxRetries });

@@ -1,9 +1,9 @@
 /**
- * `npm run chaos`: a fleet of real processes in chaos, judged by journals that the product did not write.
+ * `npm run chaos`: random faults on a fleet of real processes, judged by journals that the product does not write.
  *
- *   --seed 7          one seed                     --seeds 1..20    several, one after the other
- *   --minutes 3       how long faults go on        --keep           keeps the journals of a clean run, too
- *   --plant NAME      with a bug in the product: must be found
+ *   --seed 7          one seed                     --seeds 1..20    several seeds, one after the other
+ *   --minutes 3       the duration of the faults   --keep           keeps the journals of a clean run, too
+ *   --plant NAME      adds a bug to the product, which the run must find
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { type ChaosPlant, plants } from './plants.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
 const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const;
-/** Logs outlive the run; everything else of it is removed. */
+/** Logs are kept after the run. Everything else is removed. */
 const logsIn = tmpdir();
 
 interface Order {
@@ -24,7 +24,7 @@ interface Order {
   readonly keep: boolean;
 }
 
-/** What is wrong with the arguments, as text. */
+/** Returns a description of the problem when the arguments are invalid. */
 function readOrder(argv: readonly string[]): Order | string {
   const { values } = parseArgs({
     args: [...argv],

@@ -1,6 +1,6 @@
 /**
- * The trainer of a chaos run. It keeps its own journal of all that it prints and writes, so that the product can be
- * judged by it.
+ * The trainer of a chaos run. It records everything that it prints and writes in its own journal, which the run
+ * compares with the product's records.
  *
  *   node trainer.ts --config {config_path} --output {output_dir} --resume {resume_from} --journal FILE
  */
@@ -40,16 +40,18 @@ function note(what: TrainerNote): void {
   appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
 }
 
-/** At once: nothing is left in a buffer when the process is killed. Nobody may be reading any more. */
+/**
+ * Writes synchronously, so that no buffered output is lost when the process is killed. The reader may already be gone.
+ */
 function print(text: string): void {
   try {
     writeSync(stdout, text);
   } catch {
-    // The journal has it.
+    // The journal has this text in any case.
   }
 }
 
-/** Writes the files, and returns their hashes. */
+/** Writes the files and returns their hashes. */
 function write(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
   const hashes: Record<string, string> = {};
   for (const [key, content] of Object.entries(files)) {
@@ -69,7 +71,7 @@ function saveCheckpoint(step: number): void {
   note({ kind: 'checkpoint', step, files });
 }
 
-/** The last step that is done; 0 for a job that begins anew. */
+/** Returns the last completed step; 0 for a job that starts from scratch. */
 function resume(): number {
   if (values.resume === '') return 0;
   const checkpoint = basename(values.resume);
@@ -99,7 +101,7 @@ function train(done: number): void {
   setInterval(() => {
     if (step >= config.steps) end();
     step += 1;
-    // Different in each process, so that a point shows who has made it.
+    // The loss differs in each process, so that a point shows which process created it.
     const loss = Number((1 / (step + 1) + (process.pid % 10_000) / 1e8).toFixed(9));
     const progress = JSON.stringify({ type: 'progress', step, total_steps: config.steps, loss });
     const text = `Schritt ${step} für Auftrag ${config.n}: ✓ 学習 ${'·'.repeat(step % 40)}\n${progress}\n`;

@@ -1,6 +1,6 @@
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** Attempts that another one took over from may bring nothing more. */
+/** Outcomes of attempts that another attempt has replaced. Their later points may be missing. */
 const cutOff: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
 
 /** Each loss that a trainer printed is one point of its attempt's curve. */
@@ -31,7 +31,7 @@ function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violat
       : [found('points are as printed', `step ${step} is ${value}, printed was ${printed.get(step)}`)];
   });
   if (cutOff.has(attempt.outcome)) return odd;
-  // What a process that was killed wrote last may never have left it.
+  // The last output of a killed process may never have left it.
   const isUnsure = runs.some(({ code }) => code === null);
   const last = Math.max(...printed.keys());
   const missing = [...printed.keys()].filter(step => !seen.has(step) && !(isUnsure && step === last));
@@ -46,7 +46,7 @@ function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violat
       ];
 }
 
-/** `3-7, 9`. */
+/** Formats numbers as ranges, such as `3-7, 9`. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const number of numbers.toSorted((a, b) => a - b)) {

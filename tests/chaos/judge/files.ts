@@ -1,7 +1,7 @@
 import { manifestName } from '../../../protocol/artifact.ts';
 import { type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** What trainers wrote is at the orchestrator, and nothing else is. */
+/** The orchestrator has the files that trainers wrote, and no others. */
 export function judgeFiles(jobCase: JobCase): readonly Violation[] {
   return [...judgeContents(jobCase), ...judgeMissing(jobCase), ...judgeResumed(jobCase)];
 }
@@ -40,8 +40,8 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
 }
 
 /**
- * Of a completed job: its final file, and the newest checkpoint of the attempt that completed. A worker that starts again does not
- * upload older checkpoints than the newest one that is there.
+ * A completed job has its final files and the newest checkpoint of the completing attempt. Older checkpoints may be
+ * missing, because a restarted worker uploads only the newest one.
  */
 function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const { job, files } = jobCase.evidence;
@@ -68,7 +68,7 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
   ];
 }
 
-/** An attempt goes on from what an earlier one has written, whole, and the API says from what. */
+/** An attempt resumes from a complete checkpoint of an earlier attempt, and the API reports which one. */
 function judgeResumed(jobCase: JobCase): readonly Violation[] {
   const { job } = jobCase.evidence;
   const written = hashesIn(jobCase);

@@ -4,16 +4,16 @@ import type { EventLine } from '../../support/stream-record.ts';
 import type { AuditEvidence } from '../evidence.ts';
 import { finals, type Violation } from './violation.ts';
 
-/** What a client that followed the events was told. */
+/** What a client that followed the events received. */
 export interface Told {
   readonly events: readonly EventLine[];
-  /** What was wrong with the numbers: gaps, repeats, resets. */
+  /** Problems with the numbering: gaps, repeats, resets. */
   readonly faults: readonly string[];
-  /** The last event that there is, as the API says. */
+  /** The number of the last event, as the API reports it. */
   readonly lastSeq: number;
 }
 
-/** The stream has no gap and no repeat, and tells a history that can be: an end stays the end. */
+/** The stream has no gaps and no repeats, and its history is possible: an ended job stays ended. */
 export function judgeEvents(
   { events, faults, lastSeq }: Told,
   statuses: ReadonlyMap<string, string>,
@@ -42,7 +42,7 @@ const jobIn = (what: string): { readonly job?: string } => {
   return id === undefined ? {} : { job: id };
 };
 
-/** The audit trail verifies, and has one row for each transition, in their order. */
+/** The audit trail verifies and has one row per transition, in order. */
 export function judgeAudit(
   { rows, verdict }: AuditEvidence,
   events: readonly EventLine[],

@@ -4,7 +4,7 @@ import { judgeLogs } from './logs.ts';
 import { judgeResults } from './results.ts';
 import type { JobCase, Violation } from './violation.ts';
 
-/** All that can be said of one job. */
+/** All checks of one job. */
 export const judgeJob = (jobCase: JobCase): readonly Violation[] => [
   ...judgeResults(jobCase),
   ...judgeFiles(jobCase),

@@ -16,7 +16,7 @@ function judgeLog(jobCase: JobCase, attempt: AttemptEvidence): readonly Violatio
     .map(({ text }) => text);
   const printed = texts.join('');
   if (log === printed) return [];
-  // A process that is killed may have written the last text into its journal alone.
+  // A killed process may have written its last text only to the journal.
   const isUnsure = runs.some(({ code }) => code === null);
   if (isUnsure && printed.startsWith(log) && log.length >= texts.slice(0, -1).join('').length) return [];
   const at = differenceOf(log, printed);
@@ -33,7 +33,7 @@ function differenceOf(a: string, b: string): number {
   return at;
 }
 
-/** A client that follows a log is told each line once, in order, as it stands in the log. */
+/** A client that follows a log receives each line once, in order, as the log has it. */
 export function judgeFollowing(
   followed: readonly FollowLine[],
   logOf: (id: string, attempt: number) => string | null,

@@ -2,15 +2,15 @@ import type { WorkerEvidence } from '../evidence.ts';
 import type { ExitLine } from '../journal.ts';
 import type { Violation } from './violation.ts';
 
-/** What is left when all jobs have ended. */
+/** What remains after all jobs have ended. */
 export interface Remains {
   readonly workers: readonly WorkerEvidence[];
   readonly exits: readonly ExitLine[];
-  /** Processes of the run that live on though they should have ended. */
+  /** Processes of the run that are still alive, although they should have ended. */
   readonly processes: readonly string[];
   readonly descriptors: { readonly before: number; readonly after: readonly string[] };
   readonly memoryGrowth: number;
-  /** What calls with replaced tokens were answered. */
+  /** The statuses of calls with replaced tokens. */
   readonly oldTokens: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** How a job and its attempts ended is what its trainers say. */
+/** The outcomes of a job and its attempts match what its trainers recorded. */
 export function judgeResults(jobCase: JobCase): readonly Violation[] {
   const { evidence, runs } = jobCase;
   const { job } = evidence;
@@ -77,7 +77,7 @@ function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Vi
   return isLost && charged <= planned.maxRetries ? [found('no retry is withheld', said)] : [];
 }
 
-/** An attempt has one trainer, and two of a job overlap only when the first was given up as out of reach. */
+/** Each attempt has one trainer. Two trainers of a job overlap only when the first was given up as unreachable. */
 function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
   const { evidence, planned, runs } = jobCase;
   const { attempts } = evidence.job;

@@ -2,25 +2,25 @@ import type { JobEvidence } from '../evidence.ts';
 import type { Run } from '../journal.ts';
 import type { PlannedJob } from '../plan.ts';
 
-/** A promise of the product that did not hold. */
+/** A guarantee of the product that did not hold. */
 export interface Violation {
-  /** A few words; the same for all of its kind. */
+  /** A short name, which all violations of this kind share. */
   readonly rule: string;
   readonly what: string;
   /** The job's id. */
   readonly job?: string;
 }
 
-/** A job, as the API shows it and as the journals have it. */
+/** A job as the API shows it and as the journals record it. */
 export interface JobCase {
   readonly evidence: JobEvidence;
-  /** As it was submitted. */
+  /** The job as it was submitted. */
   readonly planned: PlannedJob;
   /** Its trainers, in the order of their starts. */
   readonly runs: readonly Run[];
-  /** Somebody asked for its end. */
+  /** Whether a user has cancelled the job. */
   readonly isCancelled: boolean;
-  /** Trainers that the run itself has killed. */
+  /** The pids of trainers that the run itself has killed. */
   readonly killed: ReadonlySet<number>;
 }
 

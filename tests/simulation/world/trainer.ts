@@ -2,7 +2,7 @@ import type { AttemptId, JobId } from '../../../protocol/ids.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
-/** The behavior of a training. */
+/** The behaviour of a training. */
 export interface Nature {
   readonly runsMs: number;
   /** Null for a trainer that prints nothing before its end. */
