@@ -4,7 +4,7 @@ import type { Bench, Rig } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import { endsElsewhere, endsUntouched, eventsOf, isToldToStop } from './steps.ts';
 
-/** A job at work on a rig of its own, and the pid of its trainer. */
+/** Starts a job on its own rig and returns the pid of its trainer. */
 async function atWork(bench: Bench) {
   await bench.server.start();
   const rig = await bench.rig('rig-1');
@@ -51,7 +51,7 @@ export const agentDeaths: readonly Scenario[] = [
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);
-      // As after a power cut, but for the server.
+      // Simulates a power cut of everything except the server.
       for (const each of processesOf(bench.folder)) if (each !== bench.server.pid) signal(each, 'SIGKILL');
       await untilDead(pid);
       await comesBack(bench, rig);

@@ -5,34 +5,34 @@ import type { Failpoint } from '../support/failpoint.ts';
 import { signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
-/** A machine with an agent, whose only way to the orchestrator is a proxy of its own. */
+/** A machine with an agent that reaches the orchestrator only through its own proxy. */
 export interface Rig {
-  /** Of the worker. */
+  /** The worker's id. */
   readonly id: string;
   readonly name: string;
   readonly proxy: ChaosProxy;
-  /** The token as it was issued last. */
+  /** The newest issued token. */
   token: string;
   readonly tokenFile: string;
   readonly stateHome: string;
-  /** Of the agent that was started last. */
+  /** The agent that was started last. */
   readonly agent: Program;
-  /** What all its agents said. */
+  /** The output of all its agents. */
   lines(): readonly string[];
-  /** Starts an agent, without waiting for anything. */
+  /** Starts an agent without waiting for anything. */
   start(options?: AgentOptions): Program;
-  /** To the agent alone. */
+  /** Signals the agent alone. */
   signal(name: NodeJS.Signals): void;
-  /** SIGKILL to the agent alone, and waits for its end. */
+  /** Sends SIGKILL to the agent alone and waits for its end. */
   kill(): Promise<void>;
 }
 
 export interface AgentOptions {
-  /** `file`, which may be written anew, or `environment`. */
+  /** `file`, which may be replaced at any time, or `environment`. */
   readonly tokenFrom?: 'file' | 'environment';
   readonly persistent?: boolean;
   readonly failpoint?: Failpoint;
-  /** Another machine: where it keeps its state, and its way to the orchestrator. */
+  /** Simulates another machine: its state folder, and its path to the orchestrator. */
   readonly stateHome?: string;
   readonly via?: ChaosProxy;
 }

@@ -7,16 +7,16 @@ import { eventually } from '../support/notices.ts';
 import { descriptorsOf, memoryOf, signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
-/** T of all fault tests: every other span follows from it. */
+/** T of all fault tests, in seconds. All other spans depend on it. */
 export const timeoutS = 4;
 
 export interface StartOptions {
   readonly failpoint?: Failpoint;
-  /** Further flags. */
+  /** Additional flags. */
   readonly args?: readonly string[];
 }
 
-/** The orchestrator under test: one folder and one port, any number of processes one after the other. */
+/** The orchestrator under test: one folder and one port, and any number of processes, one after the other. */
 export interface BenchServer {
   readonly url: string;
   readonly dataDir: string;
@@ -24,24 +24,24 @@ export interface BenchServer {
   readonly adminToken: string;
   readonly pid: number;
   isOwn(pid: number): boolean;
-  /** What all its processes said. */
+  /** The output of all its processes. */
   lines(): readonly string[];
-  /** Starts a process, and waits until it takes calls; throws with what it said when it ends instead. */
+  /** Starts a process and waits until it accepts calls. Throws with its output when it ends instead. */
   start(options?: StartOptions): Promise<void>;
-  /** Starts a process and waits for nothing. */
+  /** Starts a process without waiting for anything. */
   launch(options?: StartOptions): Program;
-  /** Starts another orchestrator on the same folder, which is none of this server's processes. */
+  /** Starts another orchestrator on the same folder, which does not belong to this server. */
   rival(): Program;
-  /** SIGKILL, and waits for its end. */
+  /** Sends SIGKILL and waits for the end. */
   die(): Promise<void>;
-  /** Waits until the process ended by itself. */
+  /** Waits until the process has ended by itself. */
   ended(): Program['exited'];
-  /** Of the process that was started last. */
+  /** Refer to the process that was started last. */
   readonly said: Program['said'];
   readonly kill: Program['kill'];
-  /** Of the first process, before anybody called. */
+  /** The resources of the first process before any call. */
   readonly baseline: Resources;
-  /** Takes the baseline now, unless there is one; `start` does so by itself. */
+  /** Records the baseline now, unless there is one. `start` does this automatically. */
   noteBaseline(): void;
   resources(): Resources;
 }
@@ -123,8 +123,8 @@ export function createBenchServer({ dataDir, port, env }: ServerParts): BenchSer
 }
 
 /**
- * A port that stays this server's while it is down: outside of the range from which the system takes ports for
- * outgoing connections, so that no retry of an agent can happen to sit on it, or to reach itself.
+ * A port that stays reserved for this server while it is down. It is outside the range that the system uses for
+ * outgoing connections, so no retry of an agent can occupy it or connect to itself.
  */
 export async function stablePort(): Promise<number> {
   for (;;) {
@@ -140,12 +140,12 @@ export async function stablePort(): Promise<number> {
   }
 }
 
-/** The server closes a connection that rests after six seconds. */
+/** The server closes an idle connection after six seconds. */
 const restMs = 10_000;
 
 /**
- * Descriptors of those who left are closed by and by. What was open then: the next look may fall into a moment in which a
- * folder is open to be synced.
+ * Waits until the descriptors of disconnected clients are closed. Returns the resources of that same look, because at
+ * the next one a folder may be open for syncing.
  */
 export async function whenCalm(server: BenchServer): Promise<Resources> {
   let seen = server.resources();

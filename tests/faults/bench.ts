@@ -14,57 +14,57 @@ export type { Rig } from './bench-rig.ts';
 
 export interface BenchJob {
   readonly id: string;
-  /** Lets its trainer end: the one with this pid, or that of every attempt. */
+  /** Lets its trainers end: the one with this pid, or those of every attempt. */
   finish(pid?: number): void;
 }
 
-/** A small fleet of real processes, and everything that there is to know of it from the outside. */
+/** A small fleet of real processes, and everything that tests can observe about it from outside. */
 export interface Bench {
   readonly folder: string;
   readonly server: BenchServer;
-  /** What it submits and creates is noted for the invariants. */
+  /** Records what it submits and creates, for the invariants. */
   readonly admin: AdminCalls;
   readonly events: StreamRecord;
   readonly trainers: TrainerRecord;
   readonly rigs: readonly Rig[];
-  /** What every program of this bench must have in its environment. */
+  /** Environment variables that every program of this bench must have. */
   readonly env: Readonly<Record<string, string>>;
-  /** A worker and its agent, connected and ready for jobs. */
+  /** Creates a worker and its agent. Resolves when it is connected and ready for jobs. */
   rig(name: string, options?: AgentOptions): Promise<Rig>;
-  /** Without an agent so far. */
+  /** Creates a worker without an agent. */
   rigWithoutAgent(name: string): Promise<Rig>;
-  /** A proxy that is closed with the bench. */
+  /** Creates a proxy that closes with the bench. */
   proxy(): Promise<ChaosProxy>;
-  /** A job whose trainer runs until `finish`, unless its config says otherwise; `on` binds it to a rig. */
+  /** Submits a job whose trainer runs until `finish`, unless its config says otherwise. `on` binds the job to a rig. */
   submit(config?: StubConfig, more?: SubmitOptions): Promise<BenchJob>;
-  /** Notes a job whose submit was answered 200 elsewhere than in `submit`. */
+  /** Records a job whose submission was answered with 200 outside `submit`. */
   accept(id: string): void;
-  /** The job's trainer has shown signs of life; the answer is its pid. */
+  /** Waits for a sign of life of the job's trainer. Resolves with its pid. */
   running(job: BenchJob): Promise<number>;
-  /** Issues a new token; the old one must be dead from the answer on. Nobody is told of the new one. */
+  /** Issues a new token. The old one must be invalid as soon as this is answered. No agent receives the new one. */
   rotate(rig: Rig, body?: object): Promise<string>;
-  /** The job's worker is cut off for longer than it may be: two of its trainers may live at once. */
+  /** Allows two live trainers of this job at once, because its worker is cut off for longer than the takeover time. */
   mayOverlap(job: BenchJob): void;
-  /** How somebody who is no process of its own goes: called once, before the server is judged, or at the end. */
+  /** Registers how to disconnect a client that is not a process. Runs once, before the server is judged or at the end. */
   onLeave(leave: () => void): void;
-  /** Everybody goes at once but the server: without a goodbye. */
+  /** Disconnects everything except the server at once, without a goodbye. */
   leaveAll(): void;
   readonly notes: BenchNotes;
   close(): Promise<void>;
 }
 
-/** What the invariants need to know of what was done. */
+/** What the invariants need to know about the actions of a scenario. */
 export interface BenchNotes {
   readonly accepted: readonly string[];
   readonly overlapping: ReadonlySet<string>;
-  /** By name. */
+  /** The secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly oldTokens: readonly { readonly workerId: string; readonly token: string }[];
-  /** A value in the config of every job, which is for its trainer alone. */
+  /** A value in the config of every job, which only its trainer may read. */
   readonly canary: string;
-  /** Arguments of every process that was seen, by pid. */
+  /** The arguments of every process that was seen, by pid. */
   readonly argv: ReadonlyMap<number, string>;
-  /** Sees who runs now. */
+  /** Records the arguments of the processes that run now. */
   noteArgv(): void;
 }
 

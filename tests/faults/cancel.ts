@@ -7,14 +7,14 @@ import type { Scenario } from './scenario.ts';
 import { reportsOf } from './steps.ts';
 
 const graceMs = (timeoutS * 1_000) / 4;
-/** For the way there, for looking whether the group is gone, and for a busy machine. */
+/** Covers network latency, the check whether the process group is gone, and a busy machine. In ms. */
 const slackMs = 2_000;
 
 const cancel = ({ admin }: Bench, job: BenchJob) => admin.call('POST', `/api/queue/${job.id}/cancel`);
 
 async function isCancelled(bench: Bench, job: BenchJob): Promise<void> {
   await bench.events.job(job.id, 'job.cancelled');
-  // Said again, it is as before; a job that ended so is nobody's to change.
+  // A repeated cancel has the same result, and no report changes a cancelled job.
   assert.partialDeepStrictEqual(await cancel(bench, job), { status: 200, body: { status: 'cancelled' } });
 }
 

@@ -4,7 +4,7 @@ import { orderedFailpoint } from './orders.ts';
 import { beats, endsUntouched } from './steps.ts';
 
 const hour = 3_600_000;
-/** Forward first: a clock that went back could hide what is due. */
+/** The forward jump comes first, because a clock that is set back could hide what is due. */
 const jumps = [hour, -hour, 10 * 365.25 * 24 * hour];
 
 export const clocks: readonly Scenario[] = [
@@ -17,11 +17,11 @@ export const clocks: readonly Scenario[] = [
       await bench.server.start({ failpoint: clock.failpoint });
       const busy = await bench.rig('rig-1', { failpoint: clock.failpoint });
       const idle = await bench.rig('rig-2', { failpoint: clock.failpoint });
-      // Longer than the test, and shorter than two of the jumps.
+      // The timeout is longer than the test, and shorter than two of the jumps.
       const job = await bench.submit({}, { on: busy, timeout_s: 600 });
       const pid = await bench.running(job);
       await bench.events.job(job.id, 'job.running');
-      // One that waits, for whatever looks at how long.
+      // A pending job, for all code that checks how long jobs wait.
       const waiting = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
       await bench.events.job(waiting.id, 'job.submitted');
       const from = bench.events.events.length;
@@ -29,7 +29,7 @@ export const clocks: readonly Scenario[] = [
         await Promise.all(
           [bench.server, busy.agent, idle.agent].map(program => clock.give(String(jump), program)),
         );
-        // Longer than T: whoever looks at deadlines has looked by then.
+        // Waits longer than T, so that every deadline has been checked by then.
         await Promise.all([beats(busy, 6), beats(idle, 6)]);
       }
       const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');

@@ -15,8 +15,8 @@ const List = z.looseObject({
 const finals = new Set(['completed', 'failed', 'cancelled']);
 
 /**
- * The faults of a scenario are over: gives the fleet time to come to rest, lets everybody go, stops the server in
- * order, and judges.
+ * Judges a scenario after its faults: gives the fleet time to recover, disconnects all clients, stops the server in an
+ * orderly way, and checks the invariants.
  */
 export async function conclude(bench: Bench): Promise<Judgement> {
   const { server, events, trainers } = bench;
@@ -63,7 +63,7 @@ export async function conclude(bench: Bench): Promise<Judgement> {
   return { held, broken: [...broken, ...orderly] };
 }
 
-/** Those that never end show in the answer. */
+/** Waits until all jobs have ended. The result shows those that have not. */
 async function untilAllEnded(
   bench: Bench,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
@@ -72,7 +72,7 @@ async function untilAllEnded(
     bench.notes.accepted.every(id => finals.has(list.statuses.get(id) ?? 'gone'));
   const deadline = performance.now() + 30_000;
   for (let seen = 0; !allEnded() && performance.now() < deadline; ) {
-    // Something has to happen before the list can look different.
+    // The list can change only after an event.
     await bench.events.waitFor('news', () => bench.events.events.length > seen, 5_000).catch(() => {});
     seen = bench.events.events.length;
     list = await listJobs(bench);
@@ -98,7 +98,7 @@ const livingTrainers = ({ trainers, folder }: Bench): readonly number[] => {
   return [...pids].filter(pid => own.has(pid) && isAlive(pid));
 };
 
-/** Every call that a worker has, with every token that was rotated away. */
+/** Tries every call of a worker with every token that was rotated away. */
 async function tryOldTokens({ notes, server }: Bench): Promise<Evidence['oldTokens']> {
   const answers = notes.oldTokens.flatMap(({ workerId, token }) => {
     const calls: readonly (readonly [string, string, object | null])[] = [
@@ -123,13 +123,13 @@ async function tryOldTokens({ notes, server }: Bench): Promise<Evidence['oldToke
   return Promise.all(answers);
 }
 
-/** In them tokens belong. */
+/** Files that may contain tokens. */
 const tokenFilesOf = ({ rigs }: Bench): readonly string[] => [
   'admin-token',
   ...rigs.map(rig => `token-${rig.name}`),
 ];
 
-/** What people and other programs get to see: logs, events, arguments, answers to workers. */
+/** Texts that people and other programs can read: logs, events, arguments, answers to workers. */
 function openTextsOf({ server, rigs, events, notes }: Bench): ReadonlyMap<string, string> {
   const answered = rigs.flatMap(rig => rig.proxy.log.map(({ answer }) => JSON.stringify(answer)));
   return new Map([

@@ -10,15 +10,15 @@ import { eventsOf } from './steps.ts';
 
 const mib = 1_048_576;
 const readerCount = 50;
-/** What the orchestrator may hold back for one reader, and what it may need besides. */
+/** How much data the orchestrator may buffer for one reader, and its allowance for everything else. In MiB. */
 const unreadMib = 1;
 const allowanceMib = 200;
-/** Sockets of calls and of the record, which are there at one look and not at the next. */
+/** Sockets of calls and of the stream record, which may or may not be open at the moment of a check. */
 const comingAndGoing = 3;
 
 /**
- * A reader of the event stream that has been given the first byte, and takes no further one. That it was cut off shows
- * at the orchestrator alone.
+ * A reader of the event stream that receives the first byte and reads nothing after it. Only the orchestrator shows
+ * that it disconnected this reader.
  */
 async function deafReader({ server, onLeave }: Bench): Promise<void> {
   const request = http.get(new URL('/api/events', server.url), {
@@ -36,7 +36,7 @@ async function deafReader({ server, onLeave }: Bench): Promise<void> {
   });
 }
 
-/** A view of it is as large as a view of a worker may be. */
+/** Labels that make the view of a worker as large as it can be. */
 const manyLabels = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`label-${n}`, 'x'.repeat(60)]));
 
 async function lightWorker(bench: Bench, agent: http.Agent, name: string): Promise<LightWorker> {
@@ -52,7 +52,7 @@ function connections(bench: Bench, maxSockets: number): http.Agent {
   return agent;
 }
 
-/** Sockets that the orchestrator holds open. */
+/** The number of sockets that the orchestrator holds open. */
 const socketsOf = ({ server }: Bench): number =>
   server.resources().descriptors.filter(name => name.startsWith('socket:')).length;
 
@@ -85,7 +85,7 @@ const slowReaders: Scenario = {
       most = Math.max(most, memoryOf(bench.server.pid));
     }, 100);
     bench.onLeave(() => clearInterval(timer));
-    // Each event is as long as its worker's labels: until none of the readers is left.
+    // Each event contains the worker's labels, so it is long. This continues until all readers are disconnected.
     for (let round = 0; round < 200 && left() > 0; round += 1) {
       await told();
       const job = await bench.submit({}, { worker_labels: { rig: 'good' } });
@@ -102,16 +102,16 @@ const slowReaders: Scenario = {
 
 const crowdSize = 1_000;
 const busyCount = 20;
-/** The one of all others would have a thousand workers beat each second. */
+/** With the T of the other scenarios, a thousand workers would each send a heartbeat every second. */
 const crowdTimeoutS = 24;
 
 interface Member {
   readonly worker: LightWorker;
-  /** The job that it holds. */
+  /** The job that the worker holds. */
   held: { readonly job: string; readonly attempt: string } | null;
 }
 
-/** Beats, and comes back after a loss of its stream, as an agent does; until the signal fires. */
+/** Sends heartbeats and reconnects after a lost stream, as an agent does, until the signal aborts. */
 async function live(member: Member, signal: AbortSignal): Promise<void> {
   const { worker } = member;
   const own = (): object => ({
@@ -130,7 +130,7 @@ async function live(member: Member, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** With full jitter, as agents do. */
+/** Reconnects with full jitter, as agents do. */
 async function comeBack(worker: LightWorker, own: object, signal: AbortSignal): Promise<void> {
   await pause(Math.random() * 1_000, undefined, { signal });
   await worker.register(own);

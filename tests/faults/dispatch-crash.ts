@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts';
 const commitPreload = new URL('../support/failpoint-commit.ts', import.meta.url);
 const offerPreload = new URL('../support/failpoint-offer.ts', import.meta.url);
 
-/** The server must have died by its failpoint, and by nothing else. */
+/** Checks that the failpoint, and nothing else, has killed the server. */
 async function diedBy({ server }: Bench, what: string): Promise<void> {
   assert.deepEqual(await server.ended(), { code: null, signal: 'SIGKILL' });
   assert.ok(server.lines().includes(failpointLine(what)), `the failpoint "${what}" did not fire`);
@@ -88,7 +88,7 @@ export const dispatchCrashes: readonly Scenario[] = [
       const { server } = bench;
       await server.start({ failpoint: failpoint(offerPreload, '') });
       const rig = await bench.rigWithoutAgent('rig-1');
-      // Nothing but a registration may bring the news.
+      // Only the registration may deliver the acknowledgement.
       const letClaimsPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
       const job = await bench.submit({ run_ms: 100 });
       rig.start();

@@ -8,15 +8,15 @@ import type { Scenario } from './scenario.ts';
 import { endsUntouched, beats } from './steps.ts';
 
 const mib = 1_048_576;
-/** What a process that handles output may need at most: far less than the output. */
+/** The maximum memory of a process that handles output, in MiB. It is far less than the output. */
 const allowanceMib = 160;
-/** A log is two files of 32 MiB, with the end of a line each. */
+/** A log consists of two files of 32 MiB; each can exceed this by the end of a line. */
 const logMib = 65;
 
 const guardsOf = ({ folder }: Bench): readonly number[] =>
   processesOf(folder).filter(pid => / guard \//.test(argvOf(pid)));
 
-/** Looks at the memory of the agent and of all guards while `run` does something. */
+/** Returns the maximum memory of the agent and all guards while `run` runs. */
 async function mostMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Promise<number> {
   let most = 0;
   const timer = setInterval(() => {
@@ -30,7 +30,7 @@ async function mostMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Pro
   return most / mib;
 }
 
-/** Bytes of a job's log. Its folder stays, while that of its run goes once its end was answered. */
+/** The bytes of a job's log. Its folder stays; the folder of the run is removed once the end was acknowledged. */
 function logBytes(rig: Rig, job: string): number {
   const folder = join(rig.stateHome, 'trainyard', rig.name, 'jobs', job);
   return readdirSync(folder)

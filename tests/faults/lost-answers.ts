@@ -41,7 +41,8 @@ export const lostAnswers: readonly Scenario[] = [
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
       await server.die();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
-      // Whatever names the job would be told that it has ended, and nothing would be left to say.
+      // The answer to any other call that names the job would report its end, and the agent would not repeat the
+      // completion.
       const silencing = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
       await server.start();
       letPass();
@@ -52,7 +53,7 @@ export const lostAnswers: readonly Scenario[] = [
       for (const takeBack of silencing) takeBack();
       await endedUntouched(bench, job, pid);
       assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
-      // Answered for good: it is not said again.
+      // The final answer arrived, so the agent does not repeat the report.
       await beats(rig, 2);
       assert.equal(reportsOf(rig, job, 'completed').at(-1), last);
     },
@@ -83,7 +84,7 @@ export const lostAnswers: readonly Scenario[] = [
         const told = `${call.text} replayed: ${JSON.stringify(body)}`;
         if (call.path.endsWith('/status'))
           assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, told);
-        // What it printed and measured is there: it is told how far that goes, and nothing is kept twice.
+        // The logs and points are stored already. The answer reports the stored position, and nothing is stored twice.
         if (/\/(?:logs|metrics)$/.test(call.path))
           assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], told);
       }
@@ -95,7 +96,7 @@ export const lostAnswers: readonly Scenario[] = [
   },
 ];
 
-/** As the agent was told in the end. */
+/** The last position that the agent received. */
 const farthest = (calls: readonly Exchange[], path: string): number =>
   Math.max(
     ...calls.filter(call => call.path === path).map(({ answer }) => Number(fieldOf(answer?.body, 'next'))),

@@ -7,7 +7,7 @@ import type { Bench } from './bench.ts';
 /** A failpoint that takes orders while its program runs. */
 export interface Ordered {
   readonly failpoint: Failpoint;
-  /** Resolves when the program has said that it obeys. */
+  /** Resolves when the program has confirmed the order. */
   give(order: string, program: Pick<Program, 'kill' | 'said'>): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function orderedFailpoint({ folder }: Pick<Bench, 'folder'>, preload: URL
   return {
     failpoint: failpoint(preload, file),
     async give(order, program) {
-      // Whole at once: another program may be reading the order that it was given.
+      // Replaces the file atomically, because another program may be reading its own order.
       const written = join(mkdtempSync(join(folder, 'orders-')), 'order');
       writeFileSync(written, order);
       renameSync(written, file);

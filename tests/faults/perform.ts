@@ -6,17 +6,17 @@ import { keepLogs, storyOf } from './story.ts';
 export interface Performance {
   readonly scenario: Scenario;
   readonly ms: number;
-  /** Invariants that had something to judge, and hold. */
+  /** Invariants that had something to check, and hold. */
   readonly held: readonly string[];
-  /** Why it does not hold, with what everybody said last; null when it holds. */
+  /** Why the scenario failed, with the last output of every program; null when everything holds. */
   readonly failure: string | null;
 }
 
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a scenario on a bench of its own, and judges it by its own word and by the invariants. What was said and written
- * is kept in `logs`, if that is given, when something does not hold. Never throws.
+ * Runs a scenario on a new bench, and checks its own conditions and the invariants. On a failure, it keeps all output
+ * and files in `logs`, if that is set. Never throws.
  */
 export async function perform(scenario: Scenario, logs: string | null = null): Promise<Performance> {
   const startedAt = performance.now();

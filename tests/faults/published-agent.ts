@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 
 const agentCount = 10;
 
-/** SimpleTuner's published agents, as CONTRACT.md, section 3 has seen them behave. */
+/** Starts SimpleTuner's published agents, which behave as CONTRACT.md, section 3 describes. */
 async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1Agent[]> {
   const { server, admin, events } = bench;
   await server.start();
@@ -29,7 +29,7 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
   );
 }
 
-/** An offer that the agent dropped may have been taken back; nothing may have counted as a failure. */
+/** The orchestrator may have withdrawn an offer that the agent dropped, but nothing may count as a failure. */
 async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
   await bench.events.event(
     `the end of ${id}`,
@@ -45,7 +45,7 @@ async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
   );
 }
 
-/** Prints every 30 ms until it is stopped; without output the agent would hear nothing. */
+/** Prints every 30 ms until it is stopped, because the agent receives nothing while its trainer is silent. */
 const chatty: V1Trainer = job => {
   const run = createManualRun(job);
   const timer = setInterval(() => (run.exitCode() === null ? run.print('step') : clearInterval(timer)), 30);

@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => reap());
 
-/** The rest takes minutes: `npm run faults`. */
+/** The other scenarios take minutes: `npm run faults`. */
 describe.concurrent('a fault', () => {
   test.each(quick.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',

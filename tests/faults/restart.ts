@@ -8,7 +8,7 @@ import { beats, endsUntouched, eventsOf, fieldOf, trainersGoOn } from './steps.t
 const timeoutMs = timeoutS * 1_000;
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `rig-${n + 1}`);
 
-/** The server is killed while five jobs train, and comes back after a while. */
+/** Kills the server while five jobs train, and restarts it after `downMs`. */
 async function resumesAll(bench: Bench, downMs: number): Promise<void> {
   const { server, events } = bench;
   await server.start();
@@ -44,13 +44,13 @@ export const restarts: readonly Scenario[] = [
       const { server, events, trainers, admin } = bench;
       await server.start();
       await Promise.all(names(rigCount).map(name => bench.rig(name)));
-      // So long that the last of them end after the last kill.
+      // Long enough that the last jobs end after the last kill.
       const runMs = (kills * killEveryMs * rigCount) / jobCount;
       await Promise.all(
         Array.from({ length: jobCount }, (_, n) => bench.submit({ run_ms: runMs * (0.5 + (n % 10) / 10) })),
       );
       for (let n = 0; n < kills; n += 1) {
-        // The schedule of the fault itself: nothing is waited for.
+        // The fault itself has this schedule, so a fixed pause is correct.
         await pause(killEveryMs);
         await server.die();
         await server.start();
@@ -93,7 +93,7 @@ export const restarts: readonly Scenario[] = [
       const job = await bench.submit({}, { on: busy });
       const pid = await bench.running(job);
       await events.job(job.id, 'job.running');
-      // Else the first thing that it finds would be the calls that waited for it.
+      // Otherwise the server would first find the calls that were waiting for it.
       busy.proxy.stall('up');
       idle.proxy.stall('up');
       server.kill('SIGSTOP');

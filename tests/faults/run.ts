@@ -1,8 +1,8 @@
 /**
- * `npm run faults`: every fault on real processes, and a table of what held.
+ * `npm run faults`: runs every fault on real processes and prints a table of the results.
  *
- *   --only F5,F7   these alone        --quick      those that are part of every test run
- *   --times 20     each so often      --jobs 1     one after the other, and not two at a time
+ *   --only F5,F7   only these faults   --quick      only the scenarios of every test run
+ *   --times 20     repetitions         --jobs 1     one at a time instead of two
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { type Performance, perform } from './perform.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
-/** They outlive the run; everything else of it is removed. */
+/** Logs are kept after the run. Everything else is removed. */
 const logsIn = tmpdir();
 const exitCodes = { held: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Null, and said why, for what can't be meant. */
+/** Prints an error and returns null when the arguments are invalid. */
 function readOrder(): Order | null {
   const ids = values.only
     .split(',')
@@ -54,7 +54,7 @@ function readOrder(): Order | null {
   return { scenarios: wanted, times, jobs };
 }
 
-/** In rounds: what fails once in twenty runs of everything shows early. */
+/** Runs in rounds, so that a failure that occurs once in twenty runs shows early. */
 async function runAll(
   { scenarios: wanted, times, jobs }: Order,
   logs: string,
@@ -118,7 +118,7 @@ reapAtEnd(folder);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(exitCodes.interrupted));
 }
-// What is left of a scenario that was given up may still fail: the others go on, and that is no success.
+// Remains of an aborted scenario may still fail. The other scenarios continue, but the run does not succeed.
 let stray = 0;
 process.on('unhandledRejection', cause => {
   stray += 1;

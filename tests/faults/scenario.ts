@@ -1,15 +1,15 @@
 import type { Bench } from './bench.ts';
 
-/** One fault and what must hold in it, besides the invariants that are checked after every scenario. */
+/** One fault and its conditions, in addition to the invariants that are checked after every scenario. */
 export interface Scenario {
-  /** The number in the catalogue of faults: several scenarios may share one. */
+  /** The number in the catalogue of faults. Several scenarios may share one. */
   readonly id: `F${number}`;
-  /** What is done to the system, and what must hold, in a line. */
+  /** The fault and the expected result in one line. */
   readonly title: string;
-  /** Belongs to every test run: few, and each of a few seconds. */
+  /** Whether it is part of every test run. There are few of these, and each takes a few seconds. */
   readonly quick: boolean;
-  /** The longest that it may take in all; 60 s unless told. */
+  /** The time limit; 60 s by default. */
   readonly limitMs?: number;
-  /** Throws when something does not hold. */
+  /** Throws when a condition does not hold. */
   readonly run: (bench: Bench) => Promise<void>;
 }

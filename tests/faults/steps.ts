@@ -3,7 +3,7 @@ import type { Exchange } from '../support/chaos-proxy.ts';
 import { untilDead } from '../support/own-processes.ts';
 import type { Bench, BenchJob, Rig } from './bench.ts';
 
-/** A field of something that came over the wire; undefined when it has none of that name. */
+/** Returns a field of received data; undefined when there is no field of that name. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
@@ -11,17 +11,17 @@ export function fieldOf(value: unknown, name: string): unknown {
 const answeredBeats = (rig: Rig): number =>
   rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
 
-/** Waits for further heartbeats of a rig that were answered: so that something had its chance to go wrong. */
+/** Waits for this many more answered heartbeats of a rig, so that a pending error has time to occur. */
 export async function beats(rig: Rig, count: number): Promise<void> {
   const before = answeredBeats(rig);
   await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredBeats(rig) >= before + count);
 }
 
-/** Reports of this status, in the order in which they were sent. */
+/** Reports with this status, in the order in which they were sent. */
 export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly Exchange[] =>
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
-/** It ran to its end in its first attempt, with one trainer, and nobody else was asked. */
+/** The job completed in its first attempt, with one trainer, and no other worker was involved. */
 export async function endsUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
   job.finish();
   await bench.events.job(job.id, 'job.completed');
@@ -39,7 +39,7 @@ export async function endedUntouched(bench: Bench, job: BenchJob, pid: number): 
   );
 }
 
-/** Waits until trainers that are running now have gone on for this long. */
+/** Waits until the trainers that run now have continued for this long. */
 export async function trainersGoOn({ trainers }: Bench, ms: number): Promise<void> {
   const from = trainers.lines().at(-1)?.at ?? 0;
   await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
@@ -52,7 +52,7 @@ export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0):
     .filter(({ type }) => types.includes(type))
     .map(({ seq, type, worker_id: worker, job_id: job }) => `${seq} ${type} ${job ?? worker}`);
 
-/** The job's second attempt runs on this rig, to its end; what the first one's trainer does is its own matter. */
+/** The job's second attempt runs on this rig to its end. The trainer of the first attempt is not checked. */
 export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
   const { pid } = await bench.trainers.waitFor('a second trainer', record =>
     record.runs(job.id).find((run, n) => n > 0 && run.lines.length > 1),
@@ -66,7 +66,7 @@ export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Pr
   ]);
 }
 
-/** The former holder of a job that ended elsewhere is in contact again: it stops its trainer, and changes nothing. */
+/** A job's former worker is in contact again after the job ended elsewhere. It stops its trainer and changes nothing. */
 export async function isToldToStop(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
   await untilDead(pid);
   const own = bench.trainers.runs(job.id).find(run => run.pid === pid);
