@@ -9,14 +9,14 @@ export interface Exit {
   readonly signal: string | null;
 }
 
-/** A command with everything that it starts: one process group, stopped and awaited as a whole. */
+/** A command and all processes that it starts: one process group, which is stopped and awaited as a whole. */
 export interface ProcessGroup {
   readonly pid: number;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** The leader's end; by then nothing of its group is left, and its output has been read. */
+  /** How the leader ended. Resolves after the whole group has ended and its output has been read. */
   readonly exited: Promise<Exit>;
-  /** SIGTERM to the group, SIGKILL after the grace. The first stop counts. */
+  /** Sends SIGTERM to the group, and SIGKILL after the grace period. Only the first call has an effect. */
   stop(graceMs: number): void;
 }
 
@@ -32,14 +32,14 @@ export interface GroupParts {
 }
 
 const lookEveryMs = 50;
-/** For children whose leader ended by itself. */
+/** Grace period for children whose leader ended by itself. */
 const followMs = 1_000;
-/** Nobody survives SIGKILL for longer but who is stuck in a driver, and for that one nobody waits for ever. */
+/** How long to wait after SIGKILL. A process that hangs in a driver can survive longer, and the wait must end. */
 const givenUpAfterMs = 5_000;
-/** For what a dead group has left in its pipes. */
+/** How long to read the output that a dead group has left in its pipes. */
 const pipesReadMs = 5_000;
 
-/** Rejects when the command can't be started: ENOENT, EACCES, ... */
+/** Rejects when the command cannot be started (ENOENT, EACCES, ...). */
 export async function startGroup(command: Command, { processes, clock }: GroupParts): Promise<ProcessGroup> {
   const [file = '', ...args] = command.argv;
   const child = spawn(file, args, {
@@ -57,7 +57,7 @@ export async function startGroup(command: Command, { processes, clock }: GroupPa
   let takeBack = (): void => {};
   let gone = false;
   const stop = (graceMs: number): void => {
-    // The number of a group that is gone may be another one's by now.
+    // After a group has ended, the system may reuse its number for another group.
     if (gone || killAt !== null) return;
     killAt = clock.mono() + graceMs;
     void processes.signalGroup(pid, 'SIGTERM');
@@ -65,7 +65,7 @@ export async function startGroup(command: Command, { processes, clock }: GroupPa
   };
   const lives = (): Promise<boolean> => processes.groupLives(pid);
   const exited = untilExit(child).then(async exit => {
-    // Children that outlive their leader hold GPU memory: unless a stop gave them longer, they get a moment to follow.
+    // Children that outlive their leader hold GPU memory. They get a short grace period, unless a stop gave them a longer one.
     if (await lives()) stop(followMs);
     await untilGone(lives, pid, killAt ?? 0, { processes, clock });
     gone = true;
@@ -78,7 +78,7 @@ export async function startGroup(command: Command, { processes, clock }: GroupPa
 
 const never = new AbortController().signal;
 
-/** ... or given up: then all that could be done was done. */
+/** Waits until the group has ended, and sends SIGKILL after `killAt`. Gives up `givenUpAfterMs` later. */
 async function untilGone(
   lives: () => Promise<boolean>,
   pid: number,
@@ -93,7 +93,7 @@ async function untilGone(
   }
 }
 
-/** Ends what is left of a group that nobody holds any more. A number that is another one's by now is left alone. */
+/** Ends the rest of a group that has no guard. Does nothing if the number now belongs to another group. */
 export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupParts): Promise<void> {
   const lives = (): Promise<boolean> => parts.processes.ownsGroup(leader);
   if (!(await lives())) return;
@@ -104,7 +104,7 @@ export async function endGroup(leader: ProcessRef, graceMs: number, parts: Group
 const untilExit = (child: ChildProcess): Promise<Exit> =>
   new Promise(resolve => child.once('exit', (code, signal) => resolve({ code, signal })));
 
-/** Pipes close when nobody holds their other end any more; a daemon that left the group may hold one for ever. */
+/** Pipes close when no process holds their other end. A daemon that left the group may hold one forever, so the wait is limited. */
 async function untilClosed(child: ChildProcess, clock: Clock): Promise<void> {
   const streams = [child.stdout, child.stderr];
   const takeBack = clock.after(pipesReadMs, () => streams.forEach(stream => stream?.destroy()));

@@ -5,8 +5,8 @@ import type { ProcessTable } from './gpu-holders.ts';
 import { parseStat } from './processes-linux.ts';
 
 /**
- * The processes of this machine, as Linux shows them; null elsewhere, where asking for one takes a program. A trainer's
- * environment names the config of its job, and all that it starts inherits that.
+ * Looks up processes in Linux's /proc; null on other platforms, where each lookup would have to run a program. A process belongs
+ * to a job if its environment names that job's config: a trainer's children inherit its environment.
  */
 export function openProcessTable(platform: string, workDir: string, proc = '/proc'): ProcessTable | null {
   if (platform !== 'linux') return null;
@@ -36,7 +36,7 @@ function jobOf(environ: string, workDir: string): JobId | null {
   return dirname(folder) === workDir && job.success ? job.data : null;
 }
 
-/** Of somebody else's process not all may be read. */
+/** Returns '' when the file cannot be read. Another user's process hides some of its files. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

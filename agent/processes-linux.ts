@@ -4,20 +4,20 @@ import type { RequestSignal } from '../protocol/requests.ts';
 import type { Processes } from './processes.ts';
 import { signalGroup, signalProcess, unixSpawning } from './processes-unix.ts';
 
-/** What `/proc/PID/stat` says (proc(5)): fields 3 to 6 and 22. */
+/** Fields 3 to 6 and 22 of `/proc/PID/stat` (proc(5)). */
 interface Stat {
   readonly state: string;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Ticks since the machine was started. */
+  /** Start time, in clock ticks since boot. */
   readonly start: string;
 }
 
 export function linuxProcesses(proc = '/proc'): Processes {
   const boot = readOr(`${proc}/sys/kernel/random/boot_id`, '').trim();
   const statOf = (pid: number): Stat | null => parseStat(readOr(`${proc}/${pid}/stat`, ''));
-  // The same tick comes again after the next boot.
+  // Ticks start again at each boot, so the boot id is a part of the start time.
   const startOf = ({ start }: Stat): string => `${boot}/${start}`;
 
   const members = (group: number): readonly Stat[] =>
@@ -41,20 +41,20 @@ export function linuxProcesses(proc = '/proc'): Processes {
       if (!isHeard(readOr(`${proc}/${pid}/status`, ''), signal)) return 'unheard';
       return signalProcess(pid, signal) ? 'sent' : 'gone';
     },
-    // Where nobody collects orphans (a container without an init) a group is listed long after its last member's end.
+    // In a container without an init, no process reaps orphans. A group then stays listed long after its last member has ended.
     async groupLives(leaderPid) {
       if (!signalGroup(leaderPid, 0)) return false;
       try {
         return members(leaderPid).length > 0;
       } catch {
-        // Without an answer it is asked again: whoever waits for an end does not wait for ever.
+        // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
         return true;
       }
     },
     async ownsGroup(leader) {
       const stat = statOf(leader.pid);
       if (stat !== null && isAlive(stat)) return startOf(stat) === leader.start;
-      // Its number is not given to another process while a member is left; after a reboot it may have been.
+      // The system does not reuse the leader's number while a member of the group is left. After a reboot, it may.
       const left = members(leader.pid);
       return leader.start.startsWith(`${boot}/`) && left.some(({ session }) => session === leader.pid);
     },
@@ -63,7 +63,7 @@ export function linuxProcesses(proc = '/proc'): Processes {
 
 const isAlive = ({ state }: Stat): boolean => !/[ZXx]/.test(state);
 
-/** Whether a process catches a signal, or holds it back to fetch it itself: the masks in `/proc/PID/status` (proc(5)). */
+/** Whether a process catches a signal, or blocks it to fetch it later. Reads the masks in `/proc/PID/status` (proc(5)). */
 function isHeard(status: string, signal: RequestSignal): boolean {
   const bit = 1n << BigInt(constants.signals[signal] - 1);
   return [/^SigCgt:\s*([0-9a-f]+)$/m, /^SigBlk:\s*([0-9a-f]+)$/m].some(mask => {
@@ -72,7 +72,7 @@ function isHeard(status: string, signal: RequestSignal): boolean {
   });
 }
 
-/** The name, in brackets, may have brackets and blanks of its own. Null for no process. */
+/** Returns null when there is no process. The name stands in parentheses, and can itself contain parentheses and spaces. */
 export function parseStat(text: string): Stat | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state = '', parent, group, session] = fields;
@@ -81,7 +81,7 @@ export function parseStat(text: string): Stat | null {
   return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
-/** Throws for want of descriptors or memory: that makes nobody dead. */
+/** Throws when the system lacks descriptors or memory, since that does not mean that the process has ended. */
 function readOr(file: string, otherwise: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -2,11 +2,11 @@ import type { RequestSignal } from '../protocol/requests.ts';
 import type { RunCommand } from './gpu-command.ts';
 import type { Processes } from './processes.ts';
 
-/** A session of its own: the group's number is the leader's, and no terminal's Ctrl-C reaches it. */
+/** Starts the process in its own session: the leader's pid is the group's number, and a terminal's Ctrl-C does not reach it. */
 const ownSession = { detached: true, windowsHide: true } as const;
 export const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
 
-/** False when nobody is there to be signalled. 0 and 1 would name one's own group, and everybody. */
+/** Returns false when there is no such group, and for 0 and 1, which mean this process's own group and all processes. */
 export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
   if (leaderPid <= 1) return false;
   try {
@@ -17,7 +17,7 @@ export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): bool
   }
 }
 
-/** False when it is gone. */
+/** Returns false when the process has ended. Throws on any other error. */
 export function signalProcess(pid: number, signal: RequestSignal): boolean {
   try {
     return process.kill(pid, signal);
@@ -27,7 +27,7 @@ export function signalProcess(pid: number, signal: RequestSignal): boolean {
   }
 }
 
-/** macOS and its like, where `ps` says what Linux says in /proc. */
+/** For macOS and similar systems: reads from `ps` what Linux has in /proc. */
 export function unixProcesses(run: RunCommand): Processes {
   const startOf = async (pid: number): Promise<string | null> => {
     const result = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
@@ -49,7 +49,7 @@ export function unixProcesses(run: RunCommand): Processes {
       return signalProcess(pid, signal) ? 'sent' : 'gone';
     },
     groupLives: async leaderPid => signalGroup(leaderPid, 0),
-    // Of a group whose leader is gone nothing says whose it was: rather left alone than taken for ours.
+    // After the leader has ended, nothing shows whose group it was. Do not take it for ours.
     ownsGroup: async leader => (await startOf(leader.pid).catch(() => null)) === leader.start,
   };
 }

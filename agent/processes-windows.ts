@@ -1,7 +1,7 @@
 import type { RunCommand } from './gpu-command.ts';
 import type { Processes } from './processes.ts';
 
-/** Windows has no groups and no signals: a tree of processes is asked, or made, to end by `taskkill /T`. */
+/** Windows has no process groups and no signals. `taskkill /T` asks a process tree to end, and with `/F` it ends the tree. */
 export function windowsProcesses(run: RunCommand): Processes {
   const startOf = async (pid: number): Promise<string | null> => {
     const question = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
@@ -12,7 +12,7 @@ export function windowsProcesses(run: RunCommand): Processes {
     return /^\d+$/.test(start) ? start : null;
   };
   return {
-    // Detached it would get a console window of its own, and there is no group to lead.
+    // A detached process would open its own console window, and Windows has no group to lead.
     asLeader: { detached: false, windowsHide: true },
     asSurvivor: { detached: true, windowsHide: true },
     async identify(pid) {
@@ -24,7 +24,7 @@ export function windowsProcesses(run: RunCommand): Processes {
       await run('taskkill', ['/PID', String(leaderPid), '/T', ...force]);
     },
     signal: async () => 'unable',
-    // Without an answer it is asked again: whoever waits for an end does not wait for ever.
+    // Count the group as alive when the answer is unknown. Callers ask again, and their wait is limited.
     groupLives: leaderPid =>
       startOf(leaderPid).then(
         start => start !== null,

@@ -1,36 +1,33 @@
 import type { RequestSignal } from '../protocol/requests.ts';
 import type { Fields } from './whole-file.ts';
 
-/** A process, told apart from a later one that was given the same number. */
+/** Identifies a process. `start` distinguishes it from a later one with the same pid. */
 export interface ProcessRef {
   readonly pid: number;
-  /** When it was started, as this machine writes it; only good for comparing. */
+  /** Start time in the format of this platform; use it only for comparison. */
   readonly start: string;
 }
 
-/** Everything that platforms do differently with processes. A group is a command with all that it has started. */
+/** All process functions that differ between platforms. A group is a command and all processes that it has started. */
 export interface Processes {
-  /**
-   * Null when there is none; the dead whom nobody has collected count as none. Rejects when the machine did not answer:
-   * that must not be taken for an end.
-   */
+  /** Returns null when there is no such process; zombies count as none. Rejects when the system does not answer, which is not an end. */
   identify(pid: number): Promise<ProcessRef | null>;
-  /** How to spawn what leads a group that can be signalled as one. */
+  /** Spawn options for the leader of a group that can be signalled as a whole. */
   readonly asLeader: SpawnLook;
-  /** How to spawn what is to outlive this process, and its terminal. */
+  /** Spawn options for a process that must outlive this process and its terminal. */
   readonly asSurvivor: SpawnLook;
-  /** Asks all of a group to end, or ends it. */
+  /** Asks the whole group to end (SIGTERM), or ends it (SIGKILL). */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Sends it to this very process, and to nobody else of its group. */
+  /** Signals this process only, and not the others in its group. */
   signal(process: ProcessRef, signal: RequestSignal): Promise<Signalled>;
   groupLives(leaderPid: number): Promise<boolean>;
-  /** Whether the group with this leader's number is still this leader's: its own end alone does not end a group. */
+  /** Whether the group with this leader's number is still this leader's. A group can outlive its leader. */
   ownsGroup(leader: ProcessRef): Promise<boolean>;
 }
 
 /**
- * `unheard`: not sent, because it does not listen, and the signal would end it; where that can't be seen it is sent. `unable`: the
- * platform has no signals.
+ * `unheard`: not sent, because the process does not handle the signal and would end. A platform that cannot check this sends it.
+ * `unable`: the platform has no signals.
  */
 export type Signalled = 'sent' | 'gone' | 'unheard' | 'unable';
 
@@ -39,13 +36,13 @@ export interface SpawnLook {
   readonly windowsHide: true;
 }
 
-/** Whether this very process, and not a later one with its number, still runs. */
+/** Whether this process still runs, and not a later one with the same pid. */
 export async function isRunning(processes: Processes, ref: ProcessRef): Promise<boolean> {
   const now = await processes.identify(ref.pid);
   return now !== null && now.start === ref.start;
 }
 
-/** As it stands in a file; null when what stands there is none. */
+/** Parses a reference that was read from a file. Returns null when it is invalid. */
 export function refOf(fields: Fields | null): ProcessRef | null {
   const { pid, start } = fields ?? {};
   const isPid = typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0;

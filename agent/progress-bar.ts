@@ -1,5 +1,5 @@
 /**
- * The progress bars of tqdm (format_meter in tqdm/std.py), which nearly every trainer in Python prints:
+* Parses the progress bars of tqdm (format_meter in tqdm/std.py), which nearly every trainer in Python prints:
  *
  *     {description}: {percent}%|{bar}| {n}/{total} [{elapsed}<{remaining}, {rate}, {name}={value}, ...]
  *     {description}: {n}{unit} [{elapsed}, {rate}, {name}={value}, ...]              total unknown
@@ -8,14 +8,14 @@
 import { countOf, percentOf, readFields, stageOf, stepsOf } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 
-/** A longer line is no bar, which bounds the work. */
+/** A longer line is not parsed, which bounds the work. */
 const MAX_BAR_LENGTH = 2048;
 
 interface Bar {
   readonly description: string;
   readonly done: number;
   readonly total?: number;
-  /** Of what it counts, e.g. `it`, `batch`, `B`, `examples`; '' when the bar does not say. */
+  /** Unit that the bar counts, e.g. `it`, `batch`, `B`, `examples`; '' when the bar shows none. */
   readonly unit: string;
   readonly perSecond?: number;
   readonly leftS?: number;
@@ -23,8 +23,8 @@ interface Bar {
 }
 
 /**
- * One that may be of two that are drawn below each other: `epoch` and `step`, as OneTrainer has them, or one without a name above
- * another one, as Hugging Face's Trainer has them while it evaluates.
+ * A bar that may be one of two, drawn below each other. OneTrainer draws `epoch` and `step`. Hugging Face's Trainer draws two bars
+ * without names while it evaluates.
  */
 export interface NestedBar {
   readonly what: 'epochs' | 'steps' | 'unnamed';
@@ -32,12 +32,12 @@ export interface NestedBar {
   readonly total: number;
 }
 
-/** One that begins anew with each epoch, and does not say how many epochs there are. */
+/** A bar that starts again with each epoch, and does not show the number of epochs. */
 export interface EpochBar {
   readonly epoch: number;
   readonly done: number;
   readonly total: number;
-  /** Only Lightning counts its versions of a run: it begins at epoch 0. */
+  /** Lightning counts epochs from 0. Only its bars show a version of the run (`v_num`). */
   readonly isLightning: boolean;
 }
 
@@ -47,18 +47,18 @@ export interface ParsedBar {
   readonly ofEpoch?: EpochBar | undefined;
 }
 
-/** What bars count that are no steps. */
+/** Units that are not training steps. */
 const OTHER_UNITS = new Set(['B', 'iB', 'bytes', 'example', 'examples', 'file', 'files']);
-/** A word of the description that says that the bar is not about training steps. */
+/** Words in a description that mean that the bar does not count training steps. */
 const OTHER_WORK =
   /^(?:(?:build|cach|casting|checking|collect|comput|convert|creat|denois|download|encod|eval|extract|fetch|filter|flatten|generat|grouping|indexing|infer|load|mapping|merg|packing|predict|prepar|preproc|process|push|quantiz|reading|resiz|resolv|sampl|sanity|sav|scan|shard|shuffl|sorting|test|tokeni|upload|valid|verif|writ)[a-z]*|map|val)$/;
 /** `Epoch 3`, `Epoch 3/10`, `epoch [3/10]`. */
 const EPOCH = /\bepochs?\s?\[?(\d{1,9})(?:\s?\/\s?(\d{1,9}))?/i;
-/** tqdm's intervals: `01:23`, `6:56:13`. */
+/** tqdm's durations: `01:23`, `6:56:13`. */
 const ELAPSED = /^\d{1,9}:\d\d(?::\d\d)?$/;
-/** A figure, by thousands where the bar scales its units, and the unit. */
+/** A number, a factor (powers of 1000) if the bar scales its numbers, and the unit. */
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\?)([kMGT]?) ?([A-Za-z]{0,20})$/;
-/** Bounded on every side, so that no input makes it search for long. */
+/** Every repetition has a limit, so that no input causes a long search. */
 const NAMED = /([A-Za-z_][\w./-]{0,63}): ([^\s,]{1,40})/g;
 const SCALES: ReadonlyMap<string | undefined, number> = new Map([
   ['k', 1e3],
@@ -68,7 +68,7 @@ const SCALES: ReadonlyMap<string | undefined, number> = new Map([
 ]);
 
 interface Quantity {
-  /** Undefined where the bar has a `?`. */
+  /** Undefined when the bar shows a `?`. */
   readonly figure?: number;
   readonly unit: string;
 }
@@ -79,11 +79,11 @@ function quantityOf(text: string): Quantity | undefined {
   if (match === null) return undefined;
   const [, figure, scale, unit = ''] = match;
   if (figure === '?') return { unit };
-  // Rounded, since 1.13 times 1000 is not quite a whole number.
+  // Round, because 1.13 * 1000 is not a whole number in floating point.
   return { figure: Math.round(Number(figure) * (SCALES.get(scale) ?? 1) * 1e6) / 1e6, unit };
 }
 
-/** `5.42it/s`, or `7.82s/it` below one a second. */
+/** Parses `5.42it/s`, or `7.82s/it` for rates below one a second. */
 function rateOf(text: string): Pick<Bar, 'unit' | 'perSecond'> {
   const slash = text.lastIndexOf('/');
   const above = quantityOf(text.slice(0, slash));
@@ -94,13 +94,13 @@ function rateOf(text: string): Pick<Bar, 'unit' | 'perSecond'> {
   return { unit: below, perSecond };
 }
 
-/** `01:41`, `6:56:13`; a `?` until the bar can tell. */
+/** Parses `01:41` or `6:56:13`. The bar shows a `?` until it has an estimate. */
 function secondsOf(text: string): number | undefined {
   if (!ELAPSED.test(text)) return undefined;
   return text.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 }
 
-/** What stands between the brackets; undefined when they are not those of a bar. */
+/** Parses the text between the brackets; undefined when they are not those of a bar. */
 function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'leftS' | 'postfix'> | undefined {
   const close = text.indexOf(']');
   if (close < 0) return undefined;
@@ -109,7 +109,7 @@ function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'leftS' | 'pos
   return ELAPSED.test(elapsed) ? { ...rateOf(rate), leftS: secondsOf(left), postfix } : undefined;
 }
 
-/** `450/1000 [...`, the text after the drawn bar. */
+/** Parses a bar with a total, whose drawn part is followed by `450/1000 [...`. */
 function closedBarOf(text: string, percentAt: number): Bar | undefined {
   const barEnd = text.indexOf('|', percentAt + 2);
   const open = text.indexOf('[', barEnd);
@@ -124,10 +124,10 @@ function closedBarOf(text: string, percentAt: number): Bar | undefined {
   return { description, done, total, ...timing };
 }
 
-/** `Steps: 450it [...`, a bar that does not know its total. */
+/** Parses a bar without a total: `Steps: 450it [...`. */
 function openBarOf(text: string): Bar | undefined {
   const open = text.lastIndexOf('[');
-  // Most lines are no bar.
+  // Most lines are not bars.
   if (open < 0) return undefined;
   const timing = timingOf(text.slice(open + 1));
   if (timing === undefined) return undefined;
@@ -143,8 +143,8 @@ function isOtherWork(bar: Bar): boolean {
 }
 
 /**
- * Steps of the whole run. A bar named after its epoch alone starts anew with each epoch: with `Epoch 3/10` the run's
- * steps follow from it, with `Epoch 3` they do not, and the bar is a stage of the run.
+ * Finds the steps of the whole run. A bar that is named only after its epoch starts again with each epoch. `Epoch 3/10` is enough
+ * to compute the run's steps. `Epoch 3` is not, so that bar counts as a stage of the run.
  */
 function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' | 'epoch' | 'stage'> {
   const match = EPOCH.exec(bar.description);
@@ -167,7 +167,7 @@ function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' 
   };
 }
 
-/** `loss=0.1` a piece, as tqdm writes it, or `lr: 1.0e-04 loss: 3.456e-01` in one, as ai-toolkit does. */
+/** Parses one `loss=0.1` per piece, as tqdm writes it, or `lr: 1.0e-04 loss: 3.456e-01` in one piece, as ai-toolkit does. */
 function fieldsOf(postfix: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     postfix.flatMap(piece => {
@@ -189,8 +189,8 @@ function nestedBarOf({ description, done, total }: Bar): NestedBar | undefined {
 }
 
 /**
- * The progress that a line's bar shows; undefined when the line has none. `nested` where it may be one of two: what the steps of
- * the run are then follows from both.
+ * Parses the progress that a line's bar shows; undefined when the line has no bar. `nested` is set when the bar may be one of two.
+ * The steps of the run then depend on both.
  */
 export function parseBar(text: string): ParsedBar | undefined {
   if (text.length > MAX_BAR_LENGTH) return undefined;
@@ -199,7 +199,7 @@ export function parseBar(text: string): ParsedBar | undefined {
   if (bar === undefined) return undefined;
   const percent = percentOf(bar.done, bar.total);
   const etaS = countOf(bar.leftS);
-  // The loss of a validation is not the loss of the training: of other work only how far it is.
+  // A validation's loss is not the training's loss, so other work reports only its percentage.
   if (isOtherWork(bar))
     return { progress: { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} } };
   const fields = readFields(fieldsOf(bar.postfix));
@@ -209,7 +209,7 @@ export function parseBar(text: string): ParsedBar | undefined {
   const steps = stepsOfRun(bar);
   const epoch = steps.epoch ?? fields.epoch;
   const stepsPerSecond = countOf(bar.perSecond);
-  // What is left of an epoch is not what is left of the run, and no answer to how long it takes.
+  // The time left in an epoch is not the time left in the run.
   const left = steps.stage === undefined && steps.percent === percent ? { etaS } : {};
   return {
     progress: { ...fields, ...steps, epoch, stepsPerSecond, ...left },
@@ -218,14 +218,14 @@ export function parseBar(text: string): ParsedBar | undefined {
   };
 }
 
-/** `Epoch 3` alone, as Lightning has it. */
+/** Recognizes a bar that is named just `Epoch 3`, as Lightning does. */
 function epochBarOf({ description, done, total }: Bar, { metrics }: Progress): EpochBar | undefined {
   const [, epoch] = /^\s*Epoch (\d{1,9}):?\s*$/.exec(description) ?? [];
   if (epoch === undefined || total === undefined || done > total) return undefined;
   return { epoch: Number(epoch), done, total, isLightning: Object.hasOwn(metrics, 'v_num') };
 }
 
-/** Steps of the whole run, of a bar for one epoch: epochs count from 0. How many there are may not be known. */
+/** Computes the run's steps from a bar for one epoch. Epochs count from 0; `maxEpochs` is null while unknown. */
 export function stepsOfEpochs(
   { epoch, done, total }: EpochBar,
   maxEpochs: number | null,
@@ -236,7 +236,7 @@ export function stepsOfEpochs(
   return { step: stepsOf(step), totalSteps, percent: percentOf(step, totalSteps), stage: undefined };
 }
 
-/** Steps of the whole run, of a bar for one epoch below one that counts epochs. */
+/** Computes the run's steps from a bar for one epoch and the bar above it, which counts epochs. */
 export function stepsWithin(
   epochs: NestedBar,
   steps: NestedBar,

@@ -1,23 +1,23 @@
-/** What a trainer tells of its progress, and how names and figures become it. */
+/** The progress that a trainer reports, and how it is read from names and values. */
 
 export interface Progress {
-  /** Steps done and to do, of the whole run; whole numbers. */
+  /** Steps done, and all steps, of the whole run; whole numbers. */
   readonly step?: number;
   readonly totalSteps?: number;
-  /** As the trainer counts it: from 0 or 1, and possibly with a fraction. */
+  /** As the trainer counts: from 0 or 1, possibly with a fraction. */
   readonly epoch?: number;
   readonly loss?: number;
   readonly learningRate?: number;
   readonly stepsPerSecond?: number;
-  /** Seconds that are left, as the trainer reckons. */
+  /** Remaining seconds, as the trainer estimates them. */
   readonly etaS?: number;
-  /** 0 to 100, to two places: of the stage when `stage` is set, else of the run. */
+  /** 0 to 100, with two decimals: of the stage when `stage` is set, else of the run. */
   readonly percent?: number;
-  /** What is going on, e.g. `Loading checkpoint shards`; at most 64 characters. */
+  /** Current activity, e.g. `Loading checkpoint shards`; at most 64 characters. */
   readonly stage?: string;
-  /** Every other figure; at most 32, names of at most 64 characters. */
+  /** All other figures: at most 32, with names of at most 64 characters. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** Names of figures that were no numbers: NaN, Infinity. Undefined for none. */
+  /** Names of figures whose value was NaN or Infinity; undefined when there are none. */
   readonly gaps?: readonly string[];
 }
 
@@ -25,10 +25,10 @@ export type Fields = ReadonlyMap<string, unknown>;
 
 const MAX_METRICS = 32;
 const MAX_NAME_LENGTH = 64;
-/** The protocol refuses more, of steps, epochs and speed alike. */
+/** The protocol's maximum for steps, epochs and speed. */
 const MAX_COUNT = 1e12;
 
-/** The first that has a figure is the loss, SimpleTuner's and kohya's names included; the others stay metrics. */
+/** The first name that has a number is the loss; the others stay metrics. Includes the names of SimpleTuner and kohya. */
 export const lossNames: readonly string[] = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
 const NAMES = {
   step: ['step', 'global_step', 'globalStep'],
@@ -38,8 +38,8 @@ const NAMES = {
   stepsPerSecond: ['steps_per_second', 'stepsPerSecond'],
   percent: ['percent'],
 } as const;
-/** Never a metric; `__proto__` because whoever copies such an object by assignment loses or misuses it. */
 const ETA_NAMES = ['eta', 'eta_s', 'eta_seconds'];
+/** Names that are never metrics. Copying an object by assignment would lose `__proto__`, or set the prototype. */
 const RESERVED = new Set<string>([
   'type',
   'stage',
@@ -48,18 +48,18 @@ const RESERVED = new Set<string>([
   ...Object.values(NAMES).flat(),
 ]);
 
-/** A finite number, also when written as text; anything else (NaN, Infinity, `0x10`, `1.5GB`) is undefined. */
+/** Returns a finite number, also from text; undefined for anything else (NaN, Infinity, `0x10`, `1.5GB`). */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === 'string') {
     const text = value.trim();
-    // The length bounds the work, and no part of the pattern can match in two ways.
+    // The length bounds the work, and each part of the pattern can match in only one way.
     const isNumber = text.length <= 40 && /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text);
     return isNumber ? numberOf(Number(text)) : undefined;
   }
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** As Python writes it. JSON has null in its place, which means that only where a figure has to be. */
+/** Whether a value is NaN or Infinity as Python writes it. JSON has null instead, which counts only for a loss or a norm. */
 function isGap(name: string, value: unknown): boolean {
   if (value === null) return /loss|norm/i.test(name.slice(0, MAX_NAME_LENGTH));
   if (typeof value !== 'string') return typeof value === 'number' && !Number.isFinite(value);
@@ -77,13 +77,13 @@ function gapsOf(fields: Fields, lossName: string | undefined): readonly string[]
   return gaps.length === 0 ? undefined : gaps;
 }
 
-/** A count of steps: whole, and neither negative nor absurd. */
+/** Parses a number of steps: a whole number from 0 to the protocol's maximum. */
 export function stepsOf(value: unknown): number | undefined {
   const steps = countOf(value);
   return Number.isInteger(steps) ? steps : undefined;
 }
 
-/** A count that may have a fraction, neither negative nor absurd. */
+/** Parses a number from 0 to the protocol's maximum that may have a fraction. */
 export function countOf(value: unknown): number | undefined {
   const count = atLeastZero(value);
   return count !== undefined && count <= MAX_COUNT ? count : undefined;
@@ -99,7 +99,7 @@ export function percentOf(part: number | undefined, whole: number | undefined): 
   return Math.min(100, Math.round((part / whole) * 10_000) / 100);
 }
 
-/** A stage's name without the colon that bars put after it. */
+/** Returns a stage's name without the colon that bars put after it; undefined when nothing is left. */
 export function stageOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const stage = value
@@ -122,7 +122,7 @@ function metricsOf(fields: Fields, lossName: string | undefined): Readonly<Recor
   return Object.fromEntries(metrics);
 }
 
-/** Reads what is known out of `fields` by name; a value that is none is dropped by itself, the rest stays. */
+/** Reads the known names from `fields`. Drops an invalid value and keeps the others. */
 export function readFields(fields: Fields): Progress {
   const first = <T>(names: readonly string[], read: (value: unknown) => T | undefined): T | undefined =>
     names.map(name => read(fields.get(name))).find(value => value !== undefined);

@@ -11,7 +11,7 @@ import { parseRichBar } from './rich-line.ts';
 export type LineContent =
   | { readonly kind: 'text' }
   | { readonly kind: 'json' | 'counts'; readonly progress: Progress }
-  /** A dict, and the bar in front of it. */
+  /** A dict, with the bar in front of it if there is one. */
   | {
       readonly kind: 'log';
       readonly progress: Progress;
@@ -23,12 +23,12 @@ export type LineContent =
 const ESCAPE = '\u001b';
 const BELL = '\u0007';
 
-/** False past the end of the text, where there is no code (NaN). */
+/** Returns false past the end of the text, where the code is NaN. */
 function isBetween(code: number, first: number, last: number): boolean {
   return code >= first && code <= last;
 }
 
-/** Where the escape sequence at `at` ends (ECMA-48: CSI, OSC, or one character). */
+/** Returns the end of the escape sequence at `at` (ECMA-48: CSI, OSC, or one character). */
 function endOfEscape(text: string, at: number): number {
   const introducer = text.charAt(at + 1);
   let end = at + 2;
@@ -38,13 +38,13 @@ function endOfEscape(text: string, at: number): number {
   }
   if (introducer === ']') {
     while (end < text.length && text[end] !== BELL && text[end] !== ESCAPE) end += 1;
-    // An OSC that ends with ESC \ leaves those two to the next call.
+    // The next call removes the ESC \ at the end of an OSC.
     return text[end] === BELL ? end + 1 : end;
   }
   return end;
 }
 
-/** The text without colours, cursor movements and titles. */
+/** Returns the text without escape sequences for colours, cursor movements and titles. */
 export function stripAnsi(text: string): string {
   let plain = '';
   let from = 0;
@@ -55,7 +55,7 @@ export function stripAnsi(text: string): string {
   return plain + text.slice(from);
 }
 
-/** Python's json.dumps writes NaN and Infinity bare, which is no JSON: outside strings they become null. */
+/** Replaces NaN and Infinity outside strings with null. Python's json.dumps writes them, although JSON does not allow them. */
 function withoutNaN(text: string): string {
   let json = '';
   let inString = false;
@@ -86,7 +86,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** JSON as Python writes it; undefined for what is none. */
+/** Parses JSON as Python writes it; undefined when it is invalid. */
 export const parsePythonJson = (text: string): unknown => parseJson(text) ?? parseJson(withoutNaN(text));
 
 function parseJsonLine(text: string): Progress | undefined {
@@ -97,7 +97,7 @@ function parseJsonLine(text: string): Progress | undefined {
   return fields.get('type') === 'progress' ? readFields(fields) : undefined;
 }
 
-/** What a line is. One of type `progress` without a single figure that can be read is text. */
+/** Classifies a line. A JSON line of type `progress` without any valid value is text. */
 export function readLine(line: string): LineContent {
   const text = stripAnsi(line).trim();
   const json = parseJsonLine(text);
@@ -118,7 +118,7 @@ export function readLine(line: string): LineContent {
   return counts === undefined ? { kind: 'text' } : { kind: 'counts', progress: counts };
 }
 
-/** Without what it leaves open, which would take away what is said beside it. */
+/** Removes undefined fields, which would otherwise override the bar's values. */
 const stated = (progress: Progress): Progress => ({
   ...Object.fromEntries(Object.entries(progress).filter(([, value]) => value !== undefined)),
   metrics: progress.metrics,

@@ -1,28 +1,28 @@
-/** Progress that stands in a trainer's log in lines of its own. */
+/** Parses progress that a trainer logs in separate lines. */
 
 import type { PrintedEpoch } from './dict-steps.ts';
 import { percentOf, readFields, stepsOf } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 
-/** A longer line is none, which bounds the work. */
+/** A longer line is not parsed, which bounds the work. */
 const maxLength = 4_096;
-/** `{'loss': 0.51, ...}`: one of these has to be in it, since any program may print a dict. */
+/** A dict such as `{'loss': 0.51, ...}` must contain one of these names, since any program may print a dict. */
 const tellers = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
-/** The figures of the whole run have this among them: `train_loss` is not the loss of a step there. */
+/** A dict with this name is a summary of the whole run. Its `train_loss` is not the loss of a step. */
 const summary = 'train_runtime';
-/** One entry; in later versions the figures are quoted, too. */
+/** One entry of a dict. Later versions also quote the values. */
 const entry = /^'([^']{1,64})': ('?)([^']{1,40})'?$/;
 /** `step 1500/5000`, `Step [100/600]`. */
 const stepCount = /\bsteps?[:\s]{1,3}\[?(\d{1,12}) ?\/ ?(\d{1,12})\b/i;
 /** `epoch 3/10`, `Epoch [3/10]`. */
 const epochCount = /\bepochs?[:\s]{1,3}\[?(\d{1,9}) ?\/ ?(\d{1,9})\b/i;
-/** The figures that such lines have beside them. */
+/** Figures in such lines. */
 const countFigure =
   /\b(loss|step_loss|train_loss|avr_loss|avg_loss|lr|learning_rate) ?[:=] ?([+-]?[\d.]{1,20}(?:e[+-]?\d{1,3})?)/gi;
 
 /**
- * What Hugging Face's Trainer prints at each logging step: the `repr` of a dict of figures, alone in its line or behind its bar.
- * Answers also where it begins.
+ * Parses the dict that Hugging Face's Trainer prints at each logging step: its `repr`, alone on a line or after a bar. `at` is the
+ * index of the dict in the text.
  */
 export function parseDict(text: string): PrintedDict | undefined {
   const at = text.lastIndexOf("{'");
@@ -48,7 +48,7 @@ interface PrintedDict {
   readonly epoch?: PrintedEpoch;
 }
 
-/** Four digits that count where the figures are quoted; else, in older versions, at least two behind the point. */
+/** Quoted values have four significant digits. Unquoted ones, of older versions, have at least two decimals. */
 function epochOf(text: string, isQuoted: boolean): PrintedEpoch | undefined {
   const value = Number(text);
   if (!(value > 0 && value < 1e9)) return undefined;
@@ -65,8 +65,8 @@ function summaryOf(fields: ReadonlyMap<string, string>): Progress {
 }
 
 /**
- * A line that counts steps or epochs. Steps beside epochs are those of the epoch, as in most training loops; else they are those
- * of the run.
+ * Parses a line that counts steps or epochs. Next to epochs, steps count within the epoch, as in most training loops. Alone, they
+ * count within the run.
  */
 export function parseCounts(text: string): Progress | undefined {
   if (text.length > maxLength || !text.includes('/')) return undefined;

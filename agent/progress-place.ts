@@ -5,22 +5,22 @@ import type { Progress } from './progress-figures.ts';
 import type { LineContent } from './progress-line.ts';
 import { parseRichFigures } from './rich-line.ts';
 
-/** What lines say of the run, given the lines before them. */
+/** Works out the progress of the whole run from each line and the lines before it. */
 export interface Placing {
   progress(content: Exclude<LineContent, { readonly kind: 'text' }>, line: string): readonly Progress[];
-  /** A line without progress of its own; `isDrawnOver` by the next one. */
+  /** Takes a line without progress. `isDrawnOver`: the next line overwrites it. */
   text(line: string, isDrawnOver: boolean): readonly Progress[];
-  /** The output ends. */
+  /** Returns the progress that is still held at the end of the output. */
   end(): readonly Progress[];
 }
 
-/** What Lightning says when it has come to its last epoch. */
+/** Lightning prints this after its last epoch. */
 const maxEpochs = /`max_epochs=(\d{1,9})` reached/;
 
 export function createPlacing(): Placing {
   const dicts = createDictSteps();
   const bars = createBars();
-  /** The bar of rich in the line before: the next line may have the rest of its columns. */
+  /** The rich bar on the line before. The next line may have the rest of its columns. */
   let rich: Progress | null = null;
 
   const ofBar = (progress: Progress): readonly Progress[] => {
@@ -37,7 +37,7 @@ export function createPlacing(): Placing {
   return {
     progress(content, line) {
       rich = null;
-      // It may stand behind a bar that has not ended its line.
+      // The message can follow a bar on the same line.
       noteMaxEpochs(line);
       switch (content.kind) {
         case 'json':
@@ -51,7 +51,7 @@ export function createPlacing(): Placing {
         case 'log': {
           const { bar, epoch, progress } = content;
           const dict = bars.place(content);
-          // One that says its step itself, and not its bar.
+          // The dict contains its step, and its bar does not.
           if (progress.step !== undefined && bar?.step === undefined) return [dict];
           return [...(bar === undefined ? [] : ofBar(bar)), ...dicts.dict(dict, epoch)];
         }
@@ -68,15 +68,15 @@ export function createPlacing(): Placing {
   };
 }
 
-/** What single bars come to together. */
+/** Combines related bars into progress of the run. */
 function createBars() {
-  /** The bar that counts epochs, where there is one. */
+  /** The bar that counts epochs, if there is one. */
   let epochs: NestedBar | null = null;
-  /** The bar without a name that is not full yet. */
+  /** The last bar without a name, apart from those of evaluations. */
   let outer: NestedBar | null = null;
-  /** A bar or a JSON line has told the steps of the run: lines of text know no better. */
+  /** A bar or a JSON line has shown the run's steps, which are better than the counts in lines of text. */
   let isCounted = false;
-  /** Epochs are counted from 0, as Lightning does. */
+  /** Epochs count from 0, as in Lightning. */
   let isFromZero = false;
   let maxEpoch: number | null = null;
 
@@ -85,7 +85,7 @@ function createBars() {
     if (!isFromZero) return progress;
     const steps = stepsOfEpochs(bar, maxEpoch);
     if (bar.done > 0) return { ...progress, ...steps };
-    // Lightning empties the bar before it names the next epoch: the figures beside it are those of the step before.
+    // Lightning resets the bar before it shows the next epoch. The figures beside it are then those of the last step.
     const { stage, percent, epoch } = progress;
     return { stage, percent, epoch, metrics: {} };
   };
@@ -109,7 +109,7 @@ function createBars() {
         case 'steps':
           return epochs === null ? progress : { ...progress, ...stepsWithin(epochs, nested) };
         case 'unnamed':
-          // A shorter one begins while the other is under way: an evaluation.
+          // A shorter bar that starts before the outer one is full is an evaluation.
           if (outer !== null && outer.done < outer.total && nested.total < outer.total)
             return { stage: 'Evaluating', percent: progress.percent, metrics: {} };
           outer = nested;

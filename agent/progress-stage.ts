@@ -3,14 +3,14 @@ import type { OutputItem } from './progress.ts';
 import { stripAnsi } from './progress-line.ts';
 import { latin1, showFrom } from './redact.ts';
 
-/** What a trainer's output says in words: the stage of the run, and the newest line of its log. */
+/** Text from a trainer's output: the stage of the run, and the newest line of its log. */
 export interface Words {
   readonly stage: string | null;
-  /** As printed, at most 64 KiB: `shownLine` makes it fit to leave the rig. */
+  /** As printed, at most 64 KiB. `shownLine` prepares it for sending. */
   readonly line: string | null;
 }
 
-/** SimpleTuner's own names of stages, each with what its lines contain. The first that matches counts. */
+/** SimpleTuner's names of stages, each with a pattern for its lines. The first match counts. */
 const stages: readonly (readonly [string, RegExp])[] = [
   ['Preprocessing', /\bpre-?process|\bloading\b/i],
   ['Warmup', /\bwarm(?:ing)?[ -]?up\b/i],
@@ -18,10 +18,10 @@ const stages: readonly (readonly [string, RegExp])[] = [
   ['Saving checkpoint', /\bcheckpoint(?:-\d+)?\b/i],
 ];
 
-/** What comes later in a line is detail. */
+/** Only the first characters of a line are searched for a stage; the rest is detail. */
 const stageChars = 400;
 
-/** Follows the stage through the items of an output. Figures of a step mean that the run trains. */
+/** Finds the current stage from the items of an output. Progress with a step means that the run is training. */
 export function createWordsReader() {
   let words: Words = { stage: null, line: null };
   return {
@@ -39,14 +39,14 @@ export function createWordsReader() {
   };
 }
 
-/** As long as SimpleTuner's own progress call makes it. */
+/** The length to which SimpleTuner's own progress call cuts the line. */
 const lineChars = 80;
-/** More than that of a longer line is never looked at. */
+/** Only the first characters of a long line are processed. */
 const searchedChars = 4_096;
-/** A row of a private key, or another blob: no word has so many of these. */
+/** A row of a private key, or other encoded data. No word is this long. */
 const blob = /[A-Za-z0-9+/=_-]{48,}/g;
 
-/** One line of plain text without secrets, cut to what fits beside a bar. */
+/** Returns one line of plain text without secrets, short enough to show beside a bar. */
 export function shownLine(line: string, known: readonly string[]): string {
   const plain = stripAnsi(line.slice(0, searchedChars));
   const shown = showFrom(latin1(plain), 0, known.map(latin1)).replaceAll(blob, '[redacted]');

@@ -1,7 +1,7 @@
 import { Progress as WireProgress } from '../protocol/progress.ts';
 import type { Progress } from './progress.ts';
 
-/** A trainer's progress as it is sent: what does not fit the contract is left out. */
+/** Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the contract. */
 export function wireProgress(progress: Progress): WireProgress {
   const fields = {
     step: progress.step,

@@ -1,8 +1,9 @@
 /**
- * Reads a trainer's output: cuts it into lines, and picks the progress out of it, be it JSON lines
- * (`{"type":"progress","step":450,"total_steps":1000,"loss":0.01}`) or the bars of tqdm
- * (` 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123]`) or what trainers log beside them. Pure and streaming: memory is bounded, time grows
- * with the length of the input, no input throws, and where the chunks are cut makes no difference.
+ * Reads a trainer's output: splits it into lines and finds the progress in them. Progress can be a JSON line
+ * (`{"type":"progress","step":450,"total_steps":1000,"loss":0.01}`), a bar of tqdm
+ * (` 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123]`), or another line of the trainer's log.
+ * The reader is pure and streaming: memory is bounded, and time is linear in the length of the input. No input throws, and the
+ * boundaries of chunks make no difference.
  */
 
 import { Buffer } from 'node:buffer';
@@ -15,34 +16,34 @@ export type { Progress } from './progress-figures.ts';
 export type OutputItem =
   | {
       readonly kind: 'line';
-      /** As printed, ANSI escapes included, without its line break; at most 64 KiB in UTF-8. */
+      /** As printed, with ANSI escapes and without the line break; at most 64 KiB in UTF-8. */
       readonly text: string;
-      /** The line was longer, and the rest of it is lost. */
+      /** The line was longer; the rest of it is lost. */
       readonly truncated: boolean;
-      /** It ended with a bare carriage return: on a terminal the next line overwrites it. */
+      /** The line ended with a bare carriage return: on a terminal, the next line overwrites it. */
       readonly redraw: boolean;
     }
   | { readonly kind: 'progress'; readonly progress: Progress };
 
 export interface ProgressReader {
   push(chunk: Uint8Array | string): readonly OutputItem[];
-  /** What is left when the output ends. The reader can be used again afterwards. */
+  /** Returns the remaining items at the end of the output. The reader can be used again afterwards. */
   end(): readonly OutputItem[];
 }
 
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** The beginning of `text` that fits into `maxBytes` of UTF-8, no character cut in two. */
+/** Returns the beginning of `text` that fits into `maxBytes` of UTF-8, without cutting a character in two. */
 function cutToBytes(text: string, maxBytes: number): string {
-  // No character takes more than three bytes for each of its UTF-16 units.
+  // A character takes at most three bytes for each of its UTF-16 units.
   if (text.length * 3 <= maxBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }
 
 /**
- * The items of one line. A JSON line of progress is for this reader and stays out of the log, and so does a bar that is
- * drawn over; a bar that stays on the screen is in the log, too.
+ * Returns the items of one line. A JSON line of progress and a bar that is overwritten stay out of the log. A bar that stays on
+ * the screen is also in the log.
  */
 function itemsOf(
   text: string,
@@ -65,17 +66,17 @@ function itemsOf(
 const toItems = (all: readonly Progress[]): readonly OutputItem[] =>
   all.map(progress => ({ kind: 'progress', progress }));
 
-/** Cuts output into lines at \n, \r\n and bare \r (a terminal's redraw), and reads the progress in them. */
+/** Splits output into lines at \n, \r\n and bare \r (a redraw on a terminal), and reads the progress in them. */
 export function createProgressReader(): ProgressReader {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let current = '';
   let isCut = false;
-  /** A \r was seen, and what follows says whether it is a line break or a redraw. */
+  /** The last character was \r. The next one decides whether it is a line break or a redraw. */
   let afterReturn = false;
   const placed = createPlacing();
 
   function finish(ending: 'newline' | 'redraw' | 'end'): readonly OutputItem[] {
-    // tqdm begins each redraw with \r, so an empty one is no line.
+    // tqdm starts each redraw with \r, so an empty redraw is not a line.
     const items = current === '' && ending !== 'newline' ? [] : itemsOf(current, isCut, ending, placed);
     current = '';
     isCut = false;
@@ -83,7 +84,7 @@ export function createProgressReader(): ProgressReader {
     return items;
   }
 
-  /** Takes text without a line break in it. */
+  /** Takes text without line breaks. */
   function append(text: string): readonly OutputItem[] {
     if (text === '') return [];
     const items = afterReturn ? finish('redraw') : [];
@@ -124,9 +125,8 @@ export interface Tail {
 }
 
 /**
- * Keeps the last lines of an output for the message of a failure: without escapes and control characters, without
- * blank lines, at most `maxLines` of them and `maxBytes` in UTF-8. Of a line that is too long by itself the beginning
- * stays, since that names the error.
+ * Keeps the last lines of an output for the message of a failure: at most `maxLines` lines and `maxBytes` of UTF-8. Removes escape
+ * sequences, control characters and blank lines. A line that is too long keeps its beginning, since that names the error.
  */
 export function createTail(maxLines = 20, maxBytes = 4096): Tail {
   let lines: readonly string[] = [];
