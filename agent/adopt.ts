@@ -24,51 +24,52 @@ import { attendRun, type Run } from './run.ts';
 import { orphanGraceMs, type RunEars } from './run-follow.ts';
 import { type FinalReport, readReport } from './state-folder.ts';
 
-/** What an earlier process of the agent has left: a training that goes on, or one that has ended. */
+/** What an earlier process of this agent left on disk: a run, or a final report that was not acknowledged. */
 export type Found = FoundRun | FoundReport;
 
 export interface FoundReport {
   readonly kind: 'reported';
   readonly report: FinalReport;
-  /** What its trainer has printed; left out where nothing was ever started. */
+  /** The run that printed the attempt's output; absent when no trainer was ever started. */
   readonly run?: FoundRun;
 }
 
 export interface FoundRun {
-  /** `ended` while nobody looked: its exit is on disk. */
+  /** `ended`: the trainer exited while no agent was running, and its exit record is on disk. */
   readonly kind: 'running' | 'ended';
   readonly origin: Pick<
     Task,
     'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact' | 'outputDir'
   >;
-  /** The one that it was given already. */
+  /** The stop order that an earlier process gave; null if none. */
   readonly order: Order | null;
   readonly attend: (ears: RunEars) => Run;
 }
 
-/** For a guard that was started a moment ago to say who it is. */
+/** How long to wait, in ms, for a newly started guard to write its identity. */
 const guardPatienceMs = 3_000;
 const lookEveryMs = 50;
 
 /**
- * Reads the state folder: adopts a run whose guard lives, or finds how it ended. Of every other run what is left is
- * ended, and removed but for its log, and nothing is said of it: the orchestrator sees that it is not named.
+ * Finds what to adopt in the state folder: a run whose guard is alive, one that has ended, or an unsent report. Stops
+ * and removes every other run, but keeps its log. It reports nothing about those: the orchestrator notices that the
+ * agent does not name them.
  */
 export async function findRun(runsDir: string, parts: LaunchParts): Promise<Found | null> {
   const found: { readonly run: RunFolder; readonly what: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
-    // Its log alone is still wanted (attempt-logs.ts).
+    // Only its log is still needed (attempt-logs.ts).
     if (settledAt(run) !== null) continue;
     const what = AttemptId.safeParse(name).success ? await lookInto(run, parts) : null;
     if (what !== null) found.push({ run, what });
     else if (hasLog(run)) settleRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
-  // There is one slot, so there should be one. What can't be held now and has ended is reported after the next start.
+  // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
   const held = found.find(({ what }) => what.kind === 'running') ?? found[0];
   for (const { run, what } of found) {
-    // Two trainings on one GPU would be the end of both.
+    // Two trainers on one GPU would both fail.
     if (run !== held?.run && what.kind === 'running')
       writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
   }
@@ -92,14 +93,14 @@ async function lookInto(run: RunFolder, parts: LaunchParts): Promise<Found | nul
     if (running !== null) return running;
     await endGuarded(run, guard, parts);
   }
-  // Its last word may have come between the two looks.
+  // The guard may have written the exit record between the two checks.
   if (readExit(run) !== null) return ended();
   const trainer = readTrainer(run);
   if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
   return null;
 }
 
-/** Null when nothing was ever started. */
+/** Null when the folder has no readable task: nothing was ever started. */
 function foundRun(
   run: RunFolder,
   kind: FoundRun['kind'],
@@ -114,18 +115,23 @@ function foundRun(
   return { kind, origin: task, order, attend };
 }
 
-/** Null when its exit is not on disk. */
+/** Null when no exit record is on disk. */
 const endedRun = (run: RunFolder, order: Order | null, parts: LaunchParts): FoundRun | null =>
   readExit(run) === null ? null : foundRun(run, 'ended', null, order, parts);
 
-/** Runs that were reported, and whose log has not gone out: the orchestrator may lack points of their curves, too. */
+/**
+ * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
+ */
 export const findSettled = (runsDir: string, parts: LaunchParts): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {
     const run = { path: join(runsDir, name) };
     return (settledAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
   });
 
-/** Null when it has none, and will have none from now on. */
+/**
+ * Returns the guard of a run. If no guard has taken the run, calls it off, so that none can take it later, and returns
+ * null.
+ */
 async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessRef | null> {
   if (takeRun(run, null)) return null;
   const givenUpAt = clock.mono() + guardPatienceMs;
@@ -137,7 +143,7 @@ async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessR
   }
 }
 
-/** Nobody can tell any more whose run it is. */
+/** Stops a run whose task cannot be read, because its job is unknown. */
 async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchParts): Promise<void> {
   const { processes, clock } = parts;
   writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });

@@ -1,23 +1,23 @@
 import type { WorkerId } from '../protocol/ids.ts';
 
-/** What the loops of one agent share; each field has one writer. */
+/** State that the loops of one agent share. Each field has one writer. */
 export interface AgentState {
-  /** Set by the first registration. */
+  /** Null until the first registration, and after the orchestrator reports a duplicate of this worker. */
   workerId: WorkerId | null;
   heartbeatMs: number;
-  /** T, as the orchestrator has it. */
+  /** T: the silence after which the orchestrator considers the worker offline. */
   timeoutMs: number;
   graceMs: number;
   silenceMs: number;
-  /** What was last acknowledged of the GPUs, as it was sent; null for nothing. */
+  /** The GPU troubles in the last acknowledged heartbeat, as JSON; null if it had none. */
   saidTroubles: string | null;
-  /** The datasets that the last heartbeat named, as they were sent; null before that. */
+  /** The datasets in the last heartbeat that listed any, as JSON; null before that. */
   saidDatasets: string | null;
-  /** No further job is taken; the agent goes when its slot is free. */
+  /** Whether the agent takes no further job, and exits when its slot is free. */
   leaving: boolean;
 }
 
-/** Until the orchestrator has said otherwise: the guide's own figures. */
+/** The guide's default intervals, used until the orchestrator sends its own. */
 export const initialState = (): AgentState => ({
   workerId: null,
   heartbeatMs: 30_000,

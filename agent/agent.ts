@@ -26,87 +26,87 @@ import { noteUnderWay } from './under-way.ts';
 
 export interface AgentParts {
   readonly clock: Clock;
-  /** ms on a clock that the guards of this machine share; see `machineUptime`. */
+  /** ms on a clock that the agent shares with its guards; see `machineUptime`. */
   readonly uptime: () => number;
   readonly api: ApiClient;
   readonly followStream: FollowStream;
   readonly url: string;
   readonly token: TokenHolder;
   readonly persistent: boolean;
-  /** What does not change while the agent runs. */
+  /** The part of the registration that does not change while the agent runs. */
   readonly introduction: RegistrationBody;
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
   readonly registrations: Registrations;
-  /** What an earlier process of this agent has left. */
+  /** What an earlier process of this agent left on disk. */
   readonly found: Found | null;
-  /** Runs of earlier processes that are reported and of which something is still to be sent. */
+  /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
   readonly settled?: readonly FoundRun[];
   readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
-  /** Where the output of trainers goes; nowhere unless told. */
+  /** Sends the output of trainers. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
-  /** Nothing is asked of trainers unless given. */
+  /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */
   readonly ask?: Ask;
-  /** Where what they make goes; nowhere unless told. */
+  /** Uploads the files that trainers write. Without it, they stay on this machine. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'leave'>;
-  /** Figures of the GPUs, for the next heartbeat. */
+  /** GPU metrics for the next heartbeat. */
   readonly telemetry: () => Telemetry;
-  /** Versions of datasets that are here, most recently used first; nothing is said of them unless given. */
+  /** Dataset versions on this machine, most recently used first. Without it, the agent reports none. */
   readonly datasets?: () => readonly string[];
-  /** Nothing is reported of the keys of trainers unless given. */
+  /** Reports the config keys of trainers. Without it, the agent reports none. */
   readonly trainerKeys?: ReportTrainerKeys;
-  /** The same for the curves of what runs. */
+  /** GPU metrics for the curves of the running job. */
   readonly gpuFigures: CurveParts['gpuFigures'];
-  /** Reads what trainers write below their output folders; nothing is read there unless given. */
+  /** Reads the metrics files that trainers write. Without it, the agent reads none. */
   readonly files?: CurveParts['files'];
   readonly random: () => number;
   readonly say: (message: string) => void;
 }
 
 export interface Agent {
-  /** Runs until the agent has left; answers with its exit code. */
+  /** Runs until the agent has left. Resolves with the exit code. */
   run(): Promise<number>;
-  /** Finishes the job, then leaves. */
+  /** Finishes the current job, then leaves. A second call skips the remaining uploads. */
   leave(): void;
-  /** Stops the job, says so, and leaves. */
+  /** Stops the current job, reports it, and leaves. */
   leaveNow(): void;
   /**
-   * Leaves at once and without a goodbye: the job goes on under its guard, for the agent's next process to adopt. False,
-   * and nothing happens, when there is no job.
+   * Leaves immediately, without the disconnect call. The job continues under its guard, and the agent's next process
+   * adopts it. Returns false, and does nothing, when there is no job.
    */
   handOver(): boolean;
 }
 
 const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
-/** Whether the worker is free by it. */
+/** Whether this report ends the attempt, and so frees the worker. */
 const isLast = ({ status }: StatusReportBody): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
-/** For the last report, when the agent is told to stop at once. */
+/** Time in ms for the final report after `leaveNow`, in addition to the grace period. */
 const lastWordMs = 5_000;
-/** For the rest of a log, as long as it is answered; what is left then is for the next start. */
+/** Time in ms to send the rest of the logs, while the orchestrator answers. The next start sends what remains. */
 const logsMs = 5_000;
-/** For the rest of what a completed training has made: that long the orchestrator takes it. What comes back can go on with it then. */
+/** Time in ms to upload the remaining files of completed jobs. A persistent worker continues after its next start. */
 const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
-/** For answers that interest nobody any more, before the goodbye. */
+/** Time in ms for the last points and for outstanding responses, before the disconnect call. */
 const farewellMs = 2_000;
 
-/** Of what trainings that have ended have printed and made. */
+/** Sends the remaining logs and files of runs that have ended. */
 async function sendTheRest({ logs, outputs, persistent }: AgentParts, hurry: AbortSignal): Promise<void> {
   await logs?.leave(logsMs);
   await outputs?.leave(persistent ? outputsMs.persistent : outputsMs.ephemeral, hurry);
 }
 
 /**
- * The loops of a worker, joined: register, follow the stream, again; beside it the heartbeat, which stops last; and the
- * slot for the one job.
+ * Runs the loops of a worker. One registers and follows the stream, repeatedly. The heartbeat loop runs beside it and
+ * stops last. The slot holds the one job.
  */
 export function createAgent(parts: AgentParts): Agent {
   const { clock, random, say } = parts;
   const state = initialState();
-  /** Fires when there is nothing left to stay for. */
+  /** Fires when the agent stops registering and following the stream. */
   const over = new AbortController();
-  /** Fires when nobody is to be waited for any more. */
+  /** Fires when the agent must leave without waiting for reports and uploads. */
   const hurry = new AbortController();
-  /** Fires when the agent has ended: what still waits for its time does so no longer. */
+  /** Fires when the agent has ended. Cancels pending waits and retries. */
   const ended = new AbortController();
   let isHandedOver = false;
   const underWay = noteUnderWay(parts.api, clock);
@@ -139,7 +139,7 @@ export function createAgent(parts: AgentParts): Agent {
 
   const leave = (): void => {
     state.leaving = true;
-    // Whoever says it twice does not want to wait for what is still to be brought.
+    // A second request to leave skips the remaining uploads.
     if (over.signal.aborted) hurry.abort();
     if (slot.held() === null) over.abort();
   };
@@ -151,7 +151,7 @@ export function createAgent(parts: AgentParts): Agent {
       leave();
       void pause(clock, state.graceMs + lastWordMs, ended.signal).then(isLate => {
         hurry.abort();
-        // What does not end by then has its guard, which goes on with the stop.
+        // If the trainer still runs, its guard completes the stop.
         if (isLate) over.abort();
       });
     },
@@ -173,7 +173,7 @@ export function createAgent(parts: AgentParts): Agent {
         say(
           `Job ${left.jobId} goes on without this worker. Put that right and start it again, and it takes the job up`,
         );
-      // Whatever still runs goes on under its guard.
+      // A trainer that still runs continues under its guard.
       slot.release();
       if (ending === 'left' && !isHandedOver) await sendTheRest(parts, hurry.signal);
       beats.abort();
@@ -181,7 +181,7 @@ export function createAgent(parts: AgentParts): Agent {
       ended.abort();
       if (ending === 'left' && !isHandedOver) {
         await beaten;
-        // The goodbye is the last word.
+        // The disconnect must be the last call, because a later one would count as the worker's return.
         await underWay.settled(farewellMs);
         if (state.workerId !== null) await api.disconnect(state.workerId);
       }

@@ -14,11 +14,11 @@ export interface ApiClientParts {
   readonly url: string;
   readonly token: () => string;
   readonly fetch: Fetch;
-  /** Fires when nobody waits for an answer any more. */
+  /** Fires when no caller needs a response any more. */
   readonly signal: AbortSignal;
 }
 
-/** The calls of a worker, made with the token as it is at that moment. */
+/** The calls of a worker. Each one uses the worker token that is current at that moment. */
 export interface ApiClient {
   register(introduction: RegistrationBody): Promise<CallResult<typeof workerApi.register>>;
   beat(beat: HeartbeatBody): Promise<CallResult<typeof workerApi.heartbeat>>;
@@ -61,7 +61,7 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientParts): 
   };
 }
 
-/** Joins with a join token: the one call of a worker that has no token of its own yet. */
+/** Joins with a join token: the only call that a worker makes before it has its own token. */
 export type JoinCall = (joinToken: string, body: JoinBody) => Promise<CallResult<typeof workerApi.join>>;
 
 export function createJoinCall({ url, fetch, signal }: Omit<ApiClientParts, 'token'>): JoinCall {
@@ -70,14 +70,14 @@ export function createJoinCall({ url, fetch, signal }: Omit<ApiClientParts, 'tok
     client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
 }
 
-/** Hands over a piece of an attempt's log. */
+/** Sends a chunk of an attempt's log. */
 export type ShipCall = (
   jobId: JobId,
   chunk: LogChunkBody,
   signal: AbortSignal,
 ) => Promise<CallResult<typeof workerLogsApi.ship>>;
 
-/** A chunk may be a megabyte, on a line that the uploads of a training share. */
+/** A chunk may be a megabyte, and shares the network connection with the uploads of a running job. */
 const shipPatienceMs = 30_000;
 
 export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): ShipCall {
@@ -86,7 +86,10 @@ export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'sign
   return (id, body, signal) => client.call(workerLogsApi.ship, { params: { id }, body, signal });
 }
 
-/** Exchanges an upload token that ended with the rotation of the worker token; null when that is not possible now. */
+/**
+ * Exchanges an upload token that became invalid when the worker token was rotated. Resolves with null when the call
+ * fails.
+ */
 export type RenewCall = (uploadToken: string, signal: AbortSignal) => Promise<string | null>;
 
 export function createRenewCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): RenewCall {
@@ -101,7 +104,7 @@ export function createRenewCall({ url, token, fetch }: Omit<ApiClientParts, 'sig
   };
 }
 
-/** Reports the keys that a trainer takes in its configs. */
+/** Reports the config keys that a trainer accepts. */
 export type TrainerKeysCall = (
   trainer: string,
   keys: readonly string[],
@@ -114,7 +117,7 @@ export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientPa
     client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
 }
 
-/** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */
+/** Whether the same call can succeed later: there was no response, or its status describes a temporary condition. */
 export function isRetryable(failure: CallFailure): boolean {
   if (failure.kind === 'unreachable') return true;
   return failure.status === 401 || failure.status === 408 || failure.status === 429 || failure.status >= 500;

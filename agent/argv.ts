@@ -1,27 +1,27 @@
 /**
- * The trainer's command line: words split as a POSIX shell splits them (XCU 2.2, Quoting), and nothing else of a
- * shell. The command is run without one, so whatever only a shell would understand is refused rather than passed
- * on as a literal argument that fails later for no visible reason.
+ * Splits the trainer's command line into words as a POSIX shell does (XCU 2.2, Quoting), and supports nothing else of a
+ * shell. The command runs without a shell, so syntax that only a shell understands is rejected. Passed on as a literal
+ * argument, it would fail later for no visible reason.
  */
 
 export type SplitCommand =
   | { readonly ok: true; readonly argv: readonly string[] }
   | { readonly ok: false; readonly message: string };
 
-/** Characters that mean something to a shell wherever they stand unquoted. */
+/** Characters that are special to a shell wherever they are unquoted. */
 const OPERATORS = '|&;<>()$`';
-/** ... and those that mean something only at the start of a word: a comment, a home folder. */
+/** Characters that are special only at the start of a word: a comment, a home folder. */
 const WORD_START_OPERATORS = '#~';
-/** Inside double quotes a backslash escapes only these (XCU 2.2.3); elsewhere it is an ordinary character. */
+/** Inside double quotes a backslash escapes only these characters (XCU 2.2.3). Before others it is literal. */
 const ESCAPED_IN_DOUBLE_QUOTES = '$`"\\';
-/** What makes `$` an expansion inside double quotes; before anything else it stands for itself. */
+/** The characters after which `$` starts an expansion inside double quotes. Before any other, `$` is literal. */
 const EXPANDS = /^[A-Za-z0-9_{(@*#?$!-]/;
 const PLACEHOLDER = /\{([A-Za-z0-9_]+)\}/g;
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
 /**
- * One step of the splitter: the text taken into the word (`''` begins an empty word, undefined begins none) and where
- * to go on, or why the command is refused.
+ * One step of the splitter: the text to append to the word and the index to continue at, or why the command is
+ * rejected. `''` starts an empty word; undefined starts none.
  */
 type Taken = { readonly text: string | undefined; readonly next: number } | { readonly refused: string };
 
@@ -66,7 +66,7 @@ function takeEscaped(text: string, at: number): Taken {
   return { text: escaped === '\n' ? undefined : escaped, next: at + 2 };
 }
 
-/** Takes what stands at `at`, which is not white space; `fresh` says that a word begins here. */
+/** Reads the text at `at`, which is not white space. `fresh`: a word starts here. */
 function take(text: string, at: number, fresh: boolean): Taken {
   const char = text.charAt(at);
   if (char === "'") return takeSingleQuoted(text, at);
@@ -78,7 +78,7 @@ function take(text: string, at: number, fresh: boolean): Taken {
   return { text: char, next: at + 1 };
 }
 
-/** Refusals that concern the words as a whole, not one character. */
+/** Rejects a list of words that cannot be run as a command. */
 function checkWords(argv: readonly string[]): SplitCommand {
   const [program] = argv;
   if (program === undefined) return { ok: false, message: 'The command is empty.' };
@@ -92,14 +92,17 @@ function checkWords(argv: readonly string[]): SplitCommand {
   return { ok: true, argv };
 }
 
-/** White space between words; a line break separates commands, and is white space only around the only one. */
+/**
+ * Whether a character separates words. A line break separates commands in a shell. It counts as white space only before
+ * the first word and after the last (`isAround`).
+ */
 function isSeparator(char: string, isAround: boolean): boolean {
   return char === ' ' || char === '\t' || (isAround && (char === '\n' || char === '\r'));
 }
 
 /**
- * Splits a command into its words. No variable, command, tilde, glob or brace expansion takes place: `*` and `{x}`
- * stay as they are, and what would expand or redirect in a shell is refused with a message that says so.
+ * Splits a command into words. Performs no variable, command, tilde, glob or brace expansion: `*` and `{x}` stay
+ * literal. Rejects syntax that a shell would expand or redirect, with a message that explains it.
  */
 export function splitCommand(text: string): SplitCommand {
   if (text.includes('\0')) return { ok: false, message: 'The command has a NUL character in it.' };
@@ -125,8 +128,7 @@ export function splitCommand(text: string): SplitCommand {
 
 /**
  * Replaces `{name}` inside each argument by `values[name]`, e.g. `{config_path}`, `{output_dir}`, `{resume_from}`.
- * A name that `values` does not have is left as it stands, and what was put in is never looked at again, so a path
- * with braces in it is safe.
+ * Leaves unknown names as they are. It does not expand inserted values again, so a path that contains braces is safe.
  */
 export function fillPlaceholders(
   argv: readonly string[],

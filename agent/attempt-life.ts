@@ -16,32 +16,35 @@ import type { FinalReport } from './state-folder.ts';
 import type { JobOffer } from './trainer.ts';
 
 export interface LifeParts extends AttemptParts {
-  /** Repeats until there is an answer. */
+  /** Retries until there is a final answer. */
   readonly report: Report;
   readonly keep: (report: FinalReport) => void;
   readonly drop: (attemptId: AttemptId) => void;
 }
 
-/** An attempt's way here. Both answer with false when nothing was ever started. */
+/**
+ * Runs an attempt from its offer to its final report.
+ * Both methods resolve with false when the attempt was refused or withdrawn before anything started.
+ */
 export interface Life {
   begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;
   resume(found: Found, held: HeldAttempt): Promise<boolean>;
 }
 
-/** claim -> prepare -> run -> report. `reported` takes note of every attempt whose end was answered. */
+/** Claims, prepares, runs and reports an attempt. Adds each attempt whose final report was answered to `reported`. */
 export function createLife(parts: LifeParts, reported: Attempts): Life {
   const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
     held.ended = true;
     const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
     if (answer !== 'aborted') reported.add(held.attemptId);
-    // Cut short by the agent's own end, the report stays on disk for its next start.
+    // If the agent ends first, the report stays on disk, and the next start sends it.
     if (answer !== 'aborted' || held.given.signal.aborted) parts.drop(held.attemptId);
     return true;
   };
 
   const conclude = (report: StatusReportBody, held: HeldAttempt): Promise<true> | true => {
     const { jobId, attemptId, progress } = held;
-    // The next start of the agent sees for itself how it ended.
+    // The agent's next process determines how the run ended.
     if (held.isReleased) return true;
     if (held.given.signal.aborted) {
       parts.drop(attemptId);
@@ -74,7 +77,7 @@ export function createLife(parts: LifeParts, reported: Attempts): Life {
   };
 }
 
-/** A disk that is full, often of the job's own checkpoints, must not cost its result. */
+/** A full disk, often filled by the job's own checkpoints, must not lose the job's result. */
 function keep(parts: LifeParts, final: FinalReport): void {
   try {
     parts.keep(final);

@@ -19,29 +19,29 @@ import type { StateFolder } from './state-folder.ts';
 import type { LogCheck } from './trainer.ts';
 
 /**
- * The logs of the attempts of this rig, on their way to the orchestrator. A run's folder is kept until the end of its log was
- * answered, also when all else is over and other jobs run.
+ * Sends the logs of this rig's attempts to the orchestrator. Keeps a run's folder until the orchestrator acknowledges
+ * the end of its log, even while later jobs run.
  */
 export interface AttemptLogs {
-  /** Ships what its trainer prints, without these values; the first call counts. */
+  /** Sends what the attempt's trainer prints, without these secrets. Only the first call for an attempt counts. */
   follow(attemptId: AttemptId, secrets: readonly string[]): void;
-  /** Nothing more will be printed. */
+  /** Call when the trainer prints nothing more. */
   finish(attemptId: AttemptId): void;
-  /** Keeps the run's folder until this resolves with true: something else is still read from its log. */
+  /** Keeps the run's folder until this resolves with true, because another reader needs its log. */
   keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
-  /** Nothing is to be reported of it any more: its folder goes when its log has gone out. */
+  /** Marks the attempt as reported. Its folder is removed when its log is fully sent. */
   settle(attemptId: AttemptId): void;
-  /** Ships on what was settled by an earlier process of the agent. */
+  /** Continues with logs of attempts that an earlier process of the agent settled. */
   resume(): void;
   isTaken: LogCheck;
-  /** Resolves when all logs that have ended have gone out, or nobody answers, or the time is up. */
+  /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
   leave(withinMs: number): Promise<void>;
 }
 
 export interface AttemptLogsParts {
   readonly state: Pick<StateFolder, 'runsDir' | 'runOf' | 'dropReport'>;
   readonly ship: ShipCall;
-  /** The worker's token, as it is now. */
+  /** Returns the current worker token. */
   readonly token: () => string;
   readonly clock: Clock;
   /** ms since 1970. */
@@ -52,18 +52,21 @@ export interface AttemptLogsParts {
   readonly signal: AbortSignal;
 }
 
-/** Of runs that were settled and whose log has not gone out; the oldest ones make room. */
+/** The maximum number of settled runs with unsent logs. Beyond it, the oldest are dropped. */
 const mostSettled = 5;
-/** An orchestrator that was away for longer has forgotten the job, or is not coming back. */
+/**
+ * How long after its settling a log is retried. An orchestrator that was away for longer has forgotten the job, or does
+ * not return.
+ */
 const patienceMs = 24 * 60 * 60 * 1000;
-/** Each start of the agent tries for at least this long, because a wrong clock can make any log look old. */
+/** Each start of the agent retries for at least this long, because a wrong clock can make any log look old. */
 const leastPatienceMs = 60 * 60 * 1000;
 
 interface Followed {
   readonly shipper: LogShipper;
   isSettled: boolean;
   end: LogEnd | null;
-  /** How many others still need the folder. */
+  /** How many other readers still need the folder. */
   readers: number;
 }
 
@@ -75,7 +78,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   let isOlderKnown = false;
 
   const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
-    // It may have made room for newer ones already.
+    // It may already have been dropped to make room for a newer one.
     if (!isOver(run) || followed.get(attemptId) !== run) return;
     followed.delete(attemptId);
     state.dropReport(attemptId);
@@ -96,7 +99,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
     return begun;
   };
 
-  /** Settled already: ships its log to the end. */
+  /** Sends the rest of a settled attempt's log. */
   const drain = (attemptId: AttemptId): void => {
     const run = followed.get(attemptId) ?? begin(attemptId, []);
     if (run === null) return state.dropReport(attemptId);
@@ -105,7 +108,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
     removeIfOver(attemptId, run);
   };
 
-  /** The clock may say that the one which has just ended is the oldest. */
+  /** Never drops `newest`: after a clock change it may look like the oldest. */
   const makeRoom = (newest: AttemptId | null): void => {
     const others = settledIn(state).filter(id => id !== newest);
     for (const attemptId of others.slice(newest === null ? mostSettled : mostSettled - 1)) {
@@ -135,7 +138,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
       try {
         if (readTask(run) !== null) settleRun(run);
       } catch {
-        // It must not be reported again.
+        // Without its mark, the run would be reported again, so remove the folder.
         return state.dropReport(attemptId);
       }
       drain(attemptId);
@@ -155,7 +158,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   };
 }
 
-/** Nobody needs its folder any more. */
+/** Whether nothing needs the run's folder any more. */
 const isOver = ({ isSettled, end, readers }: Followed): boolean =>
   isSettled && end !== null && end !== 'left' && readers === 0;
 
@@ -166,7 +169,7 @@ const createLogCheck =
       name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
     );
 
-/** Null when nothing was ever started. */
+/** Null when the run has no readable task: nothing was ever started. */
 function shipperOf(
   attemptId: AttemptId,
   secrets: readonly string[],
@@ -188,7 +191,7 @@ function shipperOf(
   });
 }
 
-/** The newest first. */
+/** The settled attempts, newest first. */
 const settledIn = ({ runsDir, runOf }: AttemptLogsParts['state']): readonly AttemptId[] =>
   namesIn(runsDir)
     .flatMap(name => {

@@ -20,14 +20,17 @@ export interface AttemptNotes {
   imagesOf(attemptId: AttemptId): string;
   /** Removes the note and the images. */
   forget(attemptId: AttemptId): void;
-  /** Removes images without a note: nobody uploads them. A process that is killed while its disk is full leaves such. */
+  /**
+   * Removes images that have no note, because nothing uploads them. A process that is killed while the disk is full can
+   * leave such images.
+   */
   dropStrayImages(): void;
 }
 
 export interface AttemptNotesFolders {
-  /** One file an attempt; only its owner can read it, since it contains the attempt's upload token. */
+  /** Holds one file per attempt. Only its owner can read it, because it contains the attempt's upload token. */
   readonly folder: string;
-  /** Images of event files, one folder an attempt. */
+  /** Holds the images of event files, in one folder per attempt. */
   readonly imagesFolder: string;
 }
 

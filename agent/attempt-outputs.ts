@@ -6,26 +6,33 @@ import { openEventImages } from './event-images/index.ts';
 import { openStorage, type StorageParts } from './storage.ts';
 import type { JobOffer, PreparedJob } from './trainer.ts';
 
-/** What of the outputs of trainers is brought to the orchestrator. */
+/** Which outputs of trainers to upload. */
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
- * What the trainers of this rig make, on its way to the orchestrator: while they run, and after a completed end for as long as it is taken,
- * also beside the next job. What is to be brought is on disk, so that the agent's next process goes on with it.
+ * Uploads what this rig's trainers write. It uploads while a trainer runs, and after a completed end for as long as the
+ * server accepts files, even beside the next job. Pending uploads are noted on disk, so that the agent's next process
+ * continues them.
  */
 export interface AttemptOutputs {
-  /** Resolves when the trainer may start: what it writes from then on belongs to this attempt. */
+  /**
+   * Starts to follow an attempt's outputs. Resolves when the trainer may start: files written from then on belong to
+   * this attempt.
+   */
   follow(offer: JobOffer, job: Pick<PreparedJob, 'outputDir' | 'samplesAreFiles'>): Promise<void>;
   /**
-   * Its trainer has ended; of another end than a completed one nothing more is taken. Returns whether files may still have to be uploaded:
-   * that is noted on disk until they are, or until the orchestrator closes the uploads.
+   * Call when the trainer has ended. Unless it completed, uploading stops. Returns whether files may still have to be
+   * uploaded. A note on disk records that until they are, or until the orchestrator closes the uploads.
    */
   finish(attemptId: AttemptId, isCompleted: boolean): boolean;
-  /** ... of one that is to be tried again, and whose end is not told yet: resolves when its checkpoints have been brought, or the time is up. */
+  /**
+   * Call when the trainer has ended and the job is to be retried, before its end is reported. Resolves when its
+   * checkpoints are uploaded, or after `withinMs`.
+   */
   rescue(attemptId: AttemptId, withinMs: number): Promise<void>;
-  /** Goes on with what an earlier process of the agent has begun; `live` is the attempt whose trainer may still run. */
+  /** Continues the uploads of earlier processes of the agent. `live`: the attempt whose trainer may still run. */
   resume(live: AttemptId | null): void;
-  /** Resolves when all that has ended has been brought, or the time is up, or somebody is in a hurry. */
+  /** Resolves when all files of completed attempts are uploaded, after `withinMs`, or when `hurry` fires. */
   leave(withinMs: number, hurry: AbortSignal): Promise<void>;
 }
 
@@ -38,7 +45,7 @@ export interface AttemptOutputsParts
   readonly wall: () => number;
 }
 
-/** A rig notes this many attempts with files to upload; beyond it, the oldest is dropped. */
+/** The maximum number of attempts with files to upload that a rig notes. Beyond it, the oldest is dropped. */
 const maxNotes = 200;
 
 export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs {
@@ -47,7 +54,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
   const under = new Map<AttemptId, Bringer>();
   const finished = new Set<Bringer>();
 
-  /** `begunAt` is null for an attempt that an earlier process has begun. */
+  /** `begunAt`: when the attempt started, in ms since 1970; null when an earlier process started it. */
   const begin = (attemptId: AttemptId, note: AttemptNote, begunAt: number | null, takesImages: boolean) => {
     const { outputDir, ...place } = note;
     if (which === 'none' || under.has(attemptId)) return Promise.resolve();
@@ -73,7 +80,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     } else bringer.stop();
     return isCompleted;
   };
-  /** Attempts of this process and of earlier ones. */
+  /** Drops the oldest attempts beyond `maxNotes`, whichever process started them. */
   const dropOldest = (): void => {
     for (const attemptId of notes.list().slice(0, -maxNotes)) {
       say(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
@@ -91,7 +98,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
         notes.write(attemptId, kept);
         dropOldest();
       } catch {
-        // A disk that is full: it is brought all the same, for as long as this process lives.
+        // The disk is full. This process uploads the files all the same; a later one would not know of them.
       }
       await begin(attemptId, kept, wall(), !samplesAreFiles);
     },
@@ -114,7 +121,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
           continue;
         }
         void begin(attemptId, kept, null, true);
-        // Whether its end was a completed one, the orchestrator knows.
+        // Treat it as completed: only the orchestrator knows, and it rejects the uploads if it was not.
         if (attemptId !== live) finish(attemptId, true);
       }
     },

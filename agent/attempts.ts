@@ -1,6 +1,6 @@
 import type { AttemptId } from '../protocol/ids.ts';
 
-/** The newest attempts of which something was said, a bounded number of them. */
+/** A bounded set of attempts that keeps the most recently added ones. */
 export interface Attempts {
   add(attemptId: AttemptId): void;
   has(attemptId: AttemptId): boolean;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Waits between tries: doubling from `firstMs` to `mostMs`. */
+/** Delays between retries: they double from `firstMs` to `mostMs`. */
 export interface Backoff {
   nextMs(): number;
   reset(): void;
@@ -9,7 +9,10 @@ export interface Backoff {
 export interface BackoffRule {
   readonly firstMs: number;
   readonly mostMs: number;
-  /** Full jitter, so that a fleet that lost its orchestrator does not come back in step; else exact. */
+  /**
+   * The source of full jitter, so that a fleet that lost its orchestrator does not reconnect at the same time. Without
+   * it, the delays are exact.
+   */
   readonly random?: () => number;
 }
 
@@ -27,7 +30,7 @@ export function createBackoff({ firstMs, mostMs, random }: BackoffRule): Backoff
   };
 }
 
-/** Resolves after `ms`, or as soon as the signal fires: then with false. */
+/** Resolves with true after `ms`, or with false as soon as the signal fires. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise(resolve => {

@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { reasonOf } from './start-failure.ts';
 
-/** Appends to a file in large portions, one of which is written while the next one comes in. */
+/** Appends to a file in large batches. It writes one batch while it collects the next. */
 export interface BatchWriter {
-  /** Resolves when more may come. */
+  /** Resolves when the writer can accept more. */
   write(piece: Uint8Array): Promise<void>;
-  /** Resolves when all of it is written, or when that has failed. */
+  /** Resolves when everything is written, or when writing has failed. */
   end(): Promise<void>;
-  /** Why it could not be written; null while it could. */
+  /** Why writing failed; null while it has not. */
   trouble(): string | null;
 }
 
@@ -20,7 +20,7 @@ export function createBatchWriter(handle: Pick<FileHandle, 'writev' | 'appendFil
   let trouble: string | null = null;
   const append = async (pieces: readonly Uint8Array[], length: number): Promise<void> => {
     const { bytesWritten } = await handle.writev(pieces);
-    // A disk may take a part of it.
+    // The system may write only a part.
     if (bytesWritten < length) await handle.appendFile(Buffer.concat(pieces).subarray(bytesWritten));
   };
   const flush = async (): Promise<void> => {

@@ -19,12 +19,12 @@ export interface Beating {
   readonly slot: JobSlot;
   readonly troubles: TroubleTeller;
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
-  /** Fires when the worker registers no more, and only uploads what is left. */
+  /** Fires when the worker stops registering, and only uploads what is left. */
   readonly over: AbortSignal;
   readonly say: (message: string) => void;
 }
 
-/** Says that the worker lives and what it holds, and does as it is answered. */
+/** Sends heartbeats until the signal fires, and carries out the orders in the replies. */
 export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> =>
   runHeartbeat({
     clock: beating.clock,
@@ -35,8 +35,8 @@ export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> 
   });
 
 /**
- * Sends a heartbeat before the report that frees this worker, if something has changed: the next job then avoids a bad GPU
- * and finds its data here.
+ * Sends a heartbeat if GPU troubles or datasets have changed. Call it before the report that frees this worker, so that
+ * the next dispatch avoids a bad GPU and finds its data here.
  */
 export async function sayNews(beating: Beating): Promise<void> {
   const { gpu_troubles: now } = beating.telemetry();
@@ -44,12 +44,12 @@ export async function sayNews(beating: Beating): Promise<void> {
   if (hasTrouble || newDatasets(beating) !== null) await beat(beating);
 }
 
-/** As many as a registration or a heartbeat may name. */
+/** The maximum number of datasets in a registration or a heartbeat. */
 const mostDatasets = 100;
 
 export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, mostDatasets);
 
-/** Null when the orchestrator knows them. */
+/** The datasets to send; null when the orchestrator already knows them. */
 function newDatasets({ datasets, state }: Beating): string[] | null {
   if (datasets === undefined) return null;
   const named = namedDatasets(datasets());
@@ -88,12 +88,18 @@ async function beat(beating: Beating): Promise<boolean> {
   return true;
 }
 
-/** A registration reads the token file again. After the last one this does, because uploads need a valid token, too. */
+/**
+ * Reads the token file again after the last registration. Until then, each registration does so. Uploads need a valid
+ * token, too.
+ */
 function takeNewToken({ token, over, say }: Beating): void {
   if (over.aborted && token.reload()) say(`Took the new token from ${token.file}`);
 }
 
-/** `said` is what the worker held when it asked: by now the same job may be here again, as a newer attempt. */
+/**
+ * Carries out the orders in a reply. `said`: what the worker held when it sent the request. By now the same job may
+ * have returned as a newer attempt, which must not be abandoned.
+ */
 export function obey(
   slot: JobSlot,
   reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>,

@@ -1,13 +1,13 @@
 import type { ApiClient } from './api-client.ts';
 import type { FollowStream } from './command-stream.ts';
 
-/** The way to the orchestrator, which can be cut. */
+/** A connection to the orchestrator that can be cut, to simulate a network failure. */
 export interface BreakableNetwork {
   readonly api: ApiClient;
   readonly followStream: FollowStream;
-  /** A call that goes the same way. */
+  /** Sends another call over the same connection. */
   through<R>(send: () => Promise<R>): Promise<R | Unreachable>;
-  /** Ends the stream at once; every call fails as one that reaches nobody. */
+  /** Closes the stream. Until `mend`, every call fails as `unreachable`. */
   cut(): void;
   mend(): void;
 }

@@ -6,13 +6,13 @@ import type { Output } from './outputs.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 import type { UploadParts } from './upload.ts';
 
-/** Uploads what a trainer makes to the orchestrator. */
+/** Uploads what a trainer writes to the orchestrator. */
 export interface Bringer {
-  /** Resolves when no more is uploaded; true when that was all, or all that is wanted. */
+  /** Resolves when the uploads have ended: true when nothing more is wanted, false when the agent ended first. */
   readonly done: Promise<boolean>;
   /**
-   * The trainer has ended: nobody changes anything any more. `completed`: everything is uploaded, however long that takes, until the
-   * server closes the uploads. `preempted`: only checkpoints are, and nothing is tried twice.
+   * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, however long that
+   * takes, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing.
    */
   finish(end: 'completed' | 'preempted'): void;
   stop(): void;
@@ -26,13 +26,19 @@ export interface BringerParts extends UploadParts, Pick<OutputBookParts, 'root' 
 const leastPauseMs = 2_500;
 const mostPauseMs = 60_000;
 const relookMs = 5_000;
-/** An attempt that was given up may get its say back. */
+/** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
 const listBackoff = { firstMs: 1_000, mostMs: 30_000 } as const;
-/** After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the end yet. */
+/**
+ * After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the final report
+ * yet.
+ */
 const finalBackoff = { firstMs: 2_000, mostMs: 300_000 } as const;
 
-/** Brings one output after the other, on no other call's way: the most wanted of those that nobody writes any more. */
+/**
+ * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
+ * Uploads do not delay other calls.
+ */
 export function createBringer(parts: BringerParts): Bringer {
   const { clock, root, images, begunAt, say, random } = parts;
   let { which } = parts;
@@ -60,12 +66,12 @@ export function createBringer(parts: BringerParts): Bringer {
   };
 
   const finalPauseMs = (): number => 200 + backoff.nextMs();
-  /** The server does not take uploads of this attempt now. */
+  /** Returns the pause in ms while the server accepts no uploads of this attempt; null to give up. */
   const waitForServer = (): number | null => {
     if (ending === null) return overPauseMs;
     return ending === 'completed' ? finalPauseMs() : null;
   };
-  /** Nothing is due. Returns the pause in ms; null when the bringer is through. */
+  /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
   const rest = async (lookMs: number, isOver: boolean): Promise<number | null> => {
     if (!isOver) return Math.min(mostPauseMs, Math.max(leastPauseMs, 20 * lookMs));
     if (ending === 'preempted' || (await conclude(which, whyLeft))) return null;
@@ -73,12 +79,12 @@ export function createBringer(parts: BringerParts): Bringer {
     return finalPauseMs();
   };
 
-  /** Returns the pause until the next turn in ms; null when the bringer is through. */
+  /** Returns the pause until the next turn in ms; null when the uploads are done. */
   const turn = async (): Promise<number | null> => {
     const isOver = over.signal.aborted;
     if (isOver && !isLast) {
       isLast = true;
-      // The trainer may have sent some of it itself; and what there was no room for is tried again.
+      // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
       sender = null;
       book.retry();
     }
@@ -100,7 +106,7 @@ export function createBringer(parts: BringerParts): Bringer {
       if (kind === 'closed') return null;
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = leastPauseMs;
-      // Something that is wanted more may have come.
+      // A more wanted output may have appeared.
       if (signal.aborted || clock.mono() - now > relookMs || over.signal.aborted !== isOver) break;
     }
     return waitMs;
@@ -122,7 +128,10 @@ export function createBringer(parts: BringerParts): Bringer {
   return { done: run(), finish, stop: () => stopped.abort() };
 }
 
-/** Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are closed. */
+/**
+ * Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are
+ * closed.
+ */
 function createConclusion({ storage, signal }: Pick<BringerParts, 'storage' | 'signal'>, book: OutputBook) {
   let reported = '';
   return async (which: BringerParts['which'], why: string | null): Promise<boolean> => {
@@ -134,7 +143,7 @@ function createConclusion({ storage, signal }: Pick<BringerParts, 'storage' | 's
     const answer = await storage.reportOutstanding(report, signal);
     if (answer.ok) reported = text;
     const verdict = answer.ok ? null : storageVerdict(answer.failure);
-    // An older server does not know the call, and closes the uploads by the time alone.
+    // An older server does not know the call, and closes the uploads by time alone.
     if (verdict === 'closed') return true;
     return left.length === 0 && (verdict === null || verdict === 'refused');
   };
@@ -164,7 +173,7 @@ function sayBrought({ name, files }: Output, say: (message: string) => void): vo
   say(`Brought ${name} to the orchestrator (${sizeInWords(bytes)})`);
 }
 
-/** By key; `closed` also when the orchestrator does not know what is asked for. */
+/** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
 async function askWhatIsThere(
   { storage, clock, random, signal }: BringerParts,
   say: (message: string) => void,
@@ -175,7 +184,8 @@ async function askWhatIsThere(
     if (answer.ok) return new Map(answer.value);
     const verdict = storageVerdict(answer.failure);
     if (verdict === 'over' || verdict === 'closed') return verdict;
-    // The server answers a full disk, or a move of its database, to every call.
+    // Only `refused` is final. On a full disk, or while its database is replaced, the server fails every call, so
+    // retry.
     if (verdict === 'refused') {
       say(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(answer.failure)}`);
       return 'closed';

@@ -3,11 +3,16 @@ import { type Attempts, rememberAttempts } from './attempts.ts';
 import type { Held } from './held-attempt.ts';
 import type { Report } from './reporter.ts';
 
-/** Orders to stop what is not here: its offer was lost, is still on its way, or its process is gone. */
+/**
+ * Handles cancels of attempts that are not held here. The offer was lost, is still on its way, or the process is gone.
+ */
 export interface Cancels {
-  /** Says that it is gone, so that nobody waits for it; unless how it ended has been reported already. */
+  /**
+   * Reports the attempt as cancelled, so that the orchestrator does not wait for it, unless its end is already
+   * reported.
+   */
   confirm(attempt: Held): void;
-  /** A cancelled attempt must not start when its offer comes after all. */
+  /** Whether the attempt was cancelled. It must not start if its offer arrives late. */
   has(attemptId: AttemptId): boolean;
 }
 

@@ -11,25 +11,25 @@ import type { JobOffer } from './trainer.ts';
 
 export type Resume = NonNullable<JobOffer['resume']>;
 
-/** `words`: what to say of it. */
+/** `words`: a message for the worker's log. */
 export type Fetched =
   | { readonly kind: 'ready'; readonly words: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-/** A file of the checkpoint: by its path below the folder of outputs, which is its key. */
+/** A file of the checkpoint. `key`: its path below the output folder. */
 interface Wanted extends Content {
   readonly key: string;
 }
 
-/** Why there is nothing to go on from. */
+/** Why the attempt cannot resume from the checkpoint. */
 type Flawed = { readonly flaw: string };
 
 const longestManifest = 16 * 1_048_576;
 
 /**
- * Brings the checkpoint that an attempt goes on from into its folder of outputs: under another name until all of it is there and is what
- * it is said to be. What is there already is not fetched again.
+ * Fetches the checkpoint that an attempt resumes from into its output folder. It stays under a temporary name until all
+ * of it is there and verified. Files that are already here are not fetched again.
  */
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
@@ -62,7 +62,7 @@ function messageOf(checkpoint: string, why: string): string {
   return `Checkpoint ${checkpoint} can't be gone on from: ${why}. ${remedy}`;
 }
 
-/** The files of the checkpoint: itself, or those of its manifest. */
+/** The files of the checkpoint: the checkpoint itself when it is a file, else the files in its manifest. */
 async function askFor(checkpoint: string, parts: DownloadParts): Promise<readonly Wanted[] | Flawed> {
   const { storage, signal } = parts;
   const file = await insist(() => storage.progress(checkpoint, signal), parts);
@@ -75,7 +75,9 @@ async function askFor(checkpoint: string, parts: DownloadParts): Promise<readonl
   return filesIn(checkpoint, manifest.value);
 }
 
-/** The trainer continues without them, if less well: one that cannot be had is left out. */
+/**
+ * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
+ */
 async function companionsThere(checkpoint: string, parts: DownloadParts): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
@@ -106,7 +108,7 @@ async function readManifest(
   return { ok: true, value: Buffer.concat(pieces).toString() };
 }
 
-/** Paths come over the network: each has to be one that an artifact can have, and none is two files. */
+/** Checks the paths, which come over the network: each must be a valid artifact path, and none may occur twice. */
 function filesIn(checkpoint: string, text: string): readonly Wanted[] | Flawed {
   const manifest = CheckpointManifest.safeParse(parseJson(text));
   if (!manifest.success) return { flaw: `its ${manifestName} is none` };
@@ -128,7 +130,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** For as long as it may still be answered. */
+/** Retries a call while its failure may be temporary. */
 async function insist<T>(
   ask: () => Promise<Answered<T>>,
   { clock, random, signal }: DownloadParts,
@@ -141,7 +143,7 @@ async function insist<T>(
   }
 }
 
-/** Answers with how many bytes had to come. */
+/** Resolves with the number of bytes that were downloaded. */
 async function bringAll(
   checkpoint: string,
   wanted: readonly Wanted[],
@@ -167,7 +169,7 @@ async function bringAll(
     const end = await downloadFile(key, file, content, parts);
     if (end.kind === 'aborted') return bytes;
     if (end.kind === 'failed') {
-      // A disk that is full gets back what this has taken of it.
+      // Free the space that this download takes, because the disk may be full.
       await rm(join(parent, unfinished), { recursive: true, force: true });
       return { flaw: end.why };
     }
@@ -178,14 +180,14 @@ async function bringAll(
   return bytes;
 }
 
-/** Of a checkpoint that an earlier attempt was to go on from. */
+/** Removes unfinished downloads of other checkpoints, which earlier attempts left. */
 async function forgetOthers(parent: string, unfinished: string): Promise<void> {
   for (const name of await readdir(parent))
     if (/^\..*\.fetching$/.test(name) && name !== unfinished)
       await rm(join(parent, name), { recursive: true, force: true });
 }
 
-/** Makes the folders on the way, and rejects where something else is in it: a link may lead anywhere. */
+/** Creates the folders on the way. Rejects when something else is in their place, because a link may lead anywhere. */
 async function openFolder(root: string, path: string): Promise<string> {
   let folder = root;
   for (const name of path.split(/[/\\]/).filter(part => part !== '.')) {
@@ -199,7 +201,7 @@ async function openFolder(root: string, path: string): Promise<string> {
   return folder;
 }
 
-/** Decimal, as disks are counted. */
+/** Formats a size in decimal units, as disk sizes are given. */
 export function sizeInWords(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
   const power = bytes < 1_000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));

@@ -1,12 +1,12 @@
-/** Time as the agent needs it: a port, so that a fleet of agents can run on a clock that a test moves. */
+/** The agent's source of time. It is a port, so that a fleet of agents can run on virtual time in a test. */
 export interface Clock {
-  /** ms since some fixed moment; never goes back, whatever happens to the wall clock. */
+  /** ms since a fixed moment. It never decreases, even when the wall clock is changed. */
   mono(): number;
-  /** Runs it once, `ms` from now; the answer takes it back. */
+  /** Calls `run` once after `ms`. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Longer delays overflow in Node and would fire at once. */
+/** Longer delays overflow in Node, and the timer would fire immediately. */
 const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -5,10 +5,10 @@ import { WorkerCommand } from '../protocol/worker-api.ts';
 export interface StreamParts {
   readonly url: string;
   readonly token: () => string;
-  /** A stream that brought nothing for this long is dead, whatever the socket says. */
+  /** After this long without data, the stream counts as lost, even if its socket is open. */
   readonly silenceMs: number;
   readonly onOpen: () => void;
-  /** It was answered with something else than a stream, before it ends as lost. */
+  /** Called with the status when the response is not a stream, before the stream ends. */
   readonly onRefused: (status: number) => void;
   readonly onCommand: (command: WorkerCommand) => void;
   readonly signal: AbortSignal;
@@ -16,10 +16,10 @@ export interface StreamParts {
 
 export type FollowStream = (parts: StreamParts) => Promise<StreamEnd>;
 
-/** How a stream ended: cut here, token refused, or lost on the way. */
+/** How a stream ended: aborted by this worker, token rejected, or connection lost. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 
-/** Follows one stream to its end. Connecting anew is the caller's: only it knows what to say first. */
+/** Follows one stream to its end. The caller reconnects, because it must register first. */
 export const createFollowStream =
   (fetch: Fetch): FollowStream =>
   parts =>
@@ -68,7 +68,10 @@ function follow(parts: StreamParts, fetch: Fetch): Promise<StreamEnd> {
   });
 }
 
-/** What is malformed, unsafe or of a later version is passed over (FAULTS.md S10): it is never half obeyed. */
+/**
+ * Returns null for a command that is malformed, unsafe or from a later version (FAULTS.md S10). The worker never
+ * carries out a part of a command.
+ */
 function parseCommand(data: unknown): WorkerCommand | null {
   try {
     const parsed = WorkerCommand.safeParse(JSON.parse(String(data)));

@@ -19,14 +19,14 @@ export interface WorkerInvocation extends Omit<Host, 'say' | 'onInputEnd'> {
 
 const usageError = 2;
 
-/** `trainyard worker`, and the whole of the program that is bundled for rigs. */
+/** The command `trainyard worker`, which is also the whole program that is bundled for rigs. */
 export function workerCommand(invocation: WorkerInvocation): Command {
   const { err, exit } = invocation;
-  // The orchestrator and trainers have a part in what is said.
+  // Messages may contain text from the orchestrator or a trainer, so remove control characters.
   const say = (message: string): void => err(`${cleanLine(message)}\n`);
   const worker = withWorkerOptions(new Command('worker'))
     .description('Run training jobs of an orchestrator on this machine')
-    // What stands behind a command of its own belongs to that command.
+    // Options after a subcommand belong to that subcommand.
     .enablePositionalOptions()
     .action(async (_options: unknown, command: Command) => {
       const flags = givenFlags(command);
@@ -68,7 +68,7 @@ const selftestPorts = (out: (text: string) => void) => ({
   random: Math.random,
 });
 
-/** However it ends; and listening to it keeps no process. */
+/** Calls `act` when stdin ends or fails. Listening does not keep the process alive. */
 function onInputEnd(act: () => void): void {
   const { stdin } = process;
   stdin.once('end', act);
