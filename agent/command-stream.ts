@@ -69,7 +69,7 @@ function follow(parts: StreamParts, fetch: Fetch): Promise<StreamEnd> {
 }
 
 /**
- * Returns null for a command that is malformed, unsafe or from a later version (FAULTS.md S10). The worker never
+ * Returns null for a command that is malformed, unsafe or from a later version (docs/internals/faults.md S10). The worker never
  * carries out a part of a command.
  */
 function parseCommand(data: unknown): WorkerCommand | null {

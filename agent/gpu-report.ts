@@ -1,6 +1,6 @@
 /**
  * What a probe says about this machine's GPUs: the list, and the few figures that registration sends
- * (CONTRACT.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
+ * (docs/internals/worker-contract.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
  */
 
 export type Accelerator = 'cuda' | 'rocm' | 'mps' | 'cpu';

@@ -22,7 +22,7 @@ export interface ReporterParts {
   readonly onTrouble: (failure: CallFailure) => void;
 }
 
-/** Repeats a report until it has an answer that time can't change (SEMANTICS.md, section 4). */
+/** Repeats a report until it has an answer that time can't change (docs/internals/semantics.md, section 4). */
 export function createReporter({ clock, api, random, onTrouble }: ReporterParts): Report {
   return async (jobId, attemptId, report, signal) => {
     const backoff = createBackoff({ firstMs: 500, mostMs: 15_000, random });

@@ -292,7 +292,10 @@ function writeRequests(
 const pythonOnPath = (env: Rig['env']): string =>
   findExecutable('python', env) ?? findExecutable('python3', env) ?? 'python';
 
-/** The agent's environment without its secrets, and what the published agent sets (CONTRACT.md, section 3, item 3). */
+/**
+ * The agent's environment without its secrets, and what the published agent sets
+ * (docs/internals/worker-contract.md, section 3, item 3).
+ */
 function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: string): PreparedJob['env'] {
   const {
     SIMPLETUNER_WORKER_TOKEN: _token,

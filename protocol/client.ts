@@ -126,7 +126,7 @@ export function createClient(options: ClientOptions): Client {
     const url = urlOf(options.baseUrl, row.path, input.params ?? {}, input.query ?? {});
     return fetchOver(url, {
       method: row.method,
-      // A redirect could carry the token to another host (FAULTS.md S18).
+      // A redirect could carry the token to another host (docs/internals/faults.md S18).
       redirect: 'error',
       signal: input.signal ? AbortSignal.any([input.signal, timeout]) : timeout,
       headers: {

@@ -4,7 +4,7 @@ import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
 /**
- * What holds a job itself back, whoever is idle (SEMANTICS.md, section 6). Of several the summary tells the first of this
+ * What holds a job itself back, whoever is idle (docs/internals/semantics.md, section 6). Of several the summary tells the first of this
  * list.
  */
 export const WaitCode = z.enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead']);

@@ -26,7 +26,7 @@ export const isWaiting = (status: ShownStatus): status is 'pending' | 'blocked' 
 export const isFinal = (status: ShownStatus): status is FinalStatus =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
-/** Why an attempt did not complete: the closed list of SEMANTICS.md, section 2. */
+/** Why an attempt did not complete: the closed list of docs/internals/semantics.md, section 2. */
 export const FailureCause = z.enum([
   'trainer_exit',
   'trainer_signal',
@@ -42,7 +42,7 @@ export type FailureCause = z.infer<typeof FailureCause>;
 
 /**
  * What an agent does with a trainer when T has passed without contact: leave it running, or stop it, so that never two
- * runs of one job overlap (SEMANTICS.md, section 3).
+ * runs of one job overlap (docs/internals/semantics.md, section 3).
  */
 export const OnLostContact = z.enum(['continue', 'stop']);
 export type OnLostContact = z.infer<typeof OnLostContact>;

@@ -20,7 +20,7 @@ import {
 /** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
 
-/** An agent's introduction in one shape, whichever way it spelled it (CONTRACT.md, section 1). */
+/** An agent's introduction in one shape, whichever way it spelled it (docs/internals/worker-contract.md, section 1). */
 export interface Registration {
   readonly capabilities: Capabilities;
   readonly host: string | null;

@@ -22,8 +22,9 @@ export type IsOurs = (hostname: string) => boolean;
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns null when the request may continue (FAULTS.md, S1 and S2). An unknown host name may be a DNS rebinding attack: a foreign page
- * points its own name at this server. A foreign page can also make a browser send forms.
+ * Returns null when the request may continue (docs/internals/faults.md, S1 and S2). An unknown host name may be
+ * a DNS rebinding attack: a foreign page points its own name at this server. A foreign page can also make a
+ * browser send forms.
  *
  * @internal
  */

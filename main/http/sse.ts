@@ -88,7 +88,7 @@ export const encodeFrame = (data: unknown, id: number): Uint8Array =>
 
 /**
  * Encodes JSON as one line of ASCII. The published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would cut a
- * frame in two there (CONTRACT.md, section 3, item 1).
+ * frame in two there (docs/internals/worker-contract.md, section 3, item 1).
  */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(

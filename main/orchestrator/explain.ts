@@ -76,7 +76,7 @@ function createVerdicts(core: Core, read: Read, now: number) {
   return { verdictOf, judgedFor };
 }
 
-/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (SEMANTICS.md, section 6). */
+/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (docs/internals/semantics.md, section 6). */
 export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
   const { verdictOf, judgedFor } = createVerdicts(core, read, now);

@@ -264,7 +264,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
   },
   completed: { ...ended, complete: repeated, fail: final, stopped: final, stop: final },
   failed: { ...ended, complete: final, fail: repeated, stopped: final, stop: final },
-  // The published agent may report a failure after the cancellation that caused it (CONTRACT.md, section 3).
+  // The published agent may report a failure after the cancellation that caused it (docs/internals/worker-contract.md, section 3).
   cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
 };
 

@@ -23,7 +23,7 @@ const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', '
 
 /**
  * Three different jobs in a row that could not start, or died by a signal within a minute, and the worker gets no more
- * (SEMANTICS.md, section 1). One job alone, however often, speaks against itself; a trainer's own exit code does not
+ * (docs/internals/semantics.md, section 1). One job alone, however often, speaks against itself; a trainer's own exit code does not
  * count; any other end clears the worker. One that is on trial goes back with its next strike.
  */
 export function planQuarantine(

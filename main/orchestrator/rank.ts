@@ -1,7 +1,7 @@
 import { priorities } from '../../protocol/job.ts';
 import type { Rank, WallMs } from './model.ts';
 
-/** A job that has waited for so long is raised by one name of priority; and again (SEMANTICS.md, section 7). */
+/** A job that has waited for so long is raised by one name of priority; and again (docs/internals/semantics.md, section 7). */
 const boostAfterMs = 3_600_000;
 const boostBy = 10;
 /** As high as waiting alone can bring it. */

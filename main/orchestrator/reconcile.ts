@@ -20,7 +20,7 @@ export type Verdict =
   | { readonly kind: 'abandon' }
   | { readonly kind: 'nothing' };
 
-/** Compares what a worker says it runs with what is known (the first table of SEMANTICS.md, section 5). */
+/** Compares what a worker says it runs with what is known (the first table of docs/internals/semantics.md, section 5). */
 export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed): Verdict {
   const job = tx.job(said.jobId);
   const attempt = job?.attempt;

@@ -13,7 +13,7 @@ export const backoffMs = (retriesUsed: number): number =>
 
 /**
  * Causes that lie outside the trainer. They are tried again from the retry budget; a trainer's own failure is not,
- * unless the job asks for it, because it would most likely fail again (SEMANTICS.md, section 2).
+ * unless the job asks for it, because it would most likely fail again (docs/internals/semantics.md, section 2).
  */
 const outsideTheTrainer: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
 

@@ -21,7 +21,7 @@ export interface SteadyClock extends Clock {
 }
 
 /**
- * Ticks, and counts no more than one tick of the time between two of them when the second is late (SEMANTICS.md,
+ * Ticks, and counts no more than one tick of the time between two of them when the second is late (docs/internals/semantics.md,
  * section 3). Whoever looks first after a pause finds it out, so that nothing is decided on a time that includes it.
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {

@@ -1,7 +1,7 @@
 import type { RecoveryTimes } from './recovery.ts';
 import type { SteadyTimes } from './steady-clock.ts';
 
-/** Every span that follows from T, in milliseconds (the table of SEMANTICS.md, section 0). */
+/** Every span that follows from T, in milliseconds (the table of docs/internals/semantics.md, section 0). */
 export interface Times extends RecoveryTimes, SteadyTimes {
   /** T: silence after which a worker is offline, ... */
   readonly offlineAfterMs: number;

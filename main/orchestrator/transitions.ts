@@ -230,7 +230,7 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   return missed;
 }
 
-/** The published agent needs a moment after its report was answered (CONTRACT.md, section 3, items 4 and 7). */
+/** The published agent needs a moment after its report was answered (docs/internals/worker-contract.md, section 3, items 4 and 7). */
 function settleTime(core: Core, worker: Worker, wasStopped: boolean): number {
   if (worker.agent?.protocol !== 1) return 0;
   return wasStopped ? core.times.settleAfterStopMs : core.times.settleAfterReportMs;

@@ -44,7 +44,7 @@ export type Obstacle =
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
-/** All of them, in the order of the rules of SEMANTICS.md, section 1. A job may be given to a worker that has none. */
+/** All of them, in the order of the rules of docs/internals/semantics.md, section 1. A job may be given to a worker that has none. */
 export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[] {
   const { worker, presence, jobId } = facts;
   const { agent, drain, quarantine } = worker;
@@ -72,7 +72,7 @@ function absenceOf({ worker, presence, awaited, offlineAfterMs }: WorkerFacts, n
   return isSilent ? { code: 'offline', why: 'silent' } : null;
 }
 
-/** SEMANTICS.md, section 1: the first rule that matches. */
+/** docs/internals/semantics.md, section 1: the first rule that matches. */
 export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
   const [first] = obstaclesOf(facts, now);
   switch (first?.code) {

@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 
 const agentCount = 10;
 
-/** Starts SimpleTuner's published agents, which behave as CONTRACT.md, section 3 describes. */
+/** Starts SimpleTuner's published agents, which behave as docs/internals/worker-contract.md, section 3 describes. */
 async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1Agent[]> {
   const { server, admin, events } = bench;
   await server.start();

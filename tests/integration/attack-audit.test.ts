@@ -1,4 +1,7 @@
-/** Somebody edits the trail behind the back of the orchestrator: FAULTS.md, S21. Asked by call and by command, of a real server. */
+/**
+ * Somebody edits the trail behind the back of the orchestrator: docs/internals/faults.md, S21. Asked by call
+ * and by command, of a real server.
+ */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

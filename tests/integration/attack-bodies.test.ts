@@ -1,4 +1,4 @@
-/** Bodies that are to fill the memory of the server's process, or to stop it: FAULTS.md, S12. */
+/** Bodies that are to fill the memory of the server's process, or to stop it: docs/internals/faults.md, S12. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

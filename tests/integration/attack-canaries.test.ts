@@ -1,4 +1,4 @@
-/** Secrets that are planted everywhere, looked for everywhere else: FAULTS.md, S19 and I7. */
+/** Secrets that are planted everywhere, looked for everywhere else: docs/internals/faults.md, S19 and I7. */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

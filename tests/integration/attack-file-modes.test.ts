@@ -1,4 +1,4 @@
-/** Under the most generous umask nobody else reads a file of orchestrator or agent, at any moment: FAULTS.md, S20. */
+/** Under the most generous umask nobody else reads a file of orchestrator or agent, at any moment: docs/internals/faults.md, S20. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

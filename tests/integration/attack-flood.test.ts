@@ -1,4 +1,4 @@
-/** Wrong tokens by the thousand, and streams by the hundred, at the server's own process: FAULTS.md, S13. */
+/** Wrong tokens by the thousand, and streams by the hundred, at the server's own process: docs/internals/faults.md, S13. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** An orchestrator that is against its workers, and the agent's own process on a rig: FAULTS.md, S10, S11 and S15. */
+/** An orchestrator that is against its workers, and the agent's own process on a rig: docs/internals/faults.md, S10, S11 and S15. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, relative } from 'node:path';

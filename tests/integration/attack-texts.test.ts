@@ -1,4 +1,4 @@
-/** Names and texts that want to be more than text, on every way that they go: FAULTS.md, S15. */
+/** Names and texts that want to be more than text, on every way that they go: docs/internals/faults.md, S15. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { UiEvent } from '../../protocol/events.ts';

@@ -1,4 +1,7 @@
-/** Uploads that are not the caller's to make: FAULTS.md, S17. Against the server's own process, by a trainer and by others. */
+/**
+ * Uploads that are not the caller's to make: docs/internals/faults.md, S17. Against the server's own process,
+ * by a trainer and by others.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The server stands still, or is stopped in order: what runs on workers is none the worse for it (FAULTS.md F6). */
+/** The server stands still, or is stopped in order: what runs on workers is none the worse for it (docs/internals/faults.md F6). */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { createClient, urlOf } from '../../protocol/client.ts';

@@ -7,7 +7,7 @@ import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
 import type { V1AgentOptions } from '../support/v1-core.ts';
 import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
 
-/** SimpleTuner's published agent, as CONTRACT.md section 3 has seen it behave, against a whole server. */
+/** SimpleTuner's published agent, as docs/internals/worker-contract.md section 3 has seen it behave, against a whole server. */
 describe('the published agent', () => {
   let server: TestServer;
   beforeEach(async () => {

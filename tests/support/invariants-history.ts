@@ -1,4 +1,4 @@
-/** Invariants of the events of any run (FAULTS.md, section 1), checked in the order of their numbers. */
+/** Invariants of the events of any run (docs/internals/faults.md, section 1), checked in the order of their numbers. */
 import type { EventLine } from './stream-record.ts';
 
 const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);

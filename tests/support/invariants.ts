@@ -1,5 +1,5 @@
 /**
- * Checks the invariants that hold after any fault (FAULTS.md, section 1) from outside: through the API, the event
+ * Checks the invariants that hold after any fault (docs/internals/faults.md, section 1) from outside: through the API, the event
  * stream, the database of a stopped server, logs, the record of the trainers, and the process table. No call exposes
  * I11 yet.
  */

@@ -1,7 +1,8 @@
 /**
  * SimpleTuner's published worker agent ("v1") as a server sees it, for tests of our server. The model reproduces its
- * bugs, because we promise to support it unmodified. Numbers in brackets are items of CONTRACT.md, section 3. The test
- * provides the trainer (v1-trainer.ts) and controls the time (v1-waits.ts).
+ * bugs, because we promise to support it unmodified. Numbers in brackets are items of
+ * docs/internals/worker-contract.md, section 3. The test provides the trainer (v1-trainer.ts) and controls the
+ * time (v1-waits.ts).
  *
  *   register -> stream + heartbeats -> stream ended: register again at once [9]
  *                                   -> error: 10 s, register again [9]

@@ -104,7 +104,7 @@ export function useV1Bench(): V1Bench {
   };
 }
 
-/** A `job_submit` as CONTRACT.md, section 3, item 2 requires. A key that is set to undefined is omitted. */
+/** A `job_submit` as docs/internals/worker-contract.md, section 3, item 2 requires. A key that is set to undefined is omitted. */
 export function createSubmission(jobId: string, more: Readonly<Record<string, unknown>> = {}): unknown {
   return {
     type: 'job_submit',

@@ -1,6 +1,6 @@
 /**
  * One v1 agent process: its options, its state, and its connection to the world. Numbers in brackets are items of
- * CONTRACT.md, section 3.
+ * docs/internals/worker-contract.md, section 3.
  */
 import os from 'node:os';
 import type { V1Observation, V1ObservationOf } from './v1-events.ts';

@@ -1,6 +1,6 @@
 /**
  * The observations that a v1 agent offers to a test, recorded in order. Tests wait for one instead of sleeping. Numbers
- * in brackets are items of CONTRACT.md, section 3.
+ * in brackets are items of docs/internals/worker-contract.md, section 3.
  */
 
 /** A job as its trainer was started with it [2, 3]. `uploadUrl` is the orchestrator's URL plus the event's path. */

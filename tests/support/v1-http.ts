@@ -1,6 +1,6 @@
 /**
  * HTTP as the published agent's library does it: a new connection for every call, no redirects, and a stream that is
- * read as text and split into lines (CONTRACT.md, section 3, item 1).
+ * read as text and split into lines (docs/internals/worker-contract.md, section 3, item 1).
  */
 import http from 'node:http';
 import https from 'node:https';

@@ -1,5 +1,5 @@
 /**
- * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of CONTRACT.md, section 3.
+ * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of docs/internals/worker-contract.md, section 3.
  * One field holds the current job and one holds the trainer. Two coroutines write both fields:
  *
  *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields

@@ -1,6 +1,6 @@
 /**
  * A v1 agent's session with its orchestrator: registration, stream and heartbeats. Numbers in brackets are items of
- * CONTRACT.md, section 3.
+ * docs/internals/worker-contract.md, section 3.
  */
 import { nameJob, requestShutdown, requireObject, toText, type StreamEvent, type V1Core } from './v1-core.ts';
 import { V1StatusError } from './v1-http.ts';

@@ -1,4 +1,4 @@
-/** Trainers for a v1 agent: what it sees of the process it starts (CONTRACT.md, section 3, items 3, 6, 7, 10, 14). */
+/** Trainers for a v1 agent: what it sees of the process it starts (docs/internals/worker-contract.md, section 3, items 3, 6, 7, 10, 14). */
 import type { V1Job } from './v1-events.ts';
 
 /** A trainer process. Codes are those of Python: negative for a signal, -15 for SIGTERM. */

@@ -15,7 +15,7 @@ export const rotate: RemoteSpec = {
   async act(remote, [word]) {
     const worker = await findWorker(remote, word);
     const isLater = isOn(remote.flags, 'after-job');
-    // A v1 worker stops its trainer on a 401 (CONTRACT.md, section 3).
+    // A v1 worker stops its trainer on a 401 (docs/internals/worker-contract.md, section 3).
     const isLoss = !isLater && worker.current_job_id !== null && worker.protocol === 1;
     const when = isLater ? 'when its job has ended' : 'at once';
     const loss = isLoss

@@ -2,7 +2,7 @@ import type { Requirements } from '../../../protocol/job.ts';
 import { classOf, type Offering, shapeOf } from '../matching.ts';
 import { createClass, createShape, type Shape, type WorkerClass } from './shape.ts';
 
-/** Which class fits which shape is worked out once a pair (SEMANTICS.md, section 7). */
+/** Which class fits which shape is worked out once a pair (docs/internals/semantics.md, section 7). */
 export interface Pairs {
   readonly shapes: () => Iterable<Shape>;
   /** The shape for jobs of this team that want this. */

@@ -24,7 +24,7 @@ const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Resp
     ...(body !== undefined && { body }),
   });
 const submit = '/api/queue/submit';
-/** FAULTS.md, S14. */
+/** docs/internals/faults.md, S14. */
 const tenThousand = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
 describe('bad input gets a code, a sentence, and changes nothing', () => {

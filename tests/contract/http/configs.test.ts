@@ -1,4 +1,4 @@
-/** The calls of the configs folder as a client sees them: PANEL.md, section 6; FAULTS.md S8, S12, S22, S23. */
+/** The calls of the configs folder as a client sees them: docs/internals/faults.md S8, S12, S22, S23. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

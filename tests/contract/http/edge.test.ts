@@ -1,4 +1,4 @@
-/** Every call, as a page of another site and a name of somebody else would make it: FAULTS.md, S1 to S3. */
+/** Every call, as a page of another site and a name of somebody else would make it: docs/internals/faults.md, S1 to S3. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';

@@ -1,4 +1,7 @@
-/** Whatever goes wrong, on every call: a code, a sentence and an id to ask about, and nothing of the inside. FAULTS.md, S3 and S22. */
+/**
+ * Whatever goes wrong, on every call: a code, a sentence and an id to ask about, and nothing of the inside.
+ * docs/internals/faults.md, S3 and S22.
+ */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Every schema, fuzzed: FAULTS.md, S23. `npm run fuzz` goes on for longer. */
+/** Every schema, fuzzed: docs/internals/faults.md, S23. `npm run fuzz` goes on for longer. */
 import { expect, test } from 'vitest';
 import { fuzzServer } from '../../fuzz/target.ts';
 

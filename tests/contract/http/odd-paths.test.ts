@@ -1,4 +1,4 @@
-/** What people put into a path in the place of an id or a name, on every call that has one: FAULTS.md, S9. */
+/** What people put into a path in the place of an id or a name, on every call that has one: docs/internals/faults.md, S9. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Call } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';

@@ -1,4 +1,4 @@
-/** What a worker says that is not its own, or that nobody can use: FAULTS.md, S6 and S7. */
+/** What a worker says that is not its own, or that nobody can use: docs/internals/faults.md, S6 and S7. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';

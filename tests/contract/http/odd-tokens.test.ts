@@ -1,4 +1,4 @@
-/** Tokens in every form but the right one, on every call: FAULTS.md, S5. */
+/** Tokens in every form but the right one, on every call: docs/internals/faults.md, S5. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';

@@ -1,4 +1,7 @@
-/** Who takes their time to ask, or never does: FAULTS.md, S13. The spans are short here, and the ends of sockets are waited for. */
+/**
+ * Who takes their time to ask, or never does: docs/internals/faults.md, S13. The spans are short here, and the
+ * ends of sockets are waited for.
+ */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';

@@ -1,4 +1,4 @@
-/** The streams as any client gets them, and `Last-Event-ID` in every form: FAULTS.md, S15 and S16. */
+/** The streams as any client gets them, and `Last-Event-ID` in every form: docs/internals/faults.md, S15 and S16. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';

@@ -1,4 +1,4 @@
-/** What trainers bring, and what is refused of it: FAULTS.md, S17. */
+/** What trainers bring, and what is refused of it: docs/internals/faults.md, S17. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

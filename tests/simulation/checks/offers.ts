@@ -95,7 +95,7 @@ export const watchMute: Check = scene => {
 };
 
 /**
- * The published agent drops offers that arrive too soon after the answer to its last report about a job (CONTRACT.md,
+ * The published agent drops offers that arrive too soon after the answer to its last report about a job (docs/internals/worker-contract.md,
  * 3).
  */
 export const watchSettling: Check = scene => {

@@ -50,7 +50,7 @@ const unreachableRows: readonly string[] = cells
   .filter(({ status, event }) => isUnreachable(status, event))
   .map(({ status, event }) => cell(status, event));
 
-/** The rows of the tables in SEMANTICS.md, section 5. Lines that cover several cases are split. */
+/** The rows of the tables in docs/internals/semantics.md, section 5. Lines that cover several cases are split. */
 const claimRows = [
   'names its live attempt -> resume',
   'names a job that waits, given up or withdrawn -> re-adopt',

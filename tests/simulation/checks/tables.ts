@@ -6,7 +6,7 @@ import { type Said, whatItSays } from './authority.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 import type { ClaimRow, ReportRow } from './rows.ts';
 
-/** The answer to a call that the tables of SEMANTICS.md, section 5, require. */
+/** The answer to a call that the tables of docs/internals/semantics.md, section 5, require. */
 interface Expected {
   readonly row: string;
   /** Returns null when the answer is correct, or else a description of the problem. */

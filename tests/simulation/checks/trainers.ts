@@ -80,7 +80,7 @@ const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)
 function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
-  // The published agent leaves an orphan trainer when it is killed (CONTRACT.md, section 3, item 12).
+  // The published agent leaves an orphan trainer when it is killed (docs/internals/worker-contract.md, section 3, item 12).
   const beside = others.find(({ machine }) => machine === trainer.machine);
   if (beside !== undefined && !isV1On(scene, trainer.machine))
     violate(

@@ -92,7 +92,7 @@ describe('commands', () => {
   });
 });
 
-describe('what is passed over, and what follows is not (FAULTS.md S10)', () => {
+describe('what is passed over, and what follows is not (docs/internals/faults.md S10)', () => {
   const offered = (parts: object): string => frame({ ...offer, ...parts });
 
   it.each<[string, string]>([

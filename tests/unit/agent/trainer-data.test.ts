@@ -82,7 +82,7 @@ async function runLooker(offer: Partial<JobOffer>): Promise<{
   return { seen: JSON.parse(readFileSync(made.job.logFile, 'utf8')), folder };
 }
 
-describe('what the orchestrator sends stays data (FAULTS.md S11)', () => {
+describe('what the orchestrator sends stays data (docs/internals/faults.md S11)', () => {
   const hostile = {
     LD_PRELOAD: '/tmp/evil.so',
     PATH: '/tmp/evil',

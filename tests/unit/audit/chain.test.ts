@@ -1,4 +1,4 @@
-/** The seal of an audit row: FAULTS.md, I5 and S21. */
+/** The seal of an audit row: docs/internals/faults.md, I5 and S21. */
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

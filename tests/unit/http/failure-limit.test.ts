@@ -1,4 +1,4 @@
-/** Calls without a valid token, by address: FAULTS.md, S13. */
+/** Calls without a valid token, by address: docs/internals/faults.md, S13. */
 import { expect, test } from 'vitest';
 import { createFailureLimit, type FailureVerdict } from '../../../main/http/failure-limit.ts';
 

@@ -1,4 +1,4 @@
-/** Whatever happens in whatever order, a job goes where SEMANTICS.md sends it, and nowhere else. */
+/** Whatever happens in whatever order, a job goes where docs/internals/semantics.md sends it, and nowhere else. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { advance, type JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';

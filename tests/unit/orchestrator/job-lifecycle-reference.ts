@@ -1,4 +1,4 @@
-/** What SEMANTICS.md, section 2, says about a job, in its own words and as short as can be: `advance` is held against it. */
+/** What docs/internals/semantics.md, section 2, says about a job, in its own words and as short as can be: `advance` is held against it. */
 import type { JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 

@@ -1,4 +1,4 @@
-/** Every event in every status: SEMANTICS.md, section 2 (transitions) and section 5 (late reports). */
+/** Every event in every status: docs/internals/semantics.md, section 2 (transitions) and section 5 (late reports). */
 import { describe, expect, test } from 'vitest';
 import { type Advance, advance, type JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import { type AttemptEnd, isLive, type Job } from '../../../main/orchestrator/model.ts';

@@ -1,4 +1,4 @@
-/** Which ends of attempts speak against their worker, and when it gets no more jobs: SEMANTICS.md, section 1; F26. */
+/** Which ends of attempts speak against their worker, and when it gets no more jobs: docs/internals/semantics.md, section 1; F26. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

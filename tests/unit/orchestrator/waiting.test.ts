@@ -1,4 +1,4 @@
-/** Why nobody takes a job, in a line and worker by worker: SEMANTICS.md, section 6, in the guide's own words. */
+/** Why nobody takes a job, in a line and worker by worker: docs/internals/semantics.md, section 6, in the guide's own words. */
 import { describe, expect, test } from 'vitest';
 import type { Hindrance } from '../../../main/orchestrator/hindrances.ts';
 import type { Obstacle } from '../../../main/orchestrator/worker-status.ts';

@@ -1,4 +1,4 @@
-/** Calls rows over HTTP: every failure is a value. FAULTS.md S18. */
+/** Calls rows over HTTP: every failure is a value. docs/internals/faults.md S18. */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';

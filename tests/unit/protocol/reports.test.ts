@@ -1,4 +1,7 @@
-/** What workers say about their job, and what they are told: CONTRACT.md, sections 1 to 3; FAULTS.md S7, S10. */
+/**
+ * What workers say about their job, and what they are told: docs/internals/worker-contract.md, sections 1 to 3;
+ * docs/internals/faults.md S7, S10.
+ */
 import { describe, expect, test } from 'vitest';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Workers that are there, and do not name the job that they are known to have: SEMANTICS.md, section 5. T = 120 s: two
+ * Workers that are there, and do not name the job that they are known to have: docs/internals/semantics.md, section 5. T = 120 s: two
  * beats count as two when they are 20 s apart.
  */
 import { describe, expect, test } from 'vitest';

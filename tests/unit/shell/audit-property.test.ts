@@ -1,6 +1,6 @@
 /**
  * Whatever people and workers do, allowed or not, with a disk that fills up and a process that ends in between: the audit
- * trail tells all of it, once, in order, and nothing else. FAULTS.md, I5.
+ * trail tells all of it, once, in order, and nothing else. docs/internals/faults.md, I5.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

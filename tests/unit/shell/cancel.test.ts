@@ -1,4 +1,4 @@
-/** Cancelling in every state: SEMANTICS.md, sections 2 and 5. */
+/** Cancelling in every state: docs/internals/semantics.md, sections 2 and 5. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';

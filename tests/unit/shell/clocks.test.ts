@@ -1,4 +1,7 @@
-/** The orchestrator's own pauses, and clocks that are set: SEMANTICS.md, section 3; FAULTS.md F6, F20. T = 120 s. */
+/**
+ * The orchestrator's own pauses, and clocks that are set: docs/internals/semantics.md, section 3;
+ * docs/internals/faults.md F6, F20. T = 120 s.
+ */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';

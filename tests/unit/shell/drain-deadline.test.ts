@@ -1,4 +1,4 @@
-/** Drains that do not wait for ever: SEMANTICS.md, section 5. What still runs then goes elsewhere, and no retry is used. */
+/** Drains that do not wait for ever: docs/internals/semantics.md, section 5. What still runs then goes elsewhere, and no retry is used. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';

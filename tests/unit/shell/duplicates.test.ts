@@ -1,4 +1,7 @@
-/** Two machines with one token: SEMANTICS.md, section 1; FAULTS.md F19. T = 120 s: an incumbent counts for 45 s. */
+/**
+ * Two machines with one token: docs/internals/semantics.md, section 1; docs/internals/faults.md F19. T = 120 s:
+ * an incumbent counts for 45 s.
+ */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf } from '../../support/fleet-outcome.ts';

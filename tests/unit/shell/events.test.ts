@@ -1,4 +1,4 @@
-/** What readers of the event stream are told: HOUSE.md, section 3, item 5; SEMANTICS.md, section 8. */
+/** What readers of the event stream are told: docs/internals/semantics.md, section 8. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** A fleet to which anything is said in any order: what SEMANTICS.md promises holds after every word. */
+/** A fleet to which anything is said in any order: what docs/internals/semantics.md promises holds after every word. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { finalStatuses, isWaiting, type ShownStatus } from '../../../protocol/job.ts';

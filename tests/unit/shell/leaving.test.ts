@@ -1,4 +1,4 @@
-/** Drains, and agents that leave after their job: SEMANTICS.md, sections 1 and 5. */
+/** Drains, and agents that leave after their job: docs/internals/semantics.md, sections 1 and 5. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf } from '../../support/fleet-outcome.ts';

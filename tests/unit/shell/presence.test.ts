@@ -1,4 +1,4 @@
-/** Goodbyes, streams, tokens and deletion: SEMANTICS.md, section 1. */
+/** Goodbyes, streams, tokens and deletion: docs/internals/semantics.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';

@@ -1,4 +1,7 @@
-/** What SimpleTuner's own agent needs to be given time for: SEMANTICS.md, section 0; CONTRACT.md, section 3. */
+/**
+ * What SimpleTuner's own agent needs to be given time for: docs/internals/semantics.md, section 0;
+ * docs/internals/worker-contract.md, section 3.
+ */
 import { describe, expect, test } from 'vitest';
 import { system } from '../../../main/orchestrator/model.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

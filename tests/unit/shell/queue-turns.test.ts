@@ -1,4 +1,4 @@
-/** Who goes first, as people and waiting decide: SEMANTICS.md, section 7. T = 120 s. */
+/** Who goes first, as people and waiting decide: docs/internals/semantics.md, section 7. T = 120 s. */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-/** New tokens, at once and after the job: SEMANTICS.md, section 1; FAULTS.md F18, I9. */
+/** New tokens, at once and after the job: docs/internals/semantics.md, section 1; docs/internals/faults.md F18, I9. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';

@@ -1,4 +1,4 @@
-/** The configs folder as people list and change it: FAULTS.md, S8; CONTRACT.md, section 1. */
+/** The configs folder as people list and change it: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
