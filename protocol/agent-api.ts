@@ -1,27 +1,29 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 
-/** What runs on a rig: as one file for a Node that is there, or with Node inside. */
+/** Worker programs for rigs: a single file for an installed Node, or an executable that contains Node. */
 export const programNames = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 export const ProgramName = z.enum(programNames);
 export type ProgramName = z.output<typeof ProgramName>;
 
-/** In lower-case hex. */
+/** SHA-256 in lower-case hex. */
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The worker program of this orchestrator's version, and how it comes to a rig. */
+/** Worker programs in this orchestrator's version, and the files that install them. */
 export const AgentManifest = z
   .object({
     version: z.string(),
-    /** Of the files below, as they are answered. `sums` has those of the programs in it, `install` has `sums` in it. */
+    /**
+     * SHA-256 of install.sh and SHA256SUMS. `sums` contains the hashes of the programs, and `install` contains that of `sums`.
+     */
     sha256: z.object({ install: Sha256, sums: Sha256 }),
-    /** Those that were built here. */
+    /** Only programs that were built. */
     programs: z.array(z.object({ name: ProgramName, bytes: z.number(), sha256: Sha256 })),
   })
   .meta({ id: 'AgentManifest' });
 export type AgentManifest = z.output<typeof AgentManifest>;
 
-/** Open to everybody, because a rig has no token before it has joined; there is no secret in any of them. */
+/** Open to everyone: a rig has no token before it joins, and none of the files contains a secret. */
 export const agentApi = {
   manifest: call({
     method: 'GET',

@@ -5,18 +5,21 @@ const artifactKinds = ['checkpoint', 'sample_image', 'final_model', 'other'] as 
 const ArtifactKind = z.enum(artifactKinds);
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
-/** Of a job, together; so that no list of them, and no path, is longer than what carries it. */
+/** Limits of a key. They bound the size of lists and paths that contain keys. */
 const mostSegments = 16;
 const longestKey = 700;
-/** In UTF-8: file systems take 255. */
+/** Bytes of UTF-8; file systems allow 255. */
 const longestSegment = 200;
 
-/** Reserved on Windows, whatever ending they have. */
+/** Names that Windows reserves, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
-/** Not in file names of some system, not to be seen, or about to be decoded into one of those by somebody else. */
+/**
+ * Characters that some system forbids in file names, invisible characters, and percent escapes, which another program might
+ * decode to one of these.
+ */
 const unsafe = /[<>:"/\\|?*\p{C}\p{Zl}\p{Zp}]|%[0-9a-f]{2}/iu;
 
-/** What keeps a name from being that of a file on every system; null when nothing does. */
+/** Returns why a name cannot be a file name on every system; null when it can. */
 function flawOf(segment: string): string | null {
   if (segment === '') return 'a name is empty';
   if (new TextEncoder().encode(segment).length > longestSegment)
@@ -27,8 +30,8 @@ function flawOf(segment: string): string | null {
 }
 
 /**
- * What an artifact is called: names with slashes between them, each of which can be the name of a file on every system. As a path
- * of a call brings it, in parts that were decoded once; the text is in the normal form C of Unicode.
+ * Key of an artifact: names separated by slashes, each a valid file name on every system. Takes the path segments of a request,
+ * percent-decoded once. The result is in Unicode normalization form C.
  */
 export const ArtifactKey = z.array(z.string()).transform((parts, context): string => {
   const segments = parts.map(part => part.normalize('NFC'));
@@ -41,7 +44,7 @@ export const ArtifactKey = z.array(z.string()).transform((parts, context): strin
   return key;
 });
 
-/** The same as one text. */
+/** An artifact key as one string. */
 export const ArtifactPath = z
   .string()
   .max(longestKey)
@@ -54,21 +57,21 @@ const checkpoint =
 const optimizer = /(?:^|\/)optimizer\.(?:pt|bin)$/i;
 const model = /\.(?:safetensors|ckpt|pth?|bin|gguf|onnx)$/i;
 
-/** What it is, as far as its name says. */
+/** Guesses the kind of an artifact from its key. */
 export function kindOf(key: string): ArtifactKind {
   if (image.test(key)) return 'sample_image';
-  // The ending of a file that is no checkpoint but a model in that format.
+  // A `.ckpt` extension alone denotes a model format, not a checkpoint.
   if (checkpointOf(key) !== null || checkpoint.test(key.replace(/\.ckpt$/i, ''))) return 'checkpoint';
   return model.test(key) && !optimizer.test(key) ? 'final_model' : 'other';
 }
 
 /**
- * The last file that comes of a checkpoint which is a folder: it says that all the others are there. JSON, as `CheckpointManifest`.
- * A checkpoint that is one file needs none.
+ * Last file to be uploaded of a checkpoint folder: it confirms that all others are complete. Contains a `CheckpointManifest` as
+ * JSON. A checkpoint in one file needs none.
  */
 export const manifestName = 'checkpoint-manifest.json';
 
-/** The files of a checkpoint that is a folder, by their paths in it. */
+/** Files of a checkpoint folder; paths are relative to it. */
 export const CheckpointManifest = z.object({
   files: z
     .array(
@@ -84,23 +87,27 @@ export const CheckpointManifest = z.object({
 export type CheckpointManifest = z.output<typeof CheckpointManifest>;
 
 /**
- * Files by their steps: `checkpoint-000500.bin`, `epoch=3-step=500.ckpt` (Lightning), `mine-step00000500.safetensors` (sd-scripts),
- * `mine_000000250.safetensors` (ai-toolkit), `...-save-500-2-0.safetensors` (OneTrainer: steps, epochs, steps of the epoch).
+ * Checkpoint files with a step: `checkpoint-000500.bin`, `epoch=3-step=500.ckpt` (Lightning), `mine-step00000500.safetensors`
+ * (sd-scripts), `mine_000000250.safetensors` (ai-toolkit), `...-save-500-2-0.safetensors` (OneTrainer: steps, epochs, steps of
+ * the epoch).
  */
 const stepOfFile =
   /(?:^|[-_.])(?:checkpoint|ckpt|step)s?[-_=]?(\d{1,12})(?=$|[-_.])|_(\d{9})\.(?:safetensors|pt)$|-save-(\d{1,12})-\d+-\d+(?=$|\.)/i;
-/** Files by their epochs: `mine-epoch-3.pt`, `mine-000001.safetensors` (sd-scripts). */
+/** Checkpoint files with an epoch: `mine-epoch-3.pt`, `mine-000001.safetensors` (sd-scripts). */
 const epochOfFile = /(?:^|[-_.])epochs?[-_=]?\d{1,12}(?=$|[-_.])|-\d{6}\.(?:safetensors|ckpt|pt)$/i;
 /**
- * Folders by their steps: `checkpoint-500`, `mine-step00000500-state` (sd-scripts), `mine_000000250` (ai-toolkit),
- * `...-backup-500-2-0` (OneTrainer). Samples lie in folders by their steps, too.
+ * Checkpoint folders with a step: `checkpoint-500`, `mine-step00000500-state` (sd-scripts), `mine_000000250` (ai-toolkit),
+ * `...-backup-500-2-0` (OneTrainer). Folders of samples may also contain a step.
  */
 const stepOfFolder =
   /(?:^|[-_.])(?:checkpoint|ckpt)s?[-_=]?(\d{1,12})(?=$|[-_.])|[-_]step(\d{1,12})-state$|_(\d{9})$|-backup-(\d{1,12})-\d+-\d+$/i;
-/** `mine-000010-state` (sd-scripts): it counts epochs. */
+/** Checkpoint folders with an epoch: `mine-000010-state` (sd-scripts). */
 const epochOfFolder = /[-_]\d{1,12}-state$/i;
 
-/** What a trainer keeps beside its checkpoints and needs to continue from one, by the key of that: ai-toolkit has one optimizer state. */
+/**
+ * Returns the keys of files that a trainer stores beside a checkpoint and needs to resume from it. ai-toolkit keeps one optimizer
+ * state for all checkpoints.
+ */
 export function companionsOf(key: string): readonly string[] {
   if (!/_\d{9}\.(?:safetensors|pt)$/.test(key)) return [];
   const folder = key.slice(0, key.lastIndexOf('/') + 1);
@@ -108,15 +115,15 @@ export function companionsOf(key: string): readonly string[] {
 }
 
 export interface CheckpointName {
-  /** The key of its one file, or of the folder that its files are in. */
+  /** Key of its only file, or of its folder. */
   readonly name: string;
-  /** How many had been done; null where the name does not say. */
+  /** Steps completed; null when the name does not tell. */
   readonly step: number | null;
-  /** Whether the key is that of its one file. */
+  /** Whether `name` is the key of a single file. */
   readonly isFile: boolean;
 }
 
-/** Which checkpoint a file is of, by its key; null when of none with a number. */
+/** Returns the checkpoint that a file belongs to, by its key; null when it belongs to no numbered checkpoint. */
 export function checkpointOf(key: string): CheckpointName | null {
   const segments = key.split('/');
   const file = key.slice(key.lastIndexOf('/') + 1);
@@ -132,28 +139,30 @@ export function checkpointOf(key: string): CheckpointName | null {
   return { name: key, step: numberOf(steps), isFile: true };
 }
 
-/** Of the groups of a pattern, at most one has matched. */
+/** Converts the one group that matched, if any. */
 function numberOf(groups: readonly (string | undefined)[]): number | null {
   const digits = groups.find(group => group !== undefined);
   return digits === undefined ? null : Number(digits);
 }
 
-/** Files that one checkpoint of a job is made of. */
+/** A checkpoint of a job, with the number and size of its files. */
 export const CheckpointView = z
   .object({
-    /** The key of its one file, or of the folder that its files are in. */
+    /** Key of its only file, or of its folder. */
     name: z.string(),
-    /** Null where its name does not say. */
+    /** Null when the name does not tell. */
     step: z.number().nullable(),
     files: z.number(),
     bytes: z.number(),
-    /** All of it is there: a job can go on from it. */
+    /** All files are uploaded, so a job can resume from it. */
     complete: z.boolean(),
-    /** From which the next attempt goes on. */
+    /** The next attempt resumes from this one. */
     newest: z.boolean(),
-    /** With the lowest loss of those that are complete; it is kept, however many newer ones there are. */
+    /** Has the lowest loss of all complete checkpoints. It is kept, however many newer ones exist. */
     best: z.boolean(),
-    /** The mean of the loss (that of the evaluation where there is one) over the last tenth of the steps up to it; null when nothing tells. */
+    /**
+     * Mean loss over the last tenth of the steps up to the checkpoint, preferably the evaluation loss; null when unknown.
+     */
     loss: z.number().nullable(),
     attempt: z.number(),
     created_at: z.iso.datetime(),
@@ -169,7 +178,7 @@ export const ArtifactView = z
     bytes: z.number(),
     /** Lower-case hex. */
     sha256: z.string(),
-    /** Of the job, which has uploaded it: 1 for the first. */
+    /** Number of the attempt that uploaded it; 1 is the job's first. */
     attempt: z.number(),
     created_at: z.iso.datetime(),
   })

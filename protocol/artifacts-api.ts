@@ -5,7 +5,7 @@ import { JobId } from './ids.ts';
 
 const place = z.object({ id: JobId, key: ArtifactKey });
 
-/** What jobs have brought, for people and scripts: with `Authorization: Bearer`. */
+/** Artifacts of jobs, for people and scripts with `Authorization: Bearer`. */
 export const artifactsApi = {
   list: call({
     method: 'GET',
@@ -16,15 +16,15 @@ export const artifactsApi = {
     params: z.object({ id: JobId }),
     query: z.object({
       limit: z.coerce.number().int().min(1).max(500).default(100),
-      /** `next_cursor` of the page before. */
+      /** `next_cursor` of the previous page. */
       cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
     }),
     reply: z.object({
       artifacts: z.array(ArtifactView),
-      /** Of all of them. */
+      /** Counts all artifacts, not only this page. */
       count: z.number(),
       total_bytes: z.number(),
-      /** For the page after this one; null after the last. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: z.string().nullable(),
     }),
   }),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * Who may make a call: anybody, a worker with its own token, a machine that has a join token, a trainer with the upload token
- * of its attempt, or a bearer that holds a permission.
+ * Who may make a request: everyone (`open`), a worker with its own token, a machine with a join token, a trainer with the upload
+ * token of its attempt, or a bearer token with a permission.
  */
 export type Authority = 'open' | 'worker' | 'join' | 'upload' | FullPermission;
 
-/** Limited to the jobs of the token: those that were submitted under its name. */
+/** Limited to the token's own jobs: those submitted with it. */
 export const ownPermissions = [
   'queue.view.own',
   'queue.submit.own',
@@ -30,15 +30,15 @@ type FullPermission = Exclude<Permission, OwnPermission>;
 type QueuePermission = Extract<FullPermission, `queue.${string}`>;
 
 /**
- * What a call that needs `queue.X` does for a token that has `queue.X.own` only:
- * - `job`: the parameter `id` names a job, which must be one of the token's own. The server checks it before the handler.
- * - `filtered`: the handler answers with the token's own jobs only.
- * - `shared`: the answer is the same; it is about no job of anybody else.
- * - `refused`: the call needs the full permission.
+ * How a request that needs `queue.X` treats a token that has only `queue.X.own`:
+ * - `job`: the parameter `id` must be a job of the token. The server checks this before the handler runs.
+ * - `filtered`: the handler returns only the token's own jobs.
+ * - `shared`: the response is the same, because it reveals no other user's jobs.
+ * - `refused`: the request needs the full permission.
  */
 export type OwnRule = 'job' | 'filtered' | 'shared' | 'refused';
 
-/** Of an answer that comes in pieces. */
+/** Content type of a streamed response. */
 export type StreamType =
   | 'text/event-stream'
   | 'application/x-ndjson'
@@ -47,8 +47,8 @@ export type StreamType =
   | 'text/plain';
 
 /**
- * One call of the contract. The server mounts the row and clients call it, so that a path, a shape and a
- * rule stand in one place. `path` marks parameters as `:name`, and one that is the rest of the path, in parts, as `*name`.
+ * One operation of the API. The server mounts it and clients call it, so that path, schemas and rules are defined once. In
+ * `path`, `:name` marks a parameter and `*name` a parameter that takes all remaining segments.
  */
 export interface Call<
   P extends z.ZodType = z.ZodType,
@@ -59,16 +59,16 @@ export interface Call<
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: `/${string}`;
   readonly authority: Authority;
-  /** Every call that needs a permission of the queue has a rule; other calls have none. */
+  /** Required for operations that need a queue permission; absent for others. */
   readonly own?: OwnRule;
   readonly summary: string;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The answer with status 200; for a stream, one event or line of it. */
+  /** Body of a 200 response; for a stream, one event or line. */
   readonly reply: R;
   readonly stream?: StreamType;
-  /** The body is the bytes of a file, of any length; else it is JSON. */
+  /** The request body is a file of any length; otherwise it is JSON. */
   readonly takesBytes?: true;
 }
 
@@ -94,7 +94,7 @@ interface Parts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R
 type CallParts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Access &
   Parts<P, Q, B, R>;
 
-/** Makes a row; parts that are left out take nothing. */
+/** Defines an operation; omitted schemas accept nothing. */
 export function call<
   R extends z.ZodType,
   P extends z.ZodType = Nothing,
@@ -113,13 +113,15 @@ export function call<
 export type ParamsOf<C> = C extends Call<infer P, z.ZodType, z.ZodType, z.ZodType> ? z.output<P> : never;
 export type QueryOf<C> = C extends Call<z.ZodType, infer Q, z.ZodType, z.ZodType> ? z.output<Q> : never;
 export type BodyOf<C> = C extends Call<z.ZodType, z.ZodType, infer B, z.ZodType> ? z.output<B> : never;
-/** What the server gives, before the schema has shaped it. */
+/** The reply as the handler returns it, before the schema transforms it. */
 export type ReplyOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R> ? z.input<R> : never;
 
-/** What a bearer reaches with a call: every job, its own jobs, or nothing because it lacks the permission. */
+/** What a bearer may reach with an operation: all jobs, only its own, or nothing for lack of permission. */
 export type Reach = 'all' | 'own' | 'none';
 
-/** Follows from the permissions that a bearer holds, for the server as for a page that offers only what works. */
+/**
+ * Computes the reach from the bearer's permissions. The server enforces it, and the panel uses it to hide unavailable actions.
+ */
 export function reachOf(
   held: readonly Permission[],
   { authority, own }: Pick<Call, 'authority' | 'own'>,
@@ -130,6 +132,6 @@ export function reachOf(
   return own === 'shared' ? 'all' : 'own';
 }
 
-/** Whether somebody who holds these permissions may give another one away: a full permission includes its `.own`. */
+/** Whether a holder of these permissions may grant another one: a full permission includes its `.own`. */
 export const mayGrant = (held: readonly Permission[], wanted: Permission): boolean =>
   held.some(each => each === wanted || `${each}.own` === wanted);

@@ -8,21 +8,21 @@ export type CallInput<C> =
         readonly params?: z.input<P>;
         readonly query?: z.input<Q>;
         readonly body?: z.input<B>;
-        /** Beside those that go with every call. */
+        /** Added to the client's headers. */
         readonly headers?: Readonly<Record<string, string>>;
         readonly signal?: AbortSignal;
-        /** For a call that takes its time, in the place of the client's own. */
+        /** Overrides the client's timeout, for slow operations. */
         readonly timeoutMs?: number;
       }
     : never;
 
-/** How a call failed: the server said why, answered something else, or could not be reached at all. */
+/** Why a call failed: the server returned a problem, the response was unexpected, or the server was unreachable. */
 export type CallFailure =
   | { readonly kind: 'problem'; readonly status: number; readonly problem: Problem }
   | { readonly kind: 'unexpected'; readonly status: number; readonly detail: string }
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
-/** What a caller gets, once the schema has read it. */
+/** The reply after schema parsing. */
 export type ValueOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R> ? z.output<R> : never;
 
 export type CallResult<C> =
@@ -33,7 +33,7 @@ export interface Client {
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
 }
 
-/** What comes piece by piece. */
+/** A streamed response body. */
 export interface AnswerBody {
   getReader(): {
     read(): Promise<
@@ -45,18 +45,18 @@ export interface AnswerBody {
   cancel(): Promise<void>;
 }
 
-/** As they come. Throws when the way breaks; whoever stops reading ends it. */
+/** Yields chunks as they arrive. Throws when the connection breaks; leaving the loop cancels the stream. */
 export async function* piecesOf(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // One that broke has said so by now.
+    // A broken stream has already thrown its error.
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** What is needed of an answer: every `fetch` has it, whichever library it is of. */
+/** The part of a response that every `fetch` implementation provides. */
 export interface Answer {
   readonly ok: boolean;
   readonly status: number;
@@ -68,7 +68,7 @@ export interface Answer {
   json(): Promise<unknown>;
 }
 
-/** One way to the network: the global `fetch`, or one that is particular about whom it speaks to. */
+/** A network connection: the global `fetch`, or one that verifies the server's identity. */
 export type Fetch = (
   url: URL,
   init: {
@@ -80,26 +80,26 @@ export type Fetch = (
   },
 ) => Promise<Answer>;
 
-/** A body that is read while it is sent. */
+/** A request body that is read while it is sent. */
 export interface Stretch {
   readonly bytes: number;
   pieces(): AsyncIterable<Uint8Array>;
 }
 
-/** A `Fetch` that can also send what would not fit into memory. */
+/** A `Fetch` that can also stream a body that does not fit into memory. */
 export type Send = (
   url: URL,
   init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | Stretch },
 ) => Promise<Answer>;
 
 export interface ClientOptions {
-  /** The orchestrator's address, with or without a slash at its end. */
+  /** URL of the orchestrator, with or without a trailing slash. */
   readonly baseUrl: string;
-  /** Asked before every call, so that a rotated token is used at once. */
+  /** Called for every request, so that a rotated token takes effect at once. */
   readonly headers: () => Readonly<Record<string, string>>;
-  /** A call without an answer fails after this long. */
+  /** A request fails without a response after this many milliseconds. */
   readonly timeoutMs: number;
-  /** The global one unless told. */
+  /** Defaults to the global `fetch`. */
   readonly fetch?: Fetch;
 }
 
@@ -118,7 +118,7 @@ export function urlOf(baseUrl: string, path: string, params: object = {}, query:
   return url;
 }
 
-/** Calls rows of the contract over HTTP. Failures are values; nothing is retried here. */
+/** Calls operations of the API over HTTP. Returns failures as values and never retries. */
 export function createClient(options: ClientOptions): Client {
   const fetchOver = options.fetch ?? fetch;
   const send = async (row: Call, input: CallInput<Call>): Promise<Answer> => {

@@ -1,29 +1,29 @@
-/** All that a machine needs to become a worker, where nothing of ours is on it yet. */
+/** Everything a machine without the worker program needs to become a worker. */
 export interface Joining {
-  /** Of the orchestrator. */
+  /** URL of the orchestrator. */
   readonly url: string;
-  /** `sha256:...` of its key, where that is its own and nobody else vouches for it. */
+  /** `sha256:...` pin of the server key, for a certificate that no trusted authority has signed. */
   readonly pin: string | null;
-  /** One to join with, or the worker's own. */
+  /** A join token, or the worker's own token. */
   readonly token: string;
   readonly name: string;
   readonly persistent: boolean;
 }
 
-/** How the script of this orchestrator is run. */
+/** How to run the orchestrator's script. */
 export interface ScriptRun {
-  /** Of the script, in lower-case hex. */
+  /** SHA-256 of the script in lower-case hex. */
   readonly sha256: string;
-  /** Behind its name, each as a word of the shell. */
+  /** Arguments, quoted for the shell. */
   readonly words: string;
-  /** Goes to its standard input. */
+  /** Passed on standard input. */
   readonly token?: string;
   readonly asRoot?: boolean;
 }
 
 /**
- * One line for any POSIX shell (and bash, zsh): it fetches the script that puts the worker program there, runs it when it is the one that
- * is meant, and does nothing otherwise. `printf` is a part of the shell, so that the token is in no list of processes.
+ * Returns one line for any POSIX shell (also bash and zsh). It downloads the install script and runs it only if the hash matches.
+ * `printf` is a shell builtin, so the token never appears in a process list.
  */
 export function scriptLine(
   at: Pick<Joining, 'url' | 'pin'>,
@@ -39,27 +39,27 @@ export function scriptLine(
   );
 }
 
-/** What makes a machine a worker on which there is nothing of ours: the script has the SHA-256 that is given. */
+/** Returns the line that turns a bare machine into a worker. `sha256` is the hash of the script. */
 export const joinLine = (joining: Joining, sha256: string): string =>
   scriptLine(joining, { sha256, words: `--token-stdin ${workerWords(joining)}`, token: joining.token });
 
-/** As options of the worker, with the names of docs/workers.md. */
+/** Options of the worker, named as in docs/workers.md. */
 export const workerWords = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
   `${whereWords(at)} ${nameWords(name)}${persistent ? ' --persistent' : ''}`;
 
-/** In one word with its option, a name such as `--dir=/x` stays a name. */
+/** Joins option and value in one word, so that a name such as `--dir=/x` is not parsed as an option. */
 export const nameWords = (name: string): string =>
   name.startsWith('-') ? shellWord(`--name=${name}`) : `--name ${shellWord(name)}`;
 
-/** Where the orchestrator is, and what it is known by there. */
+/** Options for the orchestrator's URL and identity. */
 export const whereWords = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `--orchestrator-url ${shellWord(url)}${pin === null ? '' : ` --pin ${shellWord(pin)}`}`;
 
-/** curl spells pins in its own way, and would read brackets of an address as a pattern. */
+/** curl has its own syntax for pins. Without `-g`, it would expand the brackets of an IPv6 address as a pattern. */
 const curlTrust = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   (url.includes('[') ? 'g' : '') +
   (pin === null ? '' : `k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`);
 
-/** One word, for a POSIX shell, whatever is in it. */
+/** Quotes any text as one word for a POSIX shell. */
 const shellWord = (text: string): string =>
   /^[\w.:/@+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

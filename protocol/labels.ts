@@ -4,7 +4,7 @@ const limits = { entries: 64, chars: 64, stars: 3 };
 
 const Key = z.string().min(1).max(limits.chars);
 
-/** zod drops `__proto__` from a record in silence, and a job without one of its labels would run anywhere. */
+/** Zod silently drops `__proto__` from a record. A job that loses a label this way could run on any worker. */
 const Raw = z
   .custom<Record<string, string | number | boolean>>(
     labels => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
@@ -12,7 +12,7 @@ const Raw = z
   )
   .meta({ type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } });
 
-/** Numbers and booleans are taken as their text, because people write `{"rack": 4}`. */
+/** Converts numbers and booleans to text, because people write `{"rack": 4}`. */
 const Value = z
   .union([z.string(), z.number(), z.boolean()])
   .transform(value => String(value))
@@ -21,11 +21,11 @@ const Value = z
 const atMost = (labels: object) => Object.keys(labels).length <= limits.entries;
 const tooMany = `at most ${limits.entries} labels`;
 
-/** What an admin says about a worker: `{gpu_type: "a100", team: "nlp"}`. */
+/** Labels that an admin gives a worker: `{gpu_type: "a100", team: "nlp"}`. */
 export const Labels = Raw.pipe(z.record(Key, Value).refine(atMost, tooMany));
 export type Labels = Readonly<z.output<typeof Labels>>;
 
-/** What a job requires of a worker's labels: each value is a pattern (docs/queue.md), and all must match. */
+/** Labels that a job requires of a worker: each value is a pattern (docs/queue.md), and all must match. */
 export const LabelPatterns = Raw.pipe(
   z
     .record(

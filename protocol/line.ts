@@ -1,22 +1,28 @@
 import { z } from 'zod';
 
-/** All but the joiner inside an emoji that is made of several, such as a family or a profession. */
+/**
+ * Control and format characters, except the zero-width joiner inside composed emoji such as families and professions.
+ */
 const unseen =
   /(?!(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const everyUnseen = new RegExp(unseen, 'gu');
 
-/** Text for people, on one line: line breaks, control and direction marks would let it pose as something else (S15). */
+/** A single line of text. Line breaks, control and direction characters could disguise it as something else (S15). */
 export const Line = z
   .string()
   .refine(text => !unseen.test(text), 'no line breaks, control or direction characters');
 
-/** A blank in the place of each of them: what others say goes to a terminal like this. */
+/** Replaces each of them by a space, so that text from others is safe to print to a terminal. */
 export const cleanLine = (text: string): string => text.replaceAll(everyUnseen, ' ');
 
-/** The same of what a machine says about itself: cleaned instead of refused, because it must not keep a worker out. */
+/**
+ * Text that a machine reports about itself. It is cleaned instead of refused, so that it cannot keep a worker from registering.
+ */
 export const CleanLine = z.string().transform(text => cleanLine(text).slice(0, 200));
 
-/** JSON leaves some of them as they are: escaped they mean the same to a program, and nothing to a terminal. */
+/**
+ * Escapes characters that JSON leaves as they are. Programs read the same value, and terminals do not interpret them.
+ */
 export const escapeUnseen = (json: string): string =>
   json.replaceAll(everyUnseen, char =>
     char === '\n'

@@ -2,27 +2,27 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { AttemptId, JobId } from './ids.ts';
 
-/** A place in what a trainer prints: bytes since it began, as they came out of it. */
+/** Position in a trainer's output, in bytes since its start, before any filtering. */
 const Place = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Of one chunk, in characters: a megabyte at most once it is JSON. */
+/** Maximum length of a chunk in characters; at most one megabyte as JSON. */
 export const longestChunk = 131_072;
 
 /**
- * A piece of an attempt's output, numbered by the places at which it begins and ends, so that a repeat is known for one. `text` is
- * what those bytes say, secrets taken out: as a rule with the bars left out that were drawn over, so it is shorter than they are.
- * Lines end with a line feed; one that ends with a carriage return is drawn over by the next.
+ * A piece of an attempt's output, identified by its start and end position, so that a repetition is recognised. `text` is the
+ * output without secrets. It is usually shorter than the bytes because overwritten progress bars are omitted. Lines end with a
+ * line feed; the next line overwrites one that ends with a carriage return.
  */
 const LogChunk = z
   .strictObject({
     attempt_id: AttemptId,
-    /** Where the orchestrator's log ends, as far as the agent knows: its last answer said so. */
+    /** End of the orchestrator's log according to its last response. */
     after: Place,
-    /** Beyond `after` when what is between them is lost on the rig, and will not come. */
+    /** Greater than `after` when the output in between was lost on the rig. */
     from: Place,
     to: Place,
     text: z.string().max(longestChunk),
-    /** There will be no more of this attempt. */
+    /** The attempt has no further output. */
     is_last: z.boolean().default(false),
   })
   .refine(({ after, from, to }) => after <= from && from <= to, {
@@ -30,16 +30,18 @@ const LogChunk = z
     message: 'after, from and to have to be in this order',
   });
 export type LogChunk = z.output<typeof LogChunk>;
-/** As an agent sends it. */
+/** Request body as the agent sends it. */
 export type LogChunkBody = z.input<typeof LogChunk>;
 
 const LogChunkReply = z.object({
   success: z.literal(true),
-  /** Where its log ends by now. Other than the chunk's `to`: the chunk was not taken, and what is wanted next begins here. */
+  /**
+   * Current end of the orchestrator's log. If it differs from the chunk's `to`, the chunk was not stored; continue from here.
+   */
   next: Place,
 });
 
-/** Worker -> orchestrator. */
+/** Requests from workers to the orchestrator. */
 export const workerLogsApi = {
   ship: call({
     method: 'POST',
@@ -57,14 +59,14 @@ const AttemptNo = z.coerce.number().int().min(1).max(10_000);
 
 export const LogLine = z
   .object({
-    /** From 0 on, in the log of its attempt. */
+    /** Line number in the attempt's log, starting at 0. */
     line: LineNo,
-    /** When it came to the orchestrator. */
+    /** When the orchestrator received the line. */
     at: z.iso.datetime(),
     text: z.string(),
-    /** It is longer than what is shown of it. */
+    /** The line is longer than `text`. */
     is_cut: z.literal(true).optional(),
-    /** Said by Trainyard, and not by the trainer: `lost` output that is gone, `full` where the log may grow no further. */
+    /** The line comes from Trainyard, not from the trainer: output is `lost`, or the log is `full`. */
     note: z.enum(['lost', 'full']).optional(),
   })
   .meta({ id: 'LogLine' });
@@ -73,13 +75,13 @@ export type LogLine = Readonly<z.output<typeof LogLine>>;
 const LogState = z.object({
   job_id: JobId,
   attempt: z.number(),
-  /** Those of which there is a log, oldest first. */
+  /** Attempts that have a log, oldest first. */
   attempts: z.array(z.number()),
   total_lines: LineNo,
-  /** The first that is kept: those before it had to make room. */
+  /** First line still stored; earlier ones were removed to make space. */
   first_line: LineNo,
   bytes: z.number(),
-  /** Nothing more will come. */
+  /** The log is complete. */
   is_complete: z.boolean(),
 });
 export type LogState = Readonly<z.output<typeof LogState>>;
@@ -87,20 +89,22 @@ export type LogState = Readonly<z.output<typeof LogState>>;
 const place = z.object({ id: JobId });
 const LogPage = LogState.extend({
   lines: z.array(LogLine),
-  /** What has been printed of the line that is not ended yet: as a rule a progress bar. */
+  /** Text of the last line, which has no line feed yet; usually a progress bar. */
   open_line: z.string().nullable(),
 });
 export type LogPage = Readonly<z.output<typeof LogPage>>;
 
-/** One event of the stream that follows a log. */
+/** An event of the stream that follows a log. */
 export const LogEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('lines'), lines: z.array(LogLine), open_line: z.string().nullable() }),
-  /** There are no more of this attempt; `next_attempt` when there is a later one already. */
+  /** End of this attempt's log; `next_attempt` is set when a later attempt already exists. */
   z.object({ type: z.literal('end'), next_attempt: z.number().nullable() }),
 ]);
 export type LogEvent = Readonly<z.output<typeof LogEvent>>;
 
-/** What jobs have printed, for people and scripts: with `Authorization: Bearer`. Without `attempt`, the newest that has a log. */
+/**
+ * Logs of jobs, for people and scripts with `Authorization: Bearer`. `attempt` defaults to the newest attempt with a log.
+ */
 export const logsApi = {
   read: call({
     method: 'GET',
@@ -126,10 +130,12 @@ export const logsApi = {
     query: z.object({
       attempt: AttemptNo.optional(),
       line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-      /** Pings come as events that a page can see (`{"kind": "ping", "every_ms": 20000}`), and not as comments. */
+      /**
+       * Keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.
+       */
       pings: z.stringbool().default(false),
     }),
-    /** Its `id:` is the line after those that it has, for `Last-Event-ID`. */
+    /** The event's `id:` is the number of the next line, for use in `Last-Event-ID`. */
     reply: LogEvent,
     stream: 'text/event-stream',
   }),
@@ -147,9 +153,9 @@ export const logsApi = {
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
     }),
     reply: LogState.extend({
-      /** Lines in which it stands, from `line` on. */
+      /** Lines that contain the text, from `line` on. */
       matches: z.array(LogLine),
-      /** In the whole log. */
+      /** Number of matches in the whole log. */
       total_matches: z.number(),
     }),
   }),

@@ -2,39 +2,44 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 
-/** Bounds of what one call may bring, and of what is kept: who sends more is refused, or is not kept with it. */
+/** Limits per request and for storage. Requests above a limit are refused, or the excess is not stored. */
 export const metricBounds = {
-  /** Of all that a job's attempts have brought. */
+  /** For all attempts of a job together. */
   keysOfJob: 64,
   keyLength: 64,
   pointsOfCall: 500,
 } as const;
 
-/** No comma, because keys are asked for with commas between them. */
+/** Excludes commas, because they separate keys in queries. */
 const everyOddChar = /[\s,\p{C}]+/gu;
 
-/** A trainer's own name for a figure as a key: shortened, with `_` for what a key can't have. Null when nothing is left. */
+/**
+ * Converts a trainer's name for a metric to a key: shortens it and replaces invalid characters by `_`. Returns null when the
+ * result is not a valid key.
+ */
 export function metricKeyOf(name: string): string | null {
   const key = name.trim().slice(0, metricBounds.keyLength).replaceAll(everyOddChar, '_');
   return isKey(key) ? key : null;
 }
 
-/** `__proto__`, because whoever copies an object by assignment loses or misuses it. */
+/** Excludes `__proto__`, because copying an object by assignment loses or misuses that key. */
 const isKey = (key: string): boolean => /^[^\s,\p{C}]{1,64}$/u.test(key) && key !== '__proto__';
 
 const MetricKey = z.string().refine(isKey, 'expected 1 to 64 characters without blanks and commas');
 
-/** ms since the attempt began, by the rig's own clock: no clock of the orchestrator's is ever compared with it. */
+/**
+ * Milliseconds since the start of the attempt, by the rig's clock. It is never compared with the orchestrator's clock.
+ */
 const ElapsedMs = z.number().min(0).max(1e12);
 const Step = z.number().min(0).max(1e12);
 
 const MetricPoint = z.object({
-  /** Rises from point to point of an attempt; numbers may be left out. */
+  /** Increases within an attempt; numbers may be skipped. */
   n: z.number().int().min(0).max(1e12),
   elapsed_ms: ElapsedMs,
   step: Step.optional(),
   epoch: Step.optional(),
-  /** Null for a value that is no number: a loss of NaN is a gap that is seen. */
+  /** Null for a value that is not a finite number: a loss of NaN shows as a gap. */
   values: z
     .record(MetricKey, z.number().nullable())
     .refine(values => Object.keys(values).length <= metricBounds.keysOfJob, 'at most 64 keys'),
@@ -43,26 +48,26 @@ export type MetricPoint = z.output<typeof MetricPoint>;
 
 const MetricsReply = z.object({
   success: z.literal(true),
-  /** Every point with a lower `n` has come, or is not wanted any more. */
+  /** All points with a lower `n` were received or are no longer needed. */
   next: z.number(),
-  /** The highest step that has come, and when; null before the first. */
+  /** Highest step received and its time; null before the first. */
   last_step: z.number().nullable(),
   last_elapsed_ms: z.number(),
 });
 export type MetricsReply = z.output<typeof MetricsReply>;
 
-/** A stretch of a curve: one point, or several that lie next to each other. */
+/** A section of a curve: one point or several adjacent ones. */
 const MetricBucket = z.object({
-  /** Where it ends, and when. */
+  /** Step and time at the end of the section. */
   step: z.number().nullable(),
   elapsed_ms: z.number(),
-  /** Null when all of it are gaps. */
+  /** Null when the section contains only gaps. */
   mean: z.number().nullable(),
   min: z.number().nullable(),
   max: z.number().nullable(),
   last: z.number().nullable(),
   count: z.number(),
-  /** Values in it that were no numbers. */
+  /** Number of values that were not finite numbers. */
   gaps: z.number(),
 });
 export type MetricBucket = z.output<typeof MetricBucket>;
@@ -79,14 +84,17 @@ const AttemptMetrics = z.object({
   worker_id: WorkerId,
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),
-  /** From the start of the job's first attempt with points to that of this one: what puts all of them on one axis of time. */
+  /**
+   * Milliseconds from the start of the job's first attempt with points to the start of this one. It puts all attempts on one time
+   * axis.
+   */
   offset_ms: z.number(),
   series: z.array(MetricSeries),
 });
 
 const MetricLatest = z.object({
   key: z.string(),
-  /** The newest value that was a number; null when none was. */
+  /** Newest finite value; null when there is none. */
   value: z.number().nullable(),
   step: z.number().nullable(),
   elapsed_ms: z.number(),
@@ -94,7 +102,7 @@ const MetricLatest = z.object({
 });
 export type MetricLatest = z.output<typeof MetricLatest>;
 
-/** Keys with commas between them. */
+/** Comma-separated keys. */
 const Keys = z
   .string()
   .transform(text => text.split(','))
@@ -103,14 +111,14 @@ const Keys = z
 const Whole = z.coerce.number().int().min(0).max(1e12);
 
 const sieve = {
-  /** The number of one; all of them, when it is left out. */
+  /** Number of one attempt; defaults to all attempts. */
   attempt: z.coerce.number().int().min(1).max(1e9).optional(),
   keys: Keys.optional(),
 };
 
 const byJob = z.object({ id: JobId });
 
-/** The figures of trainings: brought by workers, read by people and scripts. */
+/** Training metrics: reported by workers, read by people and scripts. */
 export const metricsApi = {
   bring: call({
     method: 'POST',
@@ -138,14 +146,14 @@ export const metricsApi = {
       to_step: Whole.optional(),
       from_ms: Whole.optional(),
       to_ms: Whole.optional(),
-      /** Of each curve at most. */
+      /** Maximum number of points per curve. */
       points: z.coerce.number().int().min(1).max(5_000).default(500),
     }),
     reply: z.object({
       job_id: JobId,
-      /** All that there are, with the newest value of each. */
+      /** All keys of the job, each with its newest value. */
       keys: z.array(MetricLatest),
-      /** Oldest first; one after the other they are one curve, with a break between. */
+      /** Oldest first. In sequence they form one curve with gaps between the attempts. */
       attempts: z.array(AttemptMetrics),
     }),
   }),

@@ -1,6 +1,6 @@
 import { Line } from './line.ts';
 
-/** Letters of these look alike, so that a word of several could pose as another one. */
+/** Alphabets with similar letters: a word that mixes them could imitate another one. */
 const alphabets = [
   /\p{Script=Latin}/u,
   /\p{Script=Cyrillic}/u,
@@ -11,7 +11,7 @@ const alphabets = [
 const isOfOneAlphabet = (word: string): boolean =>
   alphabets.filter(alphabet => alphabet.test(word)).length <= 1;
 
-/** The name of a token or of a team, as people see it in the audit trail and beside jobs. */
+/** Name of a token or team, as shown in the audit trail and with jobs. */
 export const Name = Line.trim()
   .min(1, 'a name is needed')
   .max(60)

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
-/** Names that are longer are compared by how they begin: a comparison costs the product of both lengths. */
+/** Longer names are compared by this prefix, because the cost is the product of both lengths. */
 const comparedChars = 60;
 
 /**
- * The name that somebody probably meant: one that begins with the word, or that differs from it in at most a third of its letters.
- * Null when no name resembles it.
+ * Returns the name that was probably meant: one that starts with the word, or differs from it in at most a third of its letters.
+ * Returns null when no name is similar.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
   const said = word.slice(0, comparedChars).toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Why this Node cannot run Trainyard; null if it can. The bundled worker contains the text of this function, so it uses nothing
- * but its arguments. The minimum is that of `engines` in package.json.
+ * Returns why this Node cannot run Trainyard; null when it can. The bundled worker contains the source of this function, so it
+ * may use only its arguments. The minimum is that of `engines` in package.json.
  */
 export function oldNodeMessage(version: string, program: string): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -2,7 +2,10 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodRawIssue;
 
-/** To be given to `safeParse`: what is wrong with a field, in words that go on from its name. A message of the schema itself wins. */
+/**
+ * Option for `safeParse`. Describes what is wrong with a field, as a phrase that continues the field's name. Messages in a schema
+ * take precedence.
+ */
 export const plainIssues = { error: (issue: Issue): string | undefined => describe(issue) } as const;
 
 const nouns: Readonly<Record<string, string>> = {
@@ -25,7 +28,7 @@ const formats: Readonly<Record<string, string>> = {
   email: 'must be an e-mail address',
 };
 
-/** Undefined keeps zod's own message. */
+/** Returns undefined to keep zod's own message. */
 function describe(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -65,6 +68,6 @@ const counted = (count: number | bigint, one: string, many: string): string =>
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
 
-/** Undefined where no alternative says what it needs. */
+/** Returns undefined when no alternative has a message. */
 const anyOf = (messages: readonly string[]): string | undefined =>
   messages.length === 0 ? undefined : [...new Set(messages)].join(', or ');

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Every reason for which a call can be refused: HTTP status and short title.
- * Clients branch on the code; titles and details are for people.
+ * All reasons to refuse a request, with HTTP status and short title. Clients branch on the code; titles and details are for
+ * people.
  */
 export const problems = {
   invalid_request: { status: 400, title: 'The request is not valid' },
@@ -84,7 +84,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** What an expected refusal carries from the decision to the wire or the terminal. */
+/** An expected refusal, from the decision to the response or the terminal. */
 export interface Refusal {
   readonly code: ProblemCode;
   /** One sentence: what happened to which thing, and what to do. */
@@ -108,7 +108,7 @@ export const refuse = (
   refusal: action === undefined ? { code, detail } : { code, detail, action },
 });
 
-/** The body of every error answer, `application/problem+json` (RFC 9457). */
+/** Body of every error response, `application/problem+json` (RFC 9457). */
 export const Problem = z
   .object({
     type: z.string(),

@@ -4,8 +4,8 @@ import { cleanLine } from './line.ts';
 const Count = z.number().min(0).max(1e12);
 
 /**
- * How far a trainer is. Every figure may be missing.
- * `percent` runs from 0 to 100, `eta_s` is in seconds, `metrics` holds whatever else the trainer counts.
+ * Progress of a trainer; every field is optional. `percent` is 0 to 100, `eta_s` is in seconds, and `metrics` contains all other
+ * figures of the trainer.
  */
 export const Progress = z
   .object({
@@ -17,9 +17,9 @@ export const Progress = z
     steps_per_second: Count.optional(),
     percent: z.number().min(0).max(100).optional(),
     eta_s: Count.optional(),
-    /** What the run does, such as `Training` or `Validation`. */
+    /** Current phase, such as `Training` or `Validation`. */
     stage: z.string().max(200).optional(),
-    /** The newest line of the trainer's log: plain text, cut, without secrets. */
+    /** Newest line of the trainer's log as plain text, truncated and without secrets. */
     last_log: z.string().max(80).optional(),
     metrics: z
       .record(z.string().max(64), z.number())
@@ -40,8 +40,8 @@ const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([
 ]);
 
 /**
- * Progress as agents of any age send it: a percentage, or an object in one of several spellings. What can't be
- * used is left out rather than refused: a strange loss is no reason to lose a job's completion.
+ * Progress from agents of any version: a percentage, or an object in one of several spellings. Invalid fields are dropped instead
+ * of refused: an invalid loss must not prevent a job from completing.
  */
 export const AnyProgress = z.unknown().transform((value): Progress | undefined => {
   if (typeof value === 'number') return field('percent', value);

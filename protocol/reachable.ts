@@ -1,15 +1,17 @@
 import type { SettingsView } from './settings-api.ts';
 
-/** Whether only this machine reaches this host. A name that merely begins like such an address belongs to somebody else. */
+/**
+ * Whether only this machine reaches the host. A host name that merely starts like a loopback address does not count.
+ */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || /^\[?::1]?$/.test(host) || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host);
 
-/** Whether only this machine reaches the server by this address. */
+/** Whether only this machine reaches the server at this URL. */
 export const isLoopbackUrl = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname);
 
 /**
- * A caller on the server's machine, who uses its loopback address, may want an address for another machine. The addresses of the
- * view are in the order in which machines reach them: those of a plain network, of a VPN, and of containers.
+ * Returns a URL for another machine when the client used the server's loopback address. The view's addresses are sorted by reach:
+ * plain networks, VPNs, then containers.
  */
 export function reachableFor(
   { shared, addresses }: Pick<SettingsView['network'], 'shared' | 'addresses'>,

@@ -2,19 +2,22 @@ import { z } from 'zod';
 import { ArtifactPath } from './artifact.ts';
 import { plainIssues } from './plain-issue.ts';
 
-/** What a running trainer may be asked for. */
+/** Actions that a running trainer may support. */
 export const requestKinds = ['save', 'sample'] as const;
 export const RequestKind = z.enum(requestKinds);
 export type RequestKind = z.infer<typeof RequestKind>;
 
-/** The key of a config under which it says how its trainer is asked. */
+/** Config key that describes how to request actions from the trainer. */
 export const requestsKey = '$requests';
 
-/** Of those that a trainer may listen to, and that mean no end: what stops a process is no request. */
+/** Signals that trainers can handle without terminating. Signals that stop a process are excluded. */
 export const requestSignals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGWINCH'] as const;
 export type RequestSignal = (typeof requestSignals)[number];
 
-/** How a trainer is asked: a signal to its process, or an empty file below its output folder, which it removes when it is done. */
+/**
+ * How to request an action: send a signal to the trainer's process, or create an empty file below its output folder. The trainer
+ * removes the file when it is done.
+ */
 export type RequestWay =
   | { readonly kind: 'signal'; readonly signal: RequestSignal }
   | { readonly kind: 'file'; readonly file: string };
@@ -36,10 +39,10 @@ export type Requests = Readonly<z.output<typeof Requests>>;
 
 export type RequestsRead =
   | { readonly ok: true; readonly value: Requests }
-  /** A sentence without its end, of the first thing that is wrong. */
+  /** The first error, as a sentence without the full stop. */
   | { readonly ok: false; readonly reason: string };
 
-/** What a config says under `$requests`; one without the key lets its trainer be asked for nothing. */
+/** Parses `$requests` of a config. Without that key, the trainer supports no actions. */
 export function requestsOf(config: Readonly<Record<string, unknown>>): RequestsRead {
   const parsed = Requests.safeParse(config[requestsKey] ?? {}, plainIssues);
   if (parsed.success) return { ok: true, value: parsed.data };

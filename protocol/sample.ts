@@ -1,6 +1,6 @@
 /**
- * A real training that every worker can run which has the example `digits` beside it: a small network learns to read
- * handwritten digits, in five to ten seconds on a CPU. `trainer` names it to the agent, as `selftest` does the self-test.
+ * A real training for every worker that has the example `digits`: a small network learns to recognise handwritten digits, in five
+ * to ten seconds on a CPU. The agent recognises it by `trainer`, like the self-test `selftest`.
  */
 export const sampleTraining = {
   config_name: 'digits-quick',

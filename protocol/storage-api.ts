@@ -3,12 +3,12 @@ import { ArtifactKey, ArtifactView } from './artifact.ts';
 import { call } from './call.ts';
 
 /**
- * SimpleTuner's trainers know it by this name, whatever job they train; the id of the job is the same. `upload_endpoint` is the
- * same for all jobs, too, so that a trainer needs nothing but what it is given.
+ * Bucket name in SimpleTuner's trainers for any job; equivalent to the job's id. `upload_endpoint` is also the same for all jobs,
+ * so a trainer needs no further configuration.
  */
 export const commonBucket = 'outputs';
 
-/** Holds the datasets of the job, and is read-only: manifests by their version, and files by their SHA-256. */
+/** Read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
 export const dataBucket = 'data';
 
 const Bucket = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`);
@@ -17,12 +17,12 @@ const place = z.object({ bucket: Bucket, key: ArtifactKey });
 
 const reasonChars = 500;
 
-/** The headers that bring an upload token: ours, and SimpleTuner's. */
+/** Headers that carry an upload token: Trainyard's and SimpleTuner's. */
 export const uploadTokenHeaders = ['x-upload-token', 'x-simpletuner-secret'] as const;
 
 /**
- * Where trainers bring what they have made, with the upload token of their attempt. Words with a capital are those of
- * SimpleTuner's server.
+ * Storage for the outputs of trainers, with the upload token of their attempt. Capitalised field names are those of SimpleTuner's
+ * server.
  */
 export const storageApi = {
   put: call({
@@ -33,7 +33,7 @@ export const storageApi = {
     takesBytes: true,
     params: place,
     reply: z.object({
-      /** The SHA-256 in lower-case hex, in quotes. */
+      /** SHA-256 in lower-case hex, in quotes. */
       ETag: z.string(),
       Key: z.string(),
       Bucket: z.string(),
@@ -57,7 +57,7 @@ export const storageApi = {
     body: z.object({
       files: z.number().int().min(0).max(1_000_000_000),
       bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
-      /** Why they are not uploaded; cut rather than refused. */
+      /** Why they are not uploaded; truncated instead of refused. */
       reason: z
         .string()
         .transform(text => text.slice(0, reasonChars))
@@ -80,13 +80,13 @@ export const storageApi = {
         z.object({
           Key: z.string(),
           Size: z.number(),
-          /** Seconds since 1970. */
+          /** Seconds since 1970-01-01 UTC. */
           LastModified: z.number(),
           ETag: z.string(),
         }),
       ),
       IsTruncated: z.boolean(),
-      /** The `cursor` of the page after this one; null after the last. */
+      /** `cursor` of the next page; null on the last page. */
       NextCursor: z.string().nullable(),
     }),
   }),

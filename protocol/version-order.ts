@@ -1,4 +1,4 @@
-/** How one version stands to another (https://semver.org, section 11); null where one of them is none. */
+/** Order of two versions (https://semver.org, section 11); null when either is invalid. */
 export type VersionOrder = 'older' | 'same' | 'newer';
 
 export function compareVersions(one: string, other: string): VersionOrder | null {
@@ -13,14 +13,14 @@ export function compareVersions(one: string, other: string): VersionOrder | null
 
 interface Version {
   readonly figures: readonly [major: bigint, minor: bigint, patch: bigint];
-  /** What stands behind the dash; empty for a release. */
+  /** Pre-release identifiers after the hyphen; empty for a release. */
   readonly pre: readonly string[];
 }
 
 const shape = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([\da-z-]+(?:\.[\da-z-]+)*))?(?:\+[\da-z.-]+)?$/i;
 
 function parse(text: string): Version | null {
-  // Nobody's version is longer than this; a worker may send anything.
+  // Valid versions are shorter; a worker may send anything.
   const found = text.length > 256 ? null : shape.exec(text);
   if (found === null) return null;
   const [, major, minor, patch, pre] = found;
@@ -41,7 +41,7 @@ function byPreRelease(left: readonly string[], right: readonly string[]): Versio
   return 'same';
 }
 
-/** Numbers come before words. */
+/** Numeric identifiers sort before alphanumeric ones. */
 function byWord(one: string, other: string): VersionOrder {
   const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
   if (isNumber && isOtherNumber) return byNumber(BigInt(one), BigInt(other));

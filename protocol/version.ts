@@ -1,2 +1,2 @@
-/** Of this program, agent and orchestrator alike; a test holds it to package.json. */
+/** Version of this program, the same for agent and orchestrator. A test compares it with package.json. */
 export const version = '0.1.0';

@@ -17,7 +17,7 @@ import {
   WorkerType,
 } from './worker.ts';
 
-/** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
+/** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
 
 /** An agent's introduction in one shape, whichever way it spelled it (docs/internals/worker-contract.md, section 1). */
@@ -29,22 +29,22 @@ export interface Registration {
   readonly currentJobId: JobId | null;
   readonly currentAttemptId: AttemptId | null;
   readonly protocol: 1 | 2;
-  /** The machine's own, kept over restarts of its agent: tells one machine from another. */
+  /** Identifies the machine; stays the same across restarts of the agent. */
   readonly instanceId: string | null;
-  /** A new one for every start of the agent: tells a restart from a reconnection. */
+  /** New at each start of the agent; distinguishes a restart from a reconnection. */
   readonly startId: string | null;
-  /** Counts the introductions of one start: an older one may arrive late, and is no news then. */
+  /** Counts registrations since the agent's start; a request that arrives late has a lower number and is ignored. */
   readonly registrationNo: number | null;
   readonly agentVersion: string | null;
-  /** Restricted config keys that its owner allows; null from agents that check no config. */
+  /** Restricted config keys that the owner allows; null from agents that do not check configs. */
   readonly allowedConfigKeys: readonly string[] | null;
-  /** Trainers that the rig has; null from agents that do not say. */
+  /** Trainers on the rig; null from agents that do not report them. */
   readonly trainers: readonly { readonly name: string; readonly version: string | null }[] | null;
   /** Null from agents that do not report it. */
   readonly outputs: OutputFacts | null;
-  /** Versions of datasets that the rig has, most recently used first; null from agents that cannot fetch data. */
+  /** Dataset versions on the rig, most recently used first; null from agents that cannot fetch data. */
   readonly datasets: readonly string[] | null;
-  /** Null from agents that do not look after their GPUs. */
+  /** Null from agents that do not monitor their GPUs. */
   readonly gpuTroubles: readonly GpuTrouble[] | null;
 }
 
@@ -53,7 +53,7 @@ const Short = z.string().max(200).pipe(CleanLine).nullish();
 const mostTroubles = 32;
 const SaidTrouble = GpuTrouble.extend({ detail: CleanLine });
 
-/** For display and for holding back: what can not be read of it is left out, because a beat must not fail over it. */
+/** Invalid entries are dropped, because a heartbeat must not fail because of them. */
 const GpuTroubles = z
   .unknown()
   .transform(value =>
@@ -63,10 +63,12 @@ const GpuTroubles = z
   )
   .optional();
 
-/** Left out when it can't be read: the agent then counts as one that checks no config. */
+/** Null when invalid: the agent then counts as one that does not check configs. */
 const ConfigKeys = z.array(z.string().max(64).pipe(CleanLine)).max(64).nullish().catch(null);
 
-/** `any`: a program that takes every config. Left out when it can't be read: the agent then counts as one that does not say. */
+/**
+ * `any` is a command that accepts every config. Null when invalid: the agent then counts as one that does not report trainers.
+ */
 const Trainers = z
   .array(
     z.object({
@@ -78,16 +80,16 @@ const Trainers = z
   .nullish()
   .catch(null);
 
-/** Which outputs the agent uploads. Ignored when it can't be read: the server then knows nothing of them. */
+/** Outputs that the agent uploads. Null when invalid: they are then unknown to the server. */
 const Outputs = z
   .object({
     upload: UploadChoice,
-    /** Whether the owner's trainer command has `{output_dir}`; null where the rig has no such command. */
+    /** Whether the owner's trainer command contains `{output_dir}`; null when the rig has no such command. */
     command_has_output_dir: z.boolean().nullable().default(null),
   })
   .nullish()
   .catch(null);
-/** Left out when it can't be read: the agent then counts as one that cannot fetch data. */
+/** Null when invalid: the agent then counts as one that cannot fetch data. */
 const Datasets = z.array(Sha256).max(100).nullish().catch(null);
 
 const RegisterRequest = z
@@ -133,7 +135,7 @@ const RegisterRequest = z
     }),
   );
 
-/** As an agent sends it, in either spelling. */
+/** Request body as an agent sends it, in either spelling. */
 export type RegistrationBody = z.input<typeof RegisterRequest>;
 
 const ResumeJob = z.object({
@@ -143,60 +145,64 @@ const ResumeJob = z.object({
   attempt_id: AttemptId,
 });
 
-/** An attempt to stop and to report as cancelled. */
+/** An attempt that the worker must stop and report as cancelled. */
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
 
 const RegisterReply = z.object({
   worker_id: WorkerId,
-  /** The name that the admin gave. */
+  /** The worker's name as set by the admin. */
   name: z.string(),
   sse_url: z.string(),
   resume_job: ResumeJob.nullable(),
-  /** A job that is not this worker's any more: stop it, and report nothing. */
+  /** A job that no longer belongs to this worker: stop it without a report. */
   abandon_job: JobId.nullable(),
   cancel: CancelOrder.nullable(),
   protocol: z.number(),
   heartbeat_interval_s: z.number(),
   heartbeat_timeout_s: z.number(),
   stop_grace_s: z.number(),
-  /** A stream without a byte for this long is dead. */
+  /** A stream without data for this long is considered dead. */
   stream_silence_s: z.number(),
-  /** Trainers of this worker whose keys nobody has reported yet: see `reportTrainerKeys`. Older orchestrators never ask. */
+  /**
+   * Trainers of this worker whose config keys are still unknown: see `reportTrainerKeys`. Older orchestrators omit it.
+   */
   trainer_keys_wanted: z.array(z.string()).optional(),
 });
 export type RegisterReply = z.output<typeof RegisterReply>;
 
-/** A report's word in one spelling: `training` is how the published agent calls `running`. */
+/** Reported status in normal form; the published agent says `training` for `running`. */
 const ReportedStatus = z
   .enum(['starting', 'training', 'running', 'completed', 'failed', 'cancelled'])
   .transform(word => (word === 'training' ? 'running' : word));
 
 const errorChars = 8_000;
 
-/** How it begins says what happened, and how it ends, why: a traceback's last line is the error itself. */
+/**
+ * Keeps the start, which says what happened, and the end, which says why: the last line of a traceback is the error.
+ */
 const cutMiddle = (text: string): string => `${text.slice(0, 500)}\n...\n${text.slice(505 - errorChars)}`;
 
 export const StatusReport = z.object({
   status: ReportedStatus,
   attempt_id: AttemptId.nullish(),
   progress: AnyProgress.optional(),
-  /** Cut rather than refused: a long traceback is no reason to lose the report. */
+  /** Truncated instead of refused: a long traceback must not lose the report. */
   error: z
     .string()
     .transform(text => (text.length <= errorChars ? text : cutMiddle(text)))
     .nullish(),
   exit_code: z.number().int().min(-1e9).max(1e10).nullish(),
   signal: z.string().max(32).nullish(),
-  /** What the agent knows better than its trainer's exit code; `worker_lost`: stopped because contact was lost. */
+  /** A cause that the exit code does not reveal. `worker_lost`: stopped because contact was lost. */
   cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted', 'worker_lost']).nullish(),
-  /** With `completed`: the agent still uploads files, and reports when it has uploaded all of them. */
+  /** With `completed`: the agent is still uploading files and reports when all are uploaded. */
   uploads_pending: z.boolean().nullish(),
 });
 export type StatusReport = z.output<typeof StatusReport>;
-/** As an agent sends it. */
+/** Request body as an agent sends it. */
 export type StatusReportBody = z.input<typeof StatusReport>;
 
-/** A figure for display: what is none is left out, because a beat must not fail over it. */
+/** A figure for display. Invalid values are dropped, because a heartbeat must not fail because of them. */
 const Figure = z
   .unknown()
   .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
@@ -210,28 +216,28 @@ const Heartbeat = z.object({
   job_progress: AnyProgress.optional(),
   gpu_utilization: Figure,
   vram_used_gb: Figure,
-  /** All that there are at the moment; left out by agents that do not look. */
+  /** All current troubles; absent from agents that do not monitor GPUs. */
   gpu_troubles: GpuTroubles,
-  /** All that the rig has now; left out while that has not changed. */
+  /** All datasets on the rig; absent while unchanged. */
   datasets: Datasets,
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
-/** As an agent sends it. */
+/** Request body as an agent sends it. */
 export type HeartbeatBody = z.input<typeof Heartbeat>;
 
 const HeartbeatReply = z.object({
   success: z.literal(true),
-  /** Repeated until it was done. */
+  /** Repeated in every response until the job has stopped. */
   cancel: CancelOrder.nullable(),
-  /** A job that is not this worker's any more: stop it, and report nothing. */
+  /** A job that no longer belongs to this worker: stop it without a report. */
   abandon_job: JobId.nullable(),
   heartbeat_interval_s: z.number(),
 });
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
 
 /**
- * What the stream carries, one JSON object a `data: ` line. The published agent needs `config`, `dataloader`
- * and `upload_endpoint` in every `job_submit`, and stumbles over an `upload_token` that is null.
+ * A command on the stream, one JSON object per `data: ` line. The published agent needs `config`, `dataloader` and
+ * `upload_endpoint` in every `job_submit`, and fails on a null `upload_token`.
  */
 export const WorkerCommand = z.discriminatedUnion('type', [
   z.object({
@@ -241,23 +247,26 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     config_name: z.string(),
     config: TrainerConfig,
     dataloader: z.unknown().nullable(),
-    /** Texts of the other files that the config names, by the paths that it has for them. */
+    /** Texts of other files that the config names, keyed by the paths in the config. */
     files: z.record(z.string(), z.string()).default({}),
-    /** Training data to fetch before the start. */
+    /** Training data to fetch before the trainer starts. */
     data: z.array(JobData).max(64).default([]),
-    /** The GPUs of the job, by their positions in the worker's own list. Null: all that the worker uses. */
+    /** GPUs of the job, as positions in the worker's own list; null for all GPUs that the worker uses. */
     gpus: z.array(z.int().min(0).max(1023)).min(1).max(1024).nullable().default(null),
-    /** A path that the agent appends to the orchestrator's address: it can name no other host, and climb nowhere. */
+    /** Path that the agent appends to the orchestrator's URL. The pattern excludes other hosts and `..`. */
     upload_endpoint: z.string().regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/),
     upload_token: z.string().optional(),
     provider: z.string().nullable(),
     hf_token: z.string().nullable(),
     on_lost_contact: OnLostContact.default('continue'),
-    /** What the attempt before has left to go on from, among the files of the job; null: begin anew. */
+    /** Checkpoint to resume from, among the files of the job; null starts from scratch. */
     resume: z.object({ checkpoint: ArtifactPath, step: z.number().nullable() }).nullable().default(null),
   }),
   z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
-  /** To be asked of the trainer in the way that its config says; open, because a later orchestrator may know more. */
+  /**
+   * Requests an action from the trainer in the way that its config defines. `what` is open, because later orchestrators may add
+   * actions.
+   */
   z.object({
     type: z.literal('job_ask'),
     job_id: JobId,
@@ -265,45 +274,47 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     what: z.string().regex(/^[a-z_]{1,40}$/),
   }),
   z.object({ type: z.literal('shutdown'), reason: z.string() }),
-  /** The orchestrator ends on purpose and will be back: what runs goes on. */
+  /** The orchestrator shuts down on purpose and will return; trainers keep running. */
   z.object({ type: z.literal('stopping'), reason: z.string() }),
   z.object({ type: z.literal('ping') }),
 ]);
 export type WorkerCommand = z.output<typeof WorkerCommand>;
 
-/** The keys that one trainer takes in its configs, as that trainer itself lists them. */
+/** Config keys of one trainer, as listed by the trainer itself. */
 const TrainerKeys = z.strictObject({
-  /** One of the trainers that the worker has registered with. */
+  /** A trainer in the worker's registration. */
   trainer: z.string().min(1).max(40),
   keys: z.array(z.string().regex(/^[\w.-]{1,100}$/)).max(5_000),
 });
 export type TrainerKeys = z.output<typeof TrainerKeys>;
 
 const done = z.object({ success: z.literal(true) });
-/** The token says which worker calls; an id may only confirm it. */
+/** The token identifies the worker; the id may only confirm it. */
 const ofWorker = z.object({ worker_id: WorkerId.optional() });
 
-/** How a join token begins: an agent tells by that what it was given. */
+/** Prefix of join tokens, by which an agent recognises them. */
 export const joinTokenPrefix = 'tj_';
 
 const JoinRequest = z.strictObject({
-  /** Of the token that the agent has made and keeps, in lower-case hex: the token itself stays where it was made. */
+  /**
+   * SHA-256, in lower-case hex, of the token that the agent has generated. The token itself never leaves the machine.
+   */
   token_sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a token, in lower-case hex'),
 });
-/** As an agent sends it. */
+/** Request body as an agent sends it. */
 export type JoinBody = z.input<typeof JoinRequest>;
 
 const JoinReply = z.object({
   worker_id: WorkerId,
-  /** The name that the admin gave. */
+  /** The worker's name as set by the admin. */
   name: z.string(),
   worker_type: WorkerType,
 });
 export type JoinReply = z.output<typeof JoinReply>;
 
-/** Worker -> orchestrator, with the token in `X-Worker-Token`. */
+/** Requests from workers to the orchestrator, with the token in `X-Worker-Token`. */
 export const workerApi = {
-  /** With the join token in the place of the worker's. The same again, with the same hash, is answered the same. */
+  /** Takes a join token instead of a worker token. Repeating it with the same hash returns the same response. */
   join: call({
     method: 'POST',
     path: '/api/join',

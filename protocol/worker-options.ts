@@ -1,12 +1,12 @@
-/** One option of `trainyard worker`, in the notation of its help: `<...>` stands for a value. */
+/** An option of `trainyard worker`, in help notation: `<...>` marks a value. */
 interface WorkerOption {
   readonly flags: string;
   readonly description: string;
-  /** Each use adds a value. */
+  /** May be used several times; each use adds a value. */
   readonly isRepeatable?: true;
 }
 
-/** The options of `trainyard worker`. The agent parses them, and the install script passes them on. */
+/** Options of `trainyard worker`. The agent parses them, and the install script forwards them. */
 export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--orchestrator-url <url>',
@@ -79,7 +79,7 @@ export const workerOptions: readonly WorkerOption[] = [
   { flags: '-v, --verbose', description: 'show what the trainer prints' },
 ];
 
-/** `--name`, ...: the options whose next word is their value. */
+/** Options such as `--name` that take the next word as their value. */
 export const workerValueOptions: readonly string[] = workerOptions.flatMap(
   ({ flags }) => /(--[a-z-]+) </.exec(flags)?.[1] ?? [],
 );

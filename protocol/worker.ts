@@ -9,7 +9,7 @@ export type WorkerType = z.infer<typeof WorkerType>;
 export const WorkerStatus = z.enum(['connecting', 'idle', 'busy', 'draining', 'offline']);
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 
-/** One GPU. `vram_gb` is GiB, rounded to the size it is sold as. */
+/** One GPU. `vram_gb` is GiB, rounded to the nominal size. */
 export const Gpu = z.object({
   index: z.number().int().min(0).max(1023),
   name: z.string().max(200),
@@ -17,11 +17,13 @@ export const Gpu = z.object({
 });
 export type Gpu = Readonly<z.infer<typeof Gpu>>;
 
-/** `missing`: it is not there, or does not answer; `errors`: its memory has failed; `held`: somebody else's process is on it. */
+/**
+ * `missing`: the GPU is absent or does not respond. `errors`: its memory has failed. `held`: a foreign process uses it.
+ */
 export const GpuTroubleKind = z.enum(['missing', 'errors', 'held']);
 export type GpuTroubleKind = z.infer<typeof GpuTroubleKind>;
 
-/** What is wrong with one GPU of a worker, and in `detail` how that shows and what helps. */
+/** A problem with one GPU of a worker. `detail` describes the symptom and the remedy. */
 export const GpuTrouble = z.object({
   gpu: Gpu.shape.index,
   kind: GpuTroubleKind,
@@ -29,10 +31,10 @@ export const GpuTrouble = z.object({
 });
 export type GpuTrouble = Readonly<z.infer<typeof GpuTrouble>>;
 
-/** Whether a GPU with it keeps its worker from jobs. */
+/** Whether a trouble of this kind prevents dispatch to the worker. */
 export type HoldingBack = Readonly<Record<GpuTroubleKind, boolean>>;
 
-/** What a worker can do, whichever way it spelled it. `gpuVramGb` is that of its smallest GPU. */
+/** Capabilities of a worker in normal form. `gpuVramGb` is that of its smallest GPU. */
 export interface Capabilities {
   readonly gpuCount: number;
   readonly gpuName: string | null;
@@ -48,7 +50,7 @@ export const UploadChoice = z.enum(['all', 'checkpoints', 'none']);
 /** What a worker reports about the outputs of its trainers. */
 export interface OutputFacts {
   readonly upload: z.infer<typeof UploadChoice>;
-  /** Whether the owner's trainer command has `{output_dir}`; null where the rig has no such command. */
+  /** Whether the owner's trainer command contains `{output_dir}`; null when the rig has no such command. */
   readonly commandHasOutputDir: boolean | null;
 }
 
@@ -56,7 +58,7 @@ const Text = z.string().max(200).pipe(CleanLine).nullish();
 const Count = z.number().int().min(0).max(1024).nullish();
 const Vram = z.number().min(0).max(1e6).nullish();
 
-/** The published agent's spelling: one object. */
+/** The published agent's spelling: a nested object. */
 const GpuInfo = z.object({
   name: Text,
   vram_gb: Vram,
@@ -69,7 +71,7 @@ const GpuInfo = z.object({
     .nullish(),
 });
 
-/** The guide's spelling beside it, flat. Where both are sent, the flat one wins. */
+/** SimpleTuner's guide uses the flat fields. They take precedence over `gpu_info`. */
 export const CapabilityFields = {
   gpu_count: Count,
   gpu_name: Text,
@@ -94,14 +96,14 @@ export function capabilitiesFrom(body: CapabilityBody): Capabilities {
 
 const Time = z.iso.datetime();
 
-/** A worker as lists and pages show it; ids and GPU figures in both spellings. */
+/** A worker in lists and details; ids and GPU figures appear in both spellings. */
 export const WorkerView = z
   .object({
     id: WorkerId,
     worker_id: WorkerId,
     name: z.string(),
     status: WorkerStatus,
-    /** Why the status is what it is, where a word does not say it: `no_stream`, `silent`, `goodbye`, ... */
+    /** Reason for the status, where it is not obvious: `no_stream`, `silent`, `goodbye`, ... */
     status_reason: z.string().nullable(),
     worker_type: WorkerType,
     gpu_count: z.number(),
@@ -116,29 +118,29 @@ export const WorkerView = z
       accelerator: z.string().nullable(),
       gpus: z.array(Gpu),
     }),
-    /** What jobs are matched with: the agent's own, and over them those that were given to it here. */
+    /** Labels for matching: those of the agent, overridden by those of an admin. */
     labels: Labels,
-    /** Those alone that were given to it here: what a PATCH of `labels` replaces. */
+    /** Only the labels of an admin; a PATCH of `labels` replaces them. */
     admin_labels: Labels,
     /** Whether it is the orchestrator's own machine. */
     local: z.boolean(),
     current_job_id: JobId.nullable(),
-    /** The last call of the worker that this orchestrator answered. */
+    /** Time of the last request of the worker that this orchestrator answered. */
     last_heartbeat: Time.nullable(),
     last_contact_age_s: z.number().nullable(),
-    /** When its stream broke, until it opens another one or is offline: it may be gone. */
+    /** When its stream broke; null once another stream opens or the worker is offline. */
     stream_closed_at: Time.nullable().default(null),
-    /** As its last heartbeat said: percent over all its GPUs, and GiB; null when it did not say. */
+    /** From the last heartbeat: percent across all GPUs, and GiB; null when not reported. */
     gpu_utilization: z.number().nullable(),
     vram_used_gb: z.number().nullable(),
     created_at: Time,
     registered_at: Time.nullable(),
-    /** The name that the agent gave: by default its host's. */
+    /** The agent's own name, by default its host name. */
     host: z.string().nullable(),
-    /** Whether the agent stays after a job, as it said; null before it ever registered. */
+    /** Whether the agent stays after a job; null before its first registration. */
     persistent: z.boolean().nullable(),
     agent_version: z.string().nullable(),
-    /** Trainers that the rig has; `any` is a program that takes every config. Null when its agent does not say. */
+    /** Trainers on the rig; `any` is a command that accepts every config. Null when the agent does not report them. */
     trainers: z
       .array(z.object({ name: z.string(), version: z.string().nullable() }))
       .nullable()
@@ -149,15 +151,17 @@ export const WorkerView = z
         reason: z.string().nullable(),
         by: z.string(),
         since: Time,
-        /** When the job that still runs is stopped and given to another worker. */
+        /** When the running job is stopped and moved to another worker. */
         deadline: Time.nullable(),
       })
       .nullable(),
-    /** Given no jobs, because several in a row could not start here; after `retry_at` one is tried again. */
+    /**
+     * No jobs are dispatched to the worker because several in a row failed to start. After `retry_at`, one job is tried.
+     */
     quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
-    /** What its agent says of its GPUs, by their numbers. `status_reason` says whether it gets no job for it. */
+    /** GPU troubles reported by the agent. `status_reason` tells whether they prevent dispatch. */
     gpu_troubles: z.array(GpuTrouble),
-    /** Another machine that lately tried to join with the same token. */
+    /** Another machine that recently tried to register with the same token. */
     duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
   })
   .meta({ id: 'WorkerView' });
