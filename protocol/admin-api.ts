@@ -12,7 +12,7 @@ const Name = Line.trim().min(1, 'a name is needed').max(100);
 
 export const NewWorker = z.object({
   name: Name,
-  /** Decides what happens to the row when the worker is gone; the milder of the two unless told. */
+  /** Decides whether the worker's row is deleted after it leaves. Defaults to `persistent`, which keeps it. */
   worker_type: WorkerType.default('persistent'),
   labels: Labels.default({}),
 });
@@ -21,13 +21,13 @@ export type NewWorker = z.output<typeof NewWorker>;
 const WorkerChange = z
   .strictObject({
     name: Name.optional(),
-    /** All of them: what is left out is taken away. */
+    /** Replaces all labels; omitted ones are removed. */
     labels: Labels.optional(),
   })
   .refine(body => body.name !== undefined || body.labels !== undefined, 'a name, or labels, are needed');
 export type WorkerChange = z.output<typeof WorkerChange>;
 
-/** The guide prints the token only here: it can't be read again. */
+/** A new worker token. The token appears only in this response and cannot be read again. */
 const Issued = z.object({
   worker_id: WorkerId,
   token: z.string(),
@@ -35,20 +35,20 @@ const Issued = z.object({
   connection_command: z.string(),
 });
 
-/** As with `Issued`, the secret is given only here. */
+/** A new join token. As with `Issued`, the secret appears only in this response. */
 const IssuedJoinToken = z.object({
   worker_id: WorkerId,
   name: z.string(),
-  /** `tj_...`: makes one machine this worker, once. */
+  /** `tj_...`: lets one machine join as this worker, once. */
   join_token: z.string(),
   expires_at: z.iso.datetime(),
-  /** For a machine on which the worker program is. */
+  /** For a machine on which the worker program is installed. */
   connection_command: z.string(),
-  /** For one with a shell and nothing else: one line that fetches the program, too. Null where it was not built. */
+  /** For a machine with only a shell: one line that also downloads the program. Null when the program was not built. */
   install_command: z.string().nullable().default(null),
 });
 
-/** Administration of workers: people and scripts, with `Authorization: Bearer`. */
+/** Administration of workers, for people and scripts with `Authorization: Bearer`. */
 export const workersApi = {
   list: call({
     method: 'GET',
@@ -57,16 +57,16 @@ export const workersApi = {
     summary: 'List the workers',
     query: z.object({
       status_filter: WorkerStatus.optional(),
-      /** So many at a time, in the order in which they were made; with a status, those of them that have it. Without it, all. */
+      /** Page size, in order of creation, counted after `status_filter`. Without a limit, all workers are returned. */
       limit: z.coerce.number().int().min(1).max(1_000).optional(),
-      /** `next_cursor` of the page before: good also when that worker was deleted since. Without a limit it says nothing. */
+      /** `next_cursor` of the previous page; stays valid if that worker is deleted. Ignored without `limit`. */
       cursor: WorkerId.optional(),
     }),
     reply: z.object({
       workers: z.array(WorkerView),
-      /** In this answer. */
+      /** Number of workers in this response. */
       total: z.number(),
-      /** For the page after this one; null after the last. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: WorkerId.nullable(),
       as_of_seq: z.number(),
     }),
@@ -112,7 +112,7 @@ export const workersApi = {
     params: byWorker,
     body: z.strictObject({
       reason: Line.max(500).nullish(),
-      /** From now; a job that still runs then is stopped and given to another worker. */
+      /** Seconds from now; a job that still runs then is stopped and moved to another worker. */
       deadline_s: z.number().min(0).max(31_536_000).nullish(),
     }),
     reply: WorkerView,
@@ -150,14 +150,14 @@ export const workersApi = {
       'Make a join token, shown this once: the machine that uses it becomes the worker; an older one is void',
     params: byWorker,
     body: z.strictObject({
-      /** From now; from a minute to a week. */
+      /** Seconds from now, between a minute and a week. */
       expires_in_s: z.number().int().min(60).max(604_800).default(3_600),
     }),
     reply: IssuedJoinToken,
   }),
 };
 
-/** One act or transition, as it was written down. */
+/** One recorded action or state transition. */
 export const AuditEntry = z
   .object({
     seq: z.number(),
@@ -165,7 +165,7 @@ export const AuditEntry = z
     event_type: z.string(),
     actor_type: z.enum(['admin', 'worker', 'system']),
     actor_id: z.string().nullable(),
-    /** The network address of who acted. */
+    /** Network address of the actor. */
     address: z.string().nullable(),
     target_type: z.enum([
       'worker',
@@ -183,12 +183,12 @@ export const AuditEntry = z
     ]),
     target_id: z.string(),
     details: z.record(z.string(), z.unknown()),
-    /** Of every field above and of the row before, in lower-case hex. */
+    /** Seal over all fields above and the previous row, in lower-case hex. */
     hash: z.string(),
   })
   .meta({ id: 'AuditEntry' });
 
-/** RFC 3339; also a date alone, which is its first moment, and a time without a zone: both in UTC. */
+/** RFC 3339. Also accepts a date, which means its first moment, and a time without a zone; both are UTC. */
 const AuditTime = z
   .union(
     [
@@ -203,18 +203,18 @@ const AuditTime = z
   .meta({ format: 'date-time' });
 
 const AuditSieve = z.object({
-  /** A whole type, or the beginning of several, as in `worker.*`. The names of SimpleTuner's guide are taken, too: see `types`. */
+  /** A type, or a prefix such as `worker.*`. Also accepts the names of SimpleTuner's guide: see `types`. */
   event_type: z.string().max(100).optional(),
   actor_id: z.string().max(100).optional(),
   target_type: z.string().max(20).optional(),
   target_id: z.string().max(200).optional(),
   since: AuditTime.optional(),
-  /** Not included. */
+  /** Exclusive. */
   until: AuditTime.optional(),
 });
 export type AuditSieve = z.output<typeof AuditSieve>;
 
-/** Which portion of those that are found. */
+/** Page of the matching entries. */
 const AuditPage = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
   offset: z.coerce.number().int().min(0).max(1e9).default(0),
@@ -222,7 +222,7 @@ const AuditPage = {
 const AuditEntries = z.object({ entries: z.array(AuditEntry), total: z.number() });
 
 const Seq = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
-/** What verification can find. `problem` beside it says the same in words. */
+/** Codes of verification failures. The accompanying `problem` describes them in words. */
 const AuditFault = z.enum([
   'anchor_changed',
   'row_inserted',
@@ -231,18 +231,18 @@ const AuditFault = z.enum([
   'newest_missing',
   'head_unreadable',
   'head_mismatch',
-  // The trail itself says so, in a row that was written at a start: the file audit-head was gone.
+  // The trail itself reports this in a row written at startup: the file audit-head was missing.
   'head_lost',
-  // The trail itself says so: a backup replaced a damaged database, whose newest rows could not be read.
+  // The trail itself reports this: a backup replaced a damaged database whose newest rows could not be read.
   'rows_lost',
-  // A witness outside the data folder knows a row that the trail does not have: an older database was put in its place.
+  // A witness outside the data folder knows a row that the trail lacks: an older database replaced this one.
   'head_rolled_back',
 ]);
 export type AuditFault = z.output<typeof AuditFault>;
 const Mark = z.object({ seq: z.number(), at: z.iso.datetime() });
 const Counted = z.array(z.object({ name: z.string(), count: z.number() }));
 
-/** What a witness outside the data folder was told, a line of its file each. */
+/** A mark that a witness outside the data folder received; its file has one per line. */
 export const WitnessMark = z.object({
   seq: Seq,
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -250,7 +250,7 @@ export const WitnessMark = z.object({
 });
 export type WitnessMark = z.output<typeof WitnessMark>;
 
-/** Null for a line of a witness's file that is no mark. */
+/** Parses a line of a witness file; null when it is not a mark. */
 export function readWitnessMark(line: string): WitnessMark | null {
   try {
     return WitnessMark.safeParse(JSON.parse(line)).data ?? null;
@@ -259,7 +259,7 @@ export function readWitnessMark(line: string): WitnessMark | null {
   }
 }
 
-/** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
+/** Audit trail, for people and scripts with `Authorization: Bearer`. */
 export const auditApi = {
   list: call({
     method: 'GET',
@@ -274,7 +274,7 @@ export const auditApi = {
     path: '/api/audit/user/:id',
     authority: 'admin.audit',
     summary: 'List what one user, or one worker, did, newest first',
-    /** The name of a token, `admin`, or the id of a worker. */
+    /** Name of a token, `admin`, or id of a worker. */
     params: z.object({ id: z.string().min(1).max(100) }),
     query: AuditSieve.omit({ actor_id: true }).extend(AuditPage),
     reply: AuditEntries,
@@ -298,7 +298,7 @@ export const auditApi = {
       total: z.number(),
       first_at: z.iso.datetime().nullable(),
       last_at: z.iso.datetime().nullable(),
-      /** The hundred most frequent, most first. */
+      /** The hundred most frequent, in descending order. */
       by_type: Counted,
       by_actor: Counted,
     }),
@@ -310,7 +310,7 @@ export const auditApi = {
     summary: 'List the types of entries that there can be',
     reply: z.object({
       types: z.array(z.string()),
-      /** Names of SimpleTuner's guide, and the type that stands for each here. */
+      /** Maps the names of SimpleTuner's guide to types. */
       aliases: z.record(z.string(), z.string()),
     }),
   }),
@@ -328,12 +328,12 @@ export const auditApi = {
     path: '/api/audit/verify',
     authority: 'admin.audit',
     summary: 'Check that no row was changed, removed or put in between',
-    /** Both included; left out, all that there is. */
+    /** Both bounds are inclusive and default to the whole trail. */
     query: z
       .object({
         from: Seq.optional(),
         to: Seq.optional(),
-        /** As `from` and `to`. */
+        /** Aliases of `from` and `to`. */
         start_id: Seq.optional(),
         end_id: Seq.optional(),
       })
@@ -348,11 +348,13 @@ export const auditApi = {
     reply: z.object({
       valid: z.boolean(),
       checked: z.number(),
-      /** The first row that is not as it was written, and what is wrong with it. */
+      /** The first row that fails verification, and why. */
       first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
-      /** The newest row that is vouched for outside the database, and since when; null before the first. */
+      /**
+       * The newest row that the head outside the database covers, and when the head was written; null before the first row.
+       */
       head: Mark.nullable(),
-      /** The newest row that retention has removed; null when it never has. */
+      /** The newest row that retention has removed; null when it has removed none. */
       anchor: Mark.nullable(),
     }),
   }),
@@ -363,9 +365,9 @@ export const auditApi = {
     summary: 'Check that the trail has every row that a witness was told of',
     body: z.strictObject({ marks: z.array(WitnessMark).min(1).max(1_000) }),
     reply: z.object({
-      /** Marks that are in the trail as they were told. */
+      /** Number of marks that match the trail. */
       checked: z.number(),
-      /** Marks of rows that retention has removed since. */
+      /** Number of marks whose rows retention has removed. */
       removed: z.number(),
       first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
     }),
@@ -379,7 +381,9 @@ export const eventsApi = {
     authority: 'queue.view',
     own: 'filtered',
     summary: 'Follow what happens; resumes after Last-Event-ID',
-    /** `pings`: pings come as events that a page can see (`{"kind": "ping", "every_ms": 20000}`), and not as comments. */
+    /**
+     * With `pings`, keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.
+     */
     query: z.object({ pings: z.stringbool().default(false) }),
     reply: UiEvent,
     stream: 'text/event-stream',
@@ -402,7 +406,7 @@ export const systemApi = {
     body: z.strictObject({
       nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes as base64url'),
     }),
-    /** HMAC-SHA-256 of the nonce and of the socket that the call arrived at, in lower-case hex. */
+    /** HMAC-SHA-256 of the nonce and the socket that received the request, in lower-case hex. */
     reply: z.object({ proof: z.string() }),
   }),
   live: call({

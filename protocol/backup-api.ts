@@ -5,14 +5,14 @@ const BackupName = z.string().min(1).max(200);
 
 const BackupView = z.object({
   name: z.string(),
-  /** Made every hour, asked for, or made before an upgrade changed the database or another backup took its place. */
+  /** `hourly` and `manual` are self-explanatory; `upgrade` precedes a schema change, `restore` precedes a restore. */
   kind: z.enum(['hourly', 'manual', 'upgrade', 'restore']),
   at: z.iso.datetime(),
   bytes: z.number(),
 });
 export type BackupView = z.output<typeof BackupView>;
 
-/** Copies of the database, each checked after it was written. They hold everything but the files of the data folder. */
+/** Verified copies of the database. They do not include the other files of the data folder. */
 export const backupApi = {
   list: call({
     method: 'GET',
@@ -36,13 +36,13 @@ export const backupApi = {
       'Put a backup in the place of the database; answered when that is done and the orchestrator works with it. What there was is kept as a backup, too',
     params: z.object({ name: BackupName }),
     body: z.strictObject({
-      /** The name once more: what has changed since the backup goes out of use. */
+      /** Repeats the name, because changes since the backup are replaced. */
       confirm: BackupName,
     }),
     reply: z.object({
-      /** It stands in for the database from now on. */
+      /** The backup now in use. */
       restored: BackupView,
-      /** What there was until now: restoring it takes all of this back. */
+      /** A backup of the previous state; restoring it undoes this restore. */
       saved: BackupView,
     }),
   }),

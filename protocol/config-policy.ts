@@ -1,12 +1,12 @@
 /**
- * Config keys that reach beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete files
- * outside the job's folder, or send data to addresses of the job's choice. A worker refuses them unless its owner allows each
- * by name; the orchestrator uses the same table to pick a worker.
+ * Config keys with effects beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete files
+ * outside the job's folder, or send data to addresses that the job chooses. A worker refuses them unless its owner allows each by
+ * name. The orchestrator uses the same table to choose a worker.
  */
 
 /**
- * `value`: any value but an empty one counts. `switch`: it counts when turned on. `path`: it counts when it leads out of the
- * folder that it is relative to. `address`: any address but this machine's own counts.
+ * Which values are restricted. `value`: any non-empty value. `switch`: any value that turns it on. `path`: a path that leaves its
+ * base folder. `address`: any address other than this machine's.
  */
 type Rule = 'value' | 'switch' | 'path' | 'address';
 
@@ -22,7 +22,7 @@ const postsOut = { rule: 'value', effect: 'sends data from the rig to addresses 
 const deletesImages = { rule: 'switch', effect: "deletes files of the rig's datasets" } as const;
 const writesOutside = { rule: 'path', effect: "writes outside the job's folder" } as const;
 
-/** The name under which an owner allows `{env:NAME}` (SimpleTuner) and `${NAME}` (ai-toolkit) in values. */
+/** Name under which an owner allows `{env:NAME}` (SimpleTuner) and `${NAME}` (ai-toolkit) in values. */
 const environmentKey = 'env';
 
 const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
@@ -49,7 +49,7 @@ const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
   ['delete_model_after_load', { rule: 'switch', effect: "deletes models from the rig's cache" }],
 ]);
 
-/** All that an owner can allow, sorted. */
+/** All keys that an owner can allow, sorted. */
 export const restrictedKeys: readonly string[] = [...policies.keys(), environmentKey].toSorted();
 
 export interface RestrictedUse {
@@ -58,8 +58,8 @@ export interface RestrictedUse {
 }
 
 /**
- * The restricted keys that a config and its dataloader use, each once, sorted. Objects and lists are searched to their ends; in
- * strings that hold JSON, too, because SimpleTuner parses them.
+ * Returns the restricted keys that a config and its dataloader use, sorted and without duplicates. Searches objects and lists at
+ * any depth, including JSON inside strings, because SimpleTuner parses it.
  */
 export function restrictedUses(config: unknown, dataloader: unknown): readonly RestrictedUse[] {
   if (isBuiltIn(config)) return [];
@@ -69,7 +69,7 @@ export function restrictedUses(config: unknown, dataloader: unknown): readonly R
   return [...found].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** The sample trainings of the worker program read none of these keys. */
+/** The worker's sample trainings read none of these keys. */
 const isBuiltIn = (config: unknown): boolean =>
   typeof config === 'object' &&
   config !== null &&
@@ -77,8 +77,8 @@ const isBuiltIn = (config: unknown): boolean =>
   (config.trainer === 'selftest' || config.trainer === 'digits');
 
 /**
- * The restricted key that a config's key stands for; null when it is none. At the top level argparse also takes the beginning of
- * an option's name, and everything behind `=` as its value.
+ * Returns the restricted key that a config key stands for; null when there is none. At the top level, argparse also accepts
+ * abbreviated option names, and takes everything after `=` as the value.
  */
 export function restrictedKeyFor(written: string, isTopLevel: boolean): string | null {
   const [name = ''] = written.trim().split('=');
@@ -89,7 +89,7 @@ export function restrictedKeyFor(written: string, isTopLevel: boolean): string |
 }
 
 function search(root: unknown, isConfig: boolean, found: Map<string, string>): void {
-  // A stack of our own: nothing that a job brings may exhaust the real one.
+  // An explicit stack, because a deeply nested config must not overflow the call stack.
   const open: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
     { part: root, isTopLevel: isConfig },
   ];
@@ -136,7 +136,7 @@ function counts(rule: Rule, value: unknown): boolean {
   }
 }
 
-/** An absolute path of any platform, a home folder, a variable, or a way up. */
+/** Matches absolute paths of any platform, home folders, variables, and `..`. */
 const leadsOut = (path: string): boolean =>
   /^[/\\~]|^[a-z]:/i.test(path) || path.includes('{env:') || path.split(/[/\\]/).includes('..');
 

@@ -2,37 +2,39 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { ConfigFiles, TrainerConfig } from './job.ts';
 
-/** Which names there can be, the folder's own rules say. */
+/** The configs folder defines the exact rules for names. */
 const byName = z.object({ name: z.string().min(1).max(700) });
 
-/** A config of the folder, by what a person chooses from. */
+/** A config in the folder, with the facts needed to choose one. */
 export const ConfigView = z
   .object({
-    /** As `config_name` of a submit has it. */
+    /** Value for `config_name` in a submission. */
     name: z.string(),
-    /** Below the folder, such as `NAME.json`, `NAME/config.json` or `NAME.yaml`. */
+    /** Path below the folder, such as `NAME.json`, `NAME/config.json` or `NAME.yaml`. */
     file: z.string(),
     changed_at: z.iso.datetime(),
     /** In bytes. */
     size: z.number(),
-    /** Of its content, as `If-Match` takes it; null of a file that is too large to be one. */
+    /** Entity tag of the content, for `If-Match`; null when the file is too large for a config. */
     etag: z.string().nullable(),
-    /** Why no job can be submitted by this name; null when one can. */
+    /** Why jobs cannot use this config; null when they can. */
     problem: z.string().nullable(),
     model_family: z.string().nullable(),
     model_type: z.string().nullable(),
-    /** What a submit asks for that names no number itself; null where the config can not be used. */
+    /** GPU count of a submission that does not set one; null when the config cannot be used. */
     gpu_count: z.number().nullable(),
-    /** The GPUs that it wants, by their numbers on the worker; null when any will do. */
+    /** GPU numbers on the worker that the config requires; null for any. */
     devices: z.array(z.number()).nullable(),
-    /** The file beside it that it names as its dataloader. */
+    /** Path of the dataloader file that the config names. */
     dataloader: z.string().nullable(),
-    /** The trainer that it is for: `simpletuner`, `ai-toolkit`, `kohya`, `onetrainer`, `diffusers`, or `command` for any other. */
+    /**
+     * Trainer of the config: `simpletuner`, `ai-toolkit`, `kohya`, `onetrainer`, `diffusers`, or `command` for any other.
+     */
     trainer: z.string().nullable().default(null),
     format: z.enum(['json', 'yaml', 'toml']).default('json'),
-    /** Further files that it names, which travel with a job. */
+    /** Additional files that the config names; they are sent with a job. */
     files: z.array(z.string()).default([]),
-    /** Paths of training data that it names, or its dataloader. */
+    /** Paths of training data in the config or its dataloader. */
     data: z.array(z.string()).default([]),
   })
   .meta({ id: 'ConfigView' });
@@ -44,18 +46,17 @@ const WriteReply = z.object({
   success: z.literal(true),
   name: z.string(),
   file: z.string(),
-  /** There was none of this name. */
+  /** Whether the config is new. */
   created: z.boolean(),
   etag: z.string().nullable(),
   size: z.number(),
-  /** Why no job can be submitted by it yet: its dataloader is missing, say. */
+  /** Why jobs cannot use the config yet, for example a missing dataloader. */
   warnings: z.array(z.string()),
 });
 
 /**
- * The folder of configs. What two people could change at once has an `ETag`: a PUT or DELETE with `If-Match` is refused
- * once the config is another one, and a PUT with `If-None-Match: *` makes a new one only. Jobs keep a copy of theirs: no
- * change here reaches one that was submitted before.
+ * The configs folder. An `ETag` prevents lost updates: PUT and DELETE with `If-Match` are refused after the config has changed.
+ * PUT with `If-None-Match: *` only creates. Jobs keep a copy of their config, so changes do not affect jobs submitted earlier.
  */
 export const configsApi = {
   list: call({
@@ -65,17 +66,17 @@ export const configsApi = {
     own: 'shared',
     summary: 'List the configs that jobs can be submitted by, in the order of their names',
     query: z.object({
-      /** Part of the name. */
+      /** Substring of the name. */
       q: z.string().max(200).optional(),
       limit: z.coerce.number().int().min(1).max(500).default(100),
-      /** `next_cursor` of the page before. */
+      /** `next_cursor` of the previous page. */
       cursor: z.string().max(700).optional(),
     }),
     reply: z.object({
-      /** Where they are, on the machine of the orchestrator. */
+      /** Path of the folder on the orchestrator's machine. */
       folder: z.string(),
       entries: z.array(ConfigView),
-      /** For the page after this one; null after the last. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: z.string().nullable(),
     }),
   }),
@@ -118,7 +119,7 @@ export const configsApi = {
     params: byName,
     body: z.strictObject({
       config: WrittenConfig,
-      /** As they lie there now. */
+      /** Current texts of the files, by path. */
       files: ConfigFiles,
     }),
     reply: WriteReply,

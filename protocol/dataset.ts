@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Of one version of a dataset. */
+/** Limits for one version of a dataset. */
 export const datasetLimits = {
   files: 500_000,
-  /** Of a path, in characters. */
+  /** Characters per path. */
   path: 2_048,
-  /** Of one name in a path, in bytes of UTF-8: file systems take 255. */
+  /** Bytes of UTF-8 per name; file systems allow 255. */
   name: 255,
-  /** Names in a path. */
+  /** Number of names in a path. */
   depth: 64,
 } as const;
 
@@ -16,7 +16,7 @@ export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** One file of a dataset. */
 export const DatasetFile = z.strictObject({
-  /** Relative to the folder of the dataset, with slashes between names. */
+  /** Relative to the dataset's folder, with forward slashes. */
   path: z.string().min(1).max(datasetLimits.path),
   bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   sha256: Sha256,
@@ -25,18 +25,18 @@ export type DatasetFile = Readonly<z.infer<typeof DatasetFile>>;
 
 /** Training data of a job: one version of a dataset. */
 export const JobData = z.object({
-  /** As the config of the job has it; the worker puts the place of the fetched data there. */
+  /** The path in the job's config; the worker replaces it by the location of the fetched data. */
   path: z.string().min(1).max(1_000),
   /** The SHA-256 of the manifest. */
   version: Sha256,
   files: z.number().int().min(1).max(datasetLimits.files),
   bytes: z.number().int().min(0),
-  /** The path stands for the single file of the dataset, not for a folder. */
+  /** The path refers to the dataset's only file, not to a folder. */
   is_file: z.boolean(),
 });
 export type JobData = Readonly<z.output<typeof JobData>>;
 
-/** What a submission says of it. */
+/** Training data as requested in a submission. */
 export const DataWish = z.strictObject({
   path: JobData.shape.path,
   version: Sha256,
@@ -45,10 +45,10 @@ export const DataWish = z.strictObject({
 
 export type Manifest =
   | { readonly ok: true; readonly files: readonly DatasetFile[] }
-  /** A sentence without its full stop. */
+  /** A sentence without the full stop. */
   | { readonly ok: false; readonly reason: string };
 
-/** Why a path cannot be one of a dataset; null when it can. Completes "The path X ...". */
+/** Returns why a path is invalid in a dataset; null when it is valid. Completes "The path X ...". */
 export function datasetPathFlaw(path: string): string | null {
   if (path.length > datasetLimits.path) return `is longer than ${datasetLimits.path} characters`;
   const names = path.split('/');
@@ -59,26 +59,24 @@ export function datasetPathFlaw(path: string): string | null {
 function nameFlaw(name: string): string | null {
   if (name === '') return 'has an empty name in it';
   if (name === '.' || name === '..') return `has the name ${name} in it`;
-  // A backslash separates names on Windows; a control character or half a character hides what the name is.
+  // A backslash separates names on Windows. Control characters and lone surrogates disguise a name.
   if (/[\\\p{Cc}\p{Cs}]/u.test(name))
     return 'contains a backslash, a control character or an invalid character';
   const bytes = new TextEncoder().encode(name).length;
   return bytes > datasetLimits.name ? `has a name longer than ${datasetLimits.name} bytes in it` : null;
 }
 
-/**
- * Two paths with the same key are one file on some systems: those that ignore case, and those that normalize Unicode.
- */
+/** Paths with the same key are one file on systems that ignore case or normalize Unicode. */
 const collisionKey = (path: string): string => path.normalize('NFC').toLowerCase().toUpperCase();
 
-/** No two files of a dataset have the same path. */
+/** No case for equal paths: a dataset has none. */
 const inOrder = (a: DatasetFile, b: DatasetFile): number => (a.path < b.path ? -1 : 1);
 
-/** Checks the files of a dataset one after the other. */
+/** Checks the files of a dataset one by one. */
 interface FilesCheck {
-  /** A sentence without its full stop when this file cannot be in a dataset with those before it; else null. */
+  /** Returns null, or a sentence without full stop when the file conflicts with earlier ones or is invalid. */
   add(file: DatasetFile): string | null;
-  /** The same for the dataset as a whole, once all files were added. */
+  /** Returns the same for the dataset as a whole, after all files. */
   end(): string | null;
 }
 
@@ -90,7 +88,7 @@ function createFilesCheck(): FilesCheck {
       const folder = path.slice(0, end);
       const key = collisionKey(folder);
       const twin = folders.get(key);
-      // With it, its parents were added.
+      // A known folder has known parents.
       if (twin === folder) return null;
       const other = twin ?? files.get(key);
       if (other !== undefined) return collision(folder, other);
@@ -114,7 +112,7 @@ function createFilesCheck(): FilesCheck {
   };
 }
 
-/** Checks the files of a dataset together, and sorts them by path. */
+/** Checks the files of a dataset together and sorts them by path. */
 export function checkManifest(files: readonly DatasetFile[]): Manifest {
   const check = createFilesCheck();
   for (const file of files) {
@@ -130,15 +128,17 @@ const collision = (one: string, other: string): string =>
     ? `The path ${JSON.stringify(one)} is there twice`
     : `The paths ${JSON.stringify(other)} and ${JSON.stringify(one)} are the same file on systems that ignore case: rename one of them`;
 
-/** The text whose SHA-256 is the version of a dataset: a line of JSON for each file, sorted by path. */
+/** Returns the text whose SHA-256 is the version of the dataset: one JSON line per file, sorted by path. */
 export const manifestText = (sorted: readonly DatasetFile[]): string => sorted.map(lineOf).join('');
 
 const lineOf = ({ path, bytes, sha256 }: DatasetFile): string =>
   `${JSON.stringify({ path, bytes, sha256 })}\n`;
 
-/** Reads a manifest in pieces. One content has one text: everything that `manifestText` would not write is refused. */
+/**
+ * Reads a manifest in chunks. Each content has exactly one text: anything that `manifestText` would not write is refused.
+ */
 interface ManifestReader {
-  /** The next characters. What is wrong with them is told by `end`. */
+  /** Adds the next characters. `end` reports errors. */
   push(text: string): void;
   end(): Manifest;
 }
@@ -178,10 +178,10 @@ export function createManifestReader(): ManifestReader {
   };
 }
 
-/** JSON takes up to six characters for one. */
+/** JSON escapes take up to six characters each. */
 const longestLine = datasetLimits.path * 6 + 200;
 
-/** Reads the text of a manifest. */
+/** Parses a complete manifest. */
 export function parseManifest(text: string): Manifest {
   const reader = createManifestReader();
   reader.push(text);

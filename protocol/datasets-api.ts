@@ -4,7 +4,7 @@ import { Sha256 } from './dataset.ts';
 import { WorkerId } from './ids.ts';
 import { Line } from './line.ts';
 
-/** What people call a dataset. */
+/** Name of a dataset. */
 export const DatasetName = Line.trim().min(1).max(120);
 
 /** A version of a dataset. */
@@ -12,19 +12,19 @@ export const DatasetView = z
   .object({
     id: z.number(),
     name: z.string(),
-    /** The name of the token that it was pushed with. */
+    /** Name of the token that pushed it. */
     owner: z.string(),
-    /** The SHA-256 of the manifest: the same files have the same version. */
+    /** SHA-256 of the manifest; equal files have equal versions. */
     version: Sha256,
     files: z.number(),
-    /** The size of all files. Files with the same content are stored once, and count here for each. */
+    /** Total size of all files. Identical files are stored once but counted separately. */
     bytes: z.number(),
     created_at: z.iso.datetime(),
-    /** It is kept even when no job uses it. */
+    /** Kept even when no job uses it. */
     pinned: z.boolean(),
-    /** How many stored jobs use it. */
+    /** Number of stored jobs that use it. */
     jobs: z.number(),
-    /** No newer version has the same name and owner. */
+    /** Whether it is the newest version with this name and owner. */
     newest: z.boolean(),
   })
   .meta({ id: 'DatasetView' });
@@ -33,7 +33,9 @@ export type DatasetView = z.output<typeof DatasetView>;
 const VersionId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const byVersion = z.object({ id: z.coerce.number().pipe(VersionId) });
 
-/** Datasets: what a workstation pushes, and rigs fetch for their jobs. Tokens with `.own` permissions reach their own datasets. */
+/**
+ * Datasets that workstations push and rigs fetch for their jobs. Tokens with `.own` permissions reach only their own datasets.
+ */
 export const datasetsApi = {
   list: call({
     method: 'GET',
@@ -43,16 +45,16 @@ export const datasetsApi = {
     summary: 'List the versions of datasets, newest first, and the room that they take',
     query: z.object({
       name: DatasetName.optional(),
-      /** Older versions, too. */
+      /** Include older versions. */
       all: z.stringbool().default(false),
-      /** Only versions that the rig of this worker has, older ones, too. */
+      /** Only versions on the rig of this worker, including older ones. */
       worker_id: WorkerId.optional(),
     }),
     reply: z.object({
       datasets: z.array(DatasetView),
-      /** All files that are stored, each content once. */
+      /** Size of all stored files; identical contents count once. */
       stored_bytes: z.number(),
-      /** Null for no limit. */
+      /** Null without a limit. */
       limit_bytes: z.number().nullable(),
     }),
   }),
@@ -114,9 +116,9 @@ export const datasetsApi = {
       'Remove versions that nothing needs: not the newest, not pinned, and used by no stored job; with names or versions, the newest, too',
     body: z
       .strictObject({
-        /** Only these datasets, and their newest versions, too. */
+        /** Only these datasets, including their newest versions. */
         names: z.array(DatasetName).max(100).optional(),
-        /** Only these versions, by their ids, and the newest among them, too. */
+        /** Only these versions by id, including the newest. */
         versions: z.array(VersionId).max(1_000).optional(),
         /** Only report what would be removed. */
         dry_run: z.boolean().default(false),
@@ -128,7 +130,7 @@ export const datasetsApi = {
     reply: z.object({
       success: z.literal(true),
       removed: z.array(DatasetView),
-      /** The size of all files that only these versions have, each content once. */
+      /** Size of all contents that only these versions use. */
       freed_bytes: z.number(),
     }),
   }),

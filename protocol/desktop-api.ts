@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Line } from './line.ts';
 
-/** What the app may tell of while nobody looks at it. */
+/** Events that the app may show as notifications. */
 const NoticeKinds = z.strictObject({
   job_completed: z.boolean(),
   job_failed: z.boolean(),
@@ -14,26 +14,26 @@ const FleetId = z.string().regex(/^f_[a-z0-9]{10}$/);
 const Fleet = z.object({
   id: FleetId,
   name: z.string(),
-  /** Of its orchestrator. */
+  /** URL of the orchestrator. */
   url: z.string(),
   pin: z.string().nullable(),
-  /** `plain`: the platform has nothing to seal it with. */
+  /** `plain`: the platform cannot encrypt it. */
   token: z.enum(['sealed', 'plain']),
 });
 
-/** The app itself, as its settings show it. Of a token nothing but how it is kept. */
+/** Settings of the app. Never contains tokens, only how they are stored. */
 const DesktopView = z.object({
   fleets: z.array(Fleet),
-  /** The fleet in the window; null for that of this computer. */
+  /** Fleet in the window; null for this computer's own. */
   shown: FleetId.nullable(),
-  /** What keeps the app from the orchestrator of the one that is shown; null for nothing. */
+  /** Why the app cannot reach that fleet's orchestrator; null when it can. */
   trouble: z.string().nullable(),
-  /** Whether this computer runs an orchestrator of its own. */
+  /** Whether this computer runs its own orchestrator. */
   runs_own: z.boolean(),
   notices: NoticeKinds,
-  /** Null where the platform has no such setting. */
+  /** Null when the platform has no such setting. */
   open_at_login: z.boolean().nullable(),
-  /** Whether what is kept of tokens is sealed by the platform's keyring. */
+  /** Whether the platform's keyring encrypts stored tokens. */
   has_keyring: z.boolean(),
 });
 export type DesktopView = z.output<typeof DesktopView>;
@@ -44,7 +44,7 @@ const DesktopChange = z.strictObject({
   runs_own: z.boolean().optional(),
 });
 
-/** One printable word, as a header can carry it. */
+/** A single printable word that fits into a header. */
 const Token = z
   .string()
   .trim()
@@ -58,24 +58,24 @@ const NewFleet = z.strictObject({
 });
 export type NewFleet = z.output<typeof NewFleet>;
 
-/** What is left out stays as it is. */
+/** Omitted fields keep their values. */
 const FleetChange = z.strictObject({ id: FleetId, ...NewFleet.partial().shape });
 
-/** What a laptop's battery says of itself. */
+/** State of a laptop's battery; `level` is 0 to 1. */
 export const Battery = z.object({ charging: z.boolean(), level: z.number().min(0).max(1) });
 export type Battery = z.output<typeof Battery>;
 
 const request = <N extends string, I extends z.ZodType>(name: N, input: I) =>
   z.object({ name: z.literal(name), input });
 
-/** A call of the panel to the app around it. All are answered with a `DesktopAnswer`. */
+/** A request of the panel to the app around it; each is answered with a `DesktopAnswer`. */
 export const DesktopRequest = z.discriminatedUnion('name', [
   request('view', z.undefined()),
   request('change', DesktopChange),
   request('add_fleet', NewFleet),
   request('change_fleet', FleetChange),
   request('remove_fleet', FleetId),
-  /** Null for this computer's own. The page is loaded anew. */
+  /** Null for this computer's own. Reloads the page. */
   request('show', FleetId.nullable()),
 ]);
 export type DesktopRequest = z.output<typeof DesktopRequest>;
@@ -86,7 +86,7 @@ export type DesktopAnswer =
   | { readonly ok: true; readonly view: DesktopView }
   | { readonly ok: false; readonly detail: string };
 
-/** `window.desktop` in the panel, where that is shown by the app: what a page can not do by itself, and nothing else. */
+/** `window.desktop`, present when the app shows the panel. Contains only what a page cannot do itself. */
 export interface DesktopApi {
   readonly view: () => Promise<DesktopAnswer>;
   readonly change: (change: DesktopChange) => Promise<DesktopAnswer>;
@@ -94,6 +94,9 @@ export interface DesktopApi {
   readonly changeFleet: (change: FleetChange) => Promise<DesktopAnswer>;
   readonly removeFleet: (id: string) => Promise<DesktopAnswer>;
   readonly show: (id: string | null) => Promise<DesktopAnswer>;
-  /** Calls with the path of a page that was asked for outside of this one: by a link, a notification, the menu. The answer ends it. */
+  /**
+   * Calls `go` with the path of a page requested outside the panel: by a link, a notification or the menu. Returns a function
+   * that unsubscribes.
+   */
   readonly onGo: (go: (path: string) => void) => () => void;
 }

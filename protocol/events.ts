@@ -35,7 +35,7 @@ export const JobEventType = z.enum([
   'job.recovering',
   'job.requeued',
   'job.late_result',
-  /** Of a completed job: which files its worker has still to upload. */
+  /** The files of a completed job that its worker still has to upload have changed. */
   'job.outstanding',
   'job.approved',
   'job.priority_changed',
@@ -50,7 +50,7 @@ export const JobEventType = z.enum([
 ]);
 export type JobEventType = z.infer<typeof JobEventType>;
 
-/** Updates of a job that are no transition: they are not audited, and can be many. */
+/** Job events that are not state transitions. They are frequent and are not audited. */
 export const jobUpdates = ['job.progress', 'job.outstanding'] as const;
 export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[number] =>
   jobUpdates.some(update => update === type);
@@ -64,16 +64,15 @@ export const QueueEventType = z.enum([
 export type QueueEventType = z.infer<typeof QueueEventType>;
 
 const Envelope = z.object({
-  /** Grows by one an event; also the SSE id, and kept across restarts. */
+  /** Increases by one per event and survives restarts; also the SSE id. */
   seq: z.number(),
   at: z.iso.datetime(),
 });
 
 /**
- * What the event stream carries. The row that is stored says what happened to which thing; the view is the
- * thing as it is when the event is sent, so that a late reader never paints an old state (null: gone since).
- * `reset` says that events were missed: load everything again, then go on after `seq`. `hidden` stands for an event about something
- * that the reader may not see.
+ * An event of the event stream. The stored row records what happened to which object. The view shows the object when the event is
+ * sent, so a late reader never displays an outdated state; null when it was deleted since. `reset` means that events were missed:
+ * reload everything and continue after `seq`. `hidden` replaces an event about an object that the reader may not see.
  */
 export const UiEvent = z
   .discriminatedUnion('kind', [
@@ -91,9 +90,9 @@ export const UiEvent = z
       attempt: z.number(),
       cause: FailureCause.nullable(),
       job: JobView.nullable(),
-      /** Whose job it was; only with `job.deleted`. */
+      /** Owner of the job; only with `job.deleted`. */
       user: z.string().optional(),
-      /** Where what happened to the job changes the state of its worker: that one, as it is when the event is sent. */
+      /** The job's worker when the event is sent, if the event also changed the worker's state. */
       worker: WorkerView.optional(),
     }),
     Envelope.extend({ kind: z.literal('queue'), type: QueueEventType, queue: QueueView }),
@@ -104,7 +103,7 @@ export const UiEvent = z
 export type UiEvent = z.output<typeof UiEvent>;
 
 /**
- * What a stream opened with `pings=true` carries between its events: at once, and then every `every_ms`. It has no number,
- * because nothing has happened.
+ * Keep-alive of a stream opened with `pings=true`: sent at once and then every `every_ms`. It has no number because it is not an
+ * event.
  */
 export const StreamPing = z.object({ kind: z.literal('ping'), every_ms: z.number().positive() });

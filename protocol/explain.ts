@@ -4,12 +4,12 @@ import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
 /**
- * What holds a job itself back, whoever is idle (docs/internals/semantics.md, section 6). Of several the summary tells the first of this
- * list.
+ * Blockers of a job itself, whichever workers are idle (docs/internals/semantics.md, section 6). The summary
+ * shows the first one that applies, in this order.
  */
 export const WaitCode = z.enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead']);
 
-/** What a worker is checked for. `avoid_previous` alone keeps no job from it: another one is tried first. */
+/** Checks of a worker. `avoid_previous` alone does not prevent dispatch: another worker is only preferred. */
 const CheckCode = z.enum([
   'never_registered',
   'offline',
@@ -36,13 +36,13 @@ const CheckCode = z.enum([
 
 const WaitReason = z.object({
   code: WaitCode,
-  /** Those of `JobWait`. */
+  /** Same as in `JobWait`. */
   params: JobWait.shape.params.default({}),
   detail: z.string(),
 });
 export type WaitReason = Readonly<z.output<typeof WaitReason>>;
 
-/** A check that a worker fails: what is wanted of it, and what is there, where that can be said. */
+/** A failed check of a worker: the required and the actual value, where known. */
 const WorkerReason = z.object({
   code: CheckCode,
   wanted: z.string().nullable(),
@@ -51,21 +51,21 @@ const WorkerReason = z.object({
 });
 export type WorkerReason = Readonly<z.output<typeof WorkerReason>>;
 
-/** Why a job waits, as dispatch sees it at this moment. */
+/** Why a job is pending, as dispatch evaluates it at this moment. */
 export const Explanation = z
   .object({
-    /** Null for a job that was only tried out. */
+    /** Null for a dry run. */
     job_id: JobId.nullable(),
     status: ShownStatus,
-    /** All of it in one line: the `reason` of the job. Null when it does not wait. */
+    /** One-line summary, the `reason` of the job; null when the job is not pending. */
     summary: z.string().nullable(),
-    /** No worker that ever registered could take it, idle or not. */
+    /** No registered worker could run the job, idle or not. */
     unsatisfiable: z.boolean(),
-    /** 1 for the job that is taken next; null unless it waits for a worker. */
+    /** Position in the queue, 1 for the next job; null unless the job waits for a worker. */
     position: z.number().nullable(),
-    /** The first one is that of the summary. Empty when only workers are wanting. */
+    /** The first one is in the summary. Empty when only workers are the obstacle. */
     reasons: z.array(WaitReason),
-    /** Empty for a job that does not wait. */
+    /** Empty unless the job is pending. */
     workers: z.array(
       z.object({
         worker_id: WorkerId,
@@ -74,19 +74,21 @@ export const Explanation = z
         local: z.boolean(),
         /** Whether it would take the job now. */
         fits: z.boolean(),
-        /** How many of the job's datasets its rig has; null for a job without data. Others are fetched first. */
+        /**
+         * How many of the job's datasets its rig already has; the others are fetched first. Null for a job without data.
+         */
         datasets: z.object({ here: z.number(), wanted: z.number() }).nullable().default(null),
-        /** Every check that it fails. */
+        /** All failed checks. */
         reasons: z.array(WorkerReason),
       }),
     ),
-    /** When it is likely to start; null when that is anybody's guess. */
+    /** Predicted start; null when it cannot be predicted. */
     predicted_start: z
       .object({
         at: z.iso.datetime(),
         in_s: z.number(),
         guess: z.literal(true),
-        /** What the guess rests on. */
+        /** What the prediction is based on. */
         basis: z.string(),
       })
       .nullable(),

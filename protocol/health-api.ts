@@ -10,7 +10,7 @@ const HealthComponent = z
     name: z.enum(['database', 'disk', 'clock', 'health_loop', 'workers', 'backup']),
     status: HealthStatus,
     message: z.string(),
-    /** Null where nothing was timed. */
+    /** Null when nothing was measured. */
     latency_ms: z.number().nullable(),
   })
   .meta({ id: 'HealthComponent' });
@@ -32,9 +32,9 @@ const GpuNumbers = z.array(z.number());
 
 const GpuAllocation = z
   .object({
-    /** GPUs of the orchestrator's own machine, by their numbers there. */
+    /** GPU numbers on the orchestrator's own machine. */
     allocated_gpus: GpuNumbers,
-    /** GPUs that a new job could use. Empty while the machine is busy or takes no job. */
+    /** GPU numbers that a new job could use. Empty while the machine is busy or accepts no jobs. */
     available_gpus: GpuNumbers,
     running_local_jobs: z.number(),
     devices: z.array(
@@ -46,7 +46,7 @@ const GpuAllocation = z
         job_id: JobId.nullable(),
       }),
     ),
-    /** All workers, the orchestrator's own machine too. Only for tokens with `admin.workers`. */
+    /** All workers, including the orchestrator's own machine. Only for tokens with `admin.workers`. */
     workers: z
       .array(
         z.object({
@@ -65,13 +65,13 @@ const GpuAllocation = z
   .meta({ id: 'GpuAllocation' });
 export type GpuAllocation = z.output<typeof GpuAllocation>;
 
-/** The orchestrator's own machine and its GPUs, under SimpleTuner's names. */
+/** The orchestrator's own machine and its GPUs, with SimpleTuner's field names. */
 export const SystemStatus = z
   .object({
-    /** Seconds since 1970. */
+    /** Seconds since 1970-01-01 UTC. */
     timestamp: z.number(),
     uptime_seconds: z.number(),
-    /** Null on Windows, which has none. */
+    /** Null on Windows, which has no load average. */
     load_avg_5min: z.number().nullable(),
     memory_percent: z.number(),
     gpus: z.array(
@@ -79,7 +79,7 @@ export const SystemStatus = z
         index: z.number(),
         name: z.string().nullable(),
         backend: z.string().nullable(),
-        /** Null where the machine has several GPUs: its agent reports one figure for all. */
+        /** Null on machines with several GPUs, because the agent reports one figure for all. */
         utilization_percent: z.number().nullable(),
         memory_percent: z.number().nullable(),
       }),
@@ -95,7 +95,7 @@ export const SystemStatus = z
   .meta({ id: 'SystemStatus' });
 export type SystemStatus = z.output<typeof SystemStatus>;
 
-/** How the server and its machine are, at SimpleTuner's paths. */
+/** Health of the server and its machine, at SimpleTuner's paths. */
 export const healthApi = {
   report: call({
     method: 'GET',
@@ -103,7 +103,9 @@ export const healthApi = {
     authority: 'queue.view',
     own: 'refused',
     summary: 'Check the database, disk, clock, health loop, workers and backups',
-    /** `include_providers` is taken from SimpleTuner's clients. The providers of this server are its workers, always checked. */
+    /**
+     * `include_providers` exists for SimpleTuner's clients. This server's providers are its workers, which are always checked.
+     */
     query: z.object({ include_providers: z.stringbool().default(false) }),
     reply: HealthReport,
   }),

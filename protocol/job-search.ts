@@ -15,20 +15,20 @@ export const jobStates = [
 ] as const;
 export type JobState = (typeof jobStates)[number];
 
-/** A pending job that waits for approval is `blocked`. */
+/** Returns the state for filters; a pending job that waits for approval is `blocked`. */
 export function stateOf(job: { readonly status: ShownStatus; readonly approval: Approval | null }): JobState {
   if (job.status === 'pending' && job.approval === 'wanted') return 'blocked';
   return job.status === 'dispatched' ? 'starting' : job.status;
 }
 
-/** A job matches when it fits one entry of each list that is not empty, and contains every word. All in lower case. */
+/** A job matches when it fits one entry of each non-empty list and contains every word. All values are lower case. */
 export interface JobSearch {
   readonly states: readonly string[];
-  /** Exact names; `*` stands for any characters. */
+  /** Exact names; `*` matches any characters. */
   readonly users: readonly string[];
-  /** Names or ids of workers; `*` stands for any characters. */
+  /** Names or ids of workers; `*` matches any characters. */
   readonly workers: readonly string[];
-  /** Parts of the id, the config name, the user, the worker's name or the error. */
+  /** Substrings of the id, config name, user, worker name or error. */
   readonly words: readonly string[];
 }
 
@@ -39,10 +39,10 @@ const otherNames: Readonly<Record<string, JobState>> = {
   approval: 'blocked',
 };
 
-/** One part of a search: a word, a quoted text, or either with a key before it. */
+/** One term of a search: a word or a quoted text, optionally with a key before it. */
 export const searchTerm = /(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi;
 
-/** Reads `state:failed,cancelled user:ci worker:rig-* "some text"`. A term with an unknown key is text. */
+/** Parses `state:failed,cancelled user:ci worker:rig-* "some text"`. A term with an unknown key is plain text. */
 export function parseSearch(text: string): JobSearch {
   const found = { state: [] as string[], user: [] as string[], worker: [] as string[], text: [] as string[] };
   for (const [part] of text.toLowerCase().matchAll(searchTerm)) {
@@ -56,10 +56,10 @@ export function parseSearch(text: string): JobSearch {
   return { states: found.state, users: found.user, workers: found.worker, words: found.text };
 }
 
-/** Each term is compared with every job. */
+/** A limit, because each term is compared with every job. */
 const maxTerms = 8;
 
-/** Text of a search, as `parseSearch` reads it. */
+/** Search text in the syntax of `parseSearch`. */
 export const SearchText = z
   .string()
   .max(200)
@@ -68,7 +68,7 @@ export const SearchText = z
     `a search has at most ${maxTerms} terms`,
   );
 
-/** What jobs can be sorted by. A job without the value comes last in either direction. */
+/** Sort keys for jobs. Jobs without a value come last in either direction. */
 export const JobSort = z.enum([
   'submitted',
   'name',

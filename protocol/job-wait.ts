@@ -1,16 +1,17 @@
 import { z } from 'zod';
 
 /**
- * Why a pending job waits, for programs that put it into their own words. Of the codes, `next` means that an idle worker fits,
- * `busy` that workers meet the requirements and take no job now, `unmet` that none meets them, and `no_workers` that there are
- * none. A later version may have others.
+ * Why a job is pending, in a form that programs can translate. `next`: an idle worker fits. `busy`: workers meet the requirements
+ * but cannot take a job now. `unmet`: no worker meets them. `no_workers`: there are no workers. Later versions may add codes.
  */
 export const JobWait = z
   .object({
     code: z.string(),
-    /** `by` and `note` of a pause, `until` of a backoff, `running`, `max` and `user` or `team` of a limit, `count` of jobs ahead. */
+    /** Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs ahead: `count`. */
     params: z.record(z.string(), z.union([z.string(), z.number()])),
-    /** With `busy`: the workers that meet the requirements, by what keeps the job from them (codes of the explanation). */
+    /**
+     * With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of the explanation).
+     */
     workers: z.array(z.object({ code: z.string(), count: z.number() })),
   })
   .meta({ id: 'JobWait' });

@@ -29,7 +29,7 @@ import { RequestKind } from './requests.ts';
 
 const byJob = z.object({ id: JobId });
 
-/** A row of the audit trail, without what is for those alone who may read all of that. */
+/** An audit row without the fields that require access to the whole audit trail. */
 const JobEntry = AuditEntry.pick({
   seq: true,
   at: true,
@@ -40,48 +40,53 @@ const JobEntry = AuditEntry.pick({
 }).meta({ id: 'JobEntry' });
 export type JobEntry = z.output<typeof JobEntry>;
 
-/** Printable, as a header can carry it. */
+/** Printable ASCII that fits into a header. */
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, '1 to 255 characters of printable ASCII, without spaces, are needed');
 
 /**
- * Strict, unlike what agents send: a key that is misspelled, or that this version does not know, would
- * otherwise run the job where its owner did not want it.
+ * Strict, unlike requests from agents: with a misspelled or unknown key ignored, the job could run where its owner does not want
+ * it.
  */
 export const SubmitRequest = z
   .strictObject({
     config_name: Line.min(1).max(700).optional(),
     config: TrainerConfig.optional(),
-    /** Of a config in line: what `data_backend_config` means. One of the folder has its own beside it. */
+    /**
+     * For an inline config: content of the file that `data_backend_config` names. A config in the folder has its own dataloader
+     * beside it.
+     */
     dataloader: Dataloader.nullish(),
-    /** Of a config in line: texts of the other files that it names, by the paths that it has for them. */
+    /** For an inline config: texts of other files that it names, keyed by the paths in the config. */
     files: ConfigFiles.optional(),
-    /** Versions of datasets that the job needs: the worker fetches them, and puts their places where the config has these paths. */
+    /**
+     * Dataset versions that the job needs. The worker fetches them and replaces these paths in the config by their locations.
+     */
     data: z.array(DataWish).max(64).optional(),
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z.number().int().min(0).max(1024).optional(),
-    /** Of each GPU, as it is sold: `24` fits a card of 24 GB. */
+    /** Nominal GB per GPU: `24` matches a card sold with 24 GB. */
     gpu_vram_gb: z.number().min(0).max(10_000).default(0),
-    /** `cuda`, `rocm`, `mps`, ... as workers say it. */
+    /** As reported by workers: `cuda`, `rocm`, `mps`, ... */
     accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
     priority: PriorityWord.prefault(priorities.normal),
     max_retries: z.number().int().min(0).max(100).default(3),
-    /** Beside lost workers and preemptions, which are always tried again. */
+    /** Causes to retry in addition to lost workers and preemptions, which are always retried. */
     retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
     on_lost_contact: OnLostContact.default('continue'),
-    /** The longest that one attempt may run. */
+    /** Maximum run time of one attempt, in seconds. */
     timeout_s: z.number().min(1).max(31_536_000).optional(),
-    /** Held back until somebody who may has approved of it. */
+    /** Hold the job until an authorized user approves it. */
     requires_approval: z.boolean().default(false),
-    /** Refused, and not queued, unless a worker takes it at once. */
+    /** Reject the job instead of queueing it when no worker can take it at once. */
     no_wait: z.boolean().default(false),
-    /** Any GPUs will do, whatever `accelerate_visible_devices` in the config says. */
+    /** Use any GPUs and ignore `accelerate_visible_devices` in the config. */
     any_gpu: z.boolean().default(false),
-    /** Nothing is stored: the answer says what would become of the job. Any key is left unused. */
+    /** Store nothing and return what would happen to the job. The idempotency key is not used up. */
     dry_run: z.boolean().default(false),
-    /** For 24 hours the same key is answered with the same job; the header `Idempotency-Key` says the same. */
+    /** For 24 hours, the same key returns the same job. Equivalent to the header `Idempotency-Key`. */
     idempotency_key: IdempotencyKey.optional(),
   })
   .refine(body => !(body.no_wait && body.requires_approval), {
@@ -102,12 +107,12 @@ export const SubmitRequest = z
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
-/** `queued` and `training` are other names of pending and running. `pending` finds blocked jobs, too. */
+/** `queued` and `training` are aliases of pending and running. `pending` also matches blocked jobs. */
 const StatusName = z
   .enum([...ShownStatus.options, 'queued', 'training'])
   .transform((word): ShownStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
 
-/** One, or several with commas between them. */
+/** One status, or several separated by commas. */
 const StatusNames = z
   .string()
   .transform(text => text.split(','))
@@ -121,20 +126,20 @@ const StatusNames = z
 const Accepted = z.object({
   success: z.literal(true),
   job_id: JobId,
-  /** Whether the idempotency key has named this job before: nothing was submitted. */
+  /** The idempotency key already belongs to this job, so nothing was submitted. */
   idempotent_hit: z.boolean().optional(),
-  /** `blocked`: it waits for approval. One that its key stood for already may have ended. */
+  /** `blocked`: waits for approval. A job found by its idempotency key may already have ended. */
   status: z.enum(['running', 'queued', 'blocked', ...finalStatuses]),
   allocated_worker_id: WorkerId.nullable(),
-  /** The GPUs of that worker that it has, by their numbers there. */
+  /** GPU numbers of the job on that worker. */
   allocated_gpus: z.array(z.number()).nullable(),
   queue_position: z.number().nullable(),
   reason: z.string().nullable(),
-  /** About the worker that takes it; older servers leave it out. */
+  /** Concerns the worker that takes the job; older servers omit it. */
   warnings: z.array(JobWarning).optional(),
 });
 
-/** `no_wait` was asked for, and no worker takes it at once: there is no job. */
+/** The request had `no_wait`, and no worker can take the job at once. No job was created. */
 const Rejected = z.object({
   success: z.literal(false),
   job_id: z.null(),
@@ -147,29 +152,31 @@ const Rejected = z.object({
 
 const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 
-/** `dry_run` was asked for: what would be answered now, and why. `rejected`: there would be no job. */
+/**
+ * Result of a `dry_run`: the response that a submission would get now, and why. `rejected`: no job would be created.
+ */
 const TriedOut = z.object({
   success: z.literal(true),
   dry_run: z.literal(true),
   job_id: z.null(),
   status: z.enum(['running', 'queued', 'blocked', 'rejected']),
-  /** Who would get it. */
+  /** The worker that would get the job. */
   allocated_worker_id: WorkerId.nullable(),
   allocated_gpus: z.array(z.number()).nullable(),
   queue_position: z.number().nullable(),
   reason: z.string().nullable(),
   explanation: Explanation,
-  /** About the worker that would take it, or about every worker that could; older servers leave it out. */
+  /** Concerns the worker that would take the job, or every worker that could; older servers omit it. */
   warnings: z.array(JobWarning).optional(),
-  /** What the config asks of a rig; older servers leave it out. */
+  /** Requirements of the config; older servers omit it. */
   needs: z
     .object({
       /** Null for a test of the fleet, which every worker can run. */
       trainer: z.string().nullable(),
       gpu_count: z.number(),
-      /** Files that travel with the job, by the paths that the config has for them. */
+      /** Files sent with the job, as named in the config. */
       files: z.array(z.string()),
-      /** Paths of training data, which have to be on the rig. */
+      /** Paths of training data that must exist on the rig. */
       data: z.array(z.string()),
     })
     .optional(),
@@ -177,25 +184,25 @@ const TriedOut = z.object({
 
 const Done = JobView.extend({ success: z.literal(true) });
 
-/** 1 to 365. An empty `days=` is refused, because it would be read as 0. */
+/** 1 to 365. An empty `days=` is refused, because it would be parsed as 0. */
 const Days = z
   .union([z.number(), z.string().regex(/\S/, 'a number of days is needed').transform(Number)])
   .pipe(z.number().min(1).max(365));
 
-/** Exact numbers of jobs, on all pages together. */
+/** Exact number of jobs across all pages. */
 const JobCounts = z
   .object({
-    /** Jobs that match the query. */
+    /** Number of jobs that match the query. */
     total: z.number(),
-    /** The same by status, but with the jobs of statuses and states that the query leaves out. */
+    /** Counts by status. Ignores the query's status and state filters. */
     by_status: z.partialRecord(JobStatus, z.number()),
-    /** The pending jobs among them that wait for approval. */
+    /** Pending jobs among them that wait for approval. */
     blocked: z.number(),
   })
   .meta({ id: 'JobCounts' });
 export type JobCounts = z.output<typeof JobCounts>;
 
-/** The queue: people and scripts, with `Authorization: Bearer`. */
+/** The queue, for people and scripts with `Authorization: Bearer`. */
 export const queueApi = {
   submit: call({
     method: 'POST',
@@ -216,24 +223,26 @@ export const queueApi = {
       status: StatusNames.optional(),
       user: z.string().max(200).optional(),
       worker_id: WorkerId.optional(),
-      /** Words to find in the id, config name, user, worker or error; `state:`, `user:` and `worker:` filter. */
+      /** Words to find in id, config name, user, worker or error; `state:`, `user:` and `worker:` are filters. */
       q: SearchText.optional(),
       blocked: z.stringbool().optional(),
       sort: JobSort.default('submitted'),
       order: z.enum(['asc', 'desc']).default('desc'),
       limit: z.coerce.number().int().min(1).max(500).default(50),
       offset: z.coerce.number().int().min(0).max(1e9).default(0),
-      /** `next_cursor` of the page before, for the same sort and order. New jobs do not shift it, unlike an offset. */
+      /**
+       * `next_cursor` of the previous page, for the same sort and order. Unlike with an offset, new jobs do not shift it.
+       */
       cursor: z.coerce.string().max(2_000).optional(),
       include_completed: z.stringbool().default(true),
-      /** Adds `counts` to the answer; the server then looks at every job. */
+      /** Adds `counts` to the response, which makes the server examine every job. */
       counts: z.stringbool().default(false),
     }),
     reply: z.object({
       entries: z.array(JobView),
       total_pending: z.number(),
       total_running: z.number(),
-      /** For the page after this one; null after the last. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: z.string().nullable(),
       as_of_seq: z.number(),
       /** Only with `counts=true`. */
@@ -263,9 +272,9 @@ export const queueApi = {
     own: 'filtered',
     summary: 'List the ids of the jobs that wait, in the order in which they are taken',
     reply: z.object({
-      /** The front of the line: at most 100,000. Those that wait for approval have no place in it. */
+      /** The first jobs of the queue, at most 100,000. Jobs that wait for approval are not included. */
       job_ids: z.array(JobId),
-      /** The place of each of these jobs in the whole line, from 1; left out when all jobs are listed. */
+      /** Position of each job in the whole queue, starting at 1; omitted when all jobs are listed. */
       places: z.array(z.number()).optional(),
       as_of_seq: z.number(),
     }),
@@ -279,10 +288,13 @@ export const queueApi = {
     reply: JobCount.extend({
       user: z.string(),
       user_max_concurrent: z.number().nullable(),
-      /** Of the one that is taken next; null when none waits. */
+      /** Position of the job that runs next; null when none is pending. */
       next_position: z.number().nullable(),
       entries: z.array(JobView),
-      /** Under SimpleTuner's names. Jobs that wait for approval are blocked, and not pending; older servers send none. */
+      /**
+       * SimpleTuner's names for the same. Blocked jobs wait for approval and do not count as pending. Older servers omit these
+       * fields.
+       */
       pending_count: z.number().default(0),
       running_count: z.number().default(0),
       blocked_count: z.number().default(0),
@@ -352,7 +364,7 @@ export const queueApi = {
     reply: z.object({
       job_id: JobId,
       status: ShownStatus,
-      /** 1 for the job that is taken next; null when it does not wait, or waits for approval. */
+      /** Position in the queue, 1 for the next job; null unless the job is pending and approved. */
       position: z.number().nullable(),
       total_pending: z.number(),
     }),
@@ -432,7 +444,7 @@ export const queueApi = {
       'Ask the trainer of a running job for a checkpoint or for samples, as its config lets it be asked',
     params: byJob,
     body: z.strictObject({ what: RequestKind }),
-    /** `duplicate`: it was asked for the same within the last seconds, and not again. */
+    /** `duplicate`: the same action was requested within the last seconds, so it was not sent again. */
     reply: Done.extend({ duplicate: z.boolean() }),
   }),
   release: call({

@@ -2,31 +2,31 @@ import { z } from 'zod';
 import { call, permissions } from './call.ts';
 import { SessionId, TokenId } from './ids.ts';
 
-/** Who is signed in, if anybody is. */
+/** The signed-in user, if any. */
 const Session = z.object({
-  /** The name of the token that was signed in with; null for nobody. */
+  /** Name of the token used to sign in; null when nobody is signed in. */
   user: z.string().nullable(),
   permissions: z.array(z.enum(permissions)),
   expires_at: z.iso.datetime().nullable(),
 });
 
-/** A browser that is signed in, without the secret of its cookie. */
+/** A signed-in browser, without its cookie secret. */
 export const SessionView = z
   .object({
     id: SessionId,
-    /** The name of the token that it was signed in with. */
+    /** Name of the token used to sign in. */
     user: z.string(),
     /** Null for the admin token. */
     token_id: TokenId.nullable(),
-    /** Browser and system, as its `User-Agent` names them; null when it names none. */
+    /** Browser and operating system according to `User-Agent`; null when unknown. */
     device: z.string().nullable(),
-    /** The network address that it was signed in from. */
+    /** Network address at sign-in. */
     address: z.string().nullable(),
     signed_in_at: z.iso.datetime(),
     /** Accurate to five minutes. */
     last_used_at: z.iso.datetime(),
     expires_at: z.iso.datetime(),
-    /** Whether it made this call. */
+    /** Whether this request belongs to the session. */
     current: z.boolean(),
   })
   .meta({ id: 'SessionView' });
@@ -35,8 +35,8 @@ export type SessionView = z.output<typeof SessionView>;
 const Secret = z.string().min(1).max(512);
 
 /**
- * Signing in from a browser. The session is a cookie that no script can read, and that no other site's page can send;
- * a one-time link carries its code in the fragment, which no server and no log ever sees.
+ * Sign-in for browsers. The session is a cookie that scripts cannot read and other sites cannot send. A one-time link carries its
+ * code in the fragment, which never reaches a server or a log.
  */
 export const sessionApi = {
   get: call({
@@ -68,7 +68,7 @@ export const sessionApi = {
     summary: 'Make a code that signs a browser in, once and within ten minutes',
     reply: z.object({
       code: z.string(),
-      /** To be put behind the address of the orchestrator. */
+      /** Path to append to the orchestrator's URL. */
       path: z.string(),
       expires_in_s: z.number(),
     }),

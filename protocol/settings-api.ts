@@ -3,16 +3,16 @@ import { call } from './call.ts';
 import { Line } from './line.ts';
 import type { GpuTroubleKind } from './worker.ts';
 
-/** Of this machine; `0.0.0.0` stands for all its IPv4 addresses, `::` for all that it has. */
+/** An address of this machine; `0.0.0.0` means all IPv4 addresses, `::` means all addresses. */
 const error = 'expected an IP address, such as 0.0.0.0 for all';
 const Host = z.union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error });
 
-/** As a machine says it of itself. */
+/** Returns the canonical form, in which machines report their addresses. */
 function shortest(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
-/** The schema removes a slash at the end, because agents append the path of a call. */
+/** A trailing slash is removed, because agents append the path of a request. */
 export const PublicUrl = z
   .string()
   .trim()
@@ -31,51 +31,51 @@ function isPublicUrl(text: string): boolean {
 
 const LocalWorker = z.strictObject({
   enabled: z.boolean(),
-  /** Numbers with commas between them; null for all. */
+  /** Comma-separated GPU numbers; null for all. */
   gpus: z
     .string()
     .max(200)
     .regex(/^\s*\d{1,4}\s*(,\s*\d{1,4}\s*)*$/, 'expected the numbers of GPUs, such as "0,1"')
     .nullable(),
-  /** What runs a job, as `trainyard worker` is told it; null for its default. */
+  /** Trainer command, as for `trainyard worker --trainer`; null for the default. */
   trainer: Line.trim().min(1).max(2_000).nullable(),
-  /** Null for a place in the data folder. */
+  /** Null for a folder inside the data folder. */
   work_dir: Line.trim().min(1).max(1_000).nullable(),
 });
 
-/** Older entries of the audit trail are removed; null keeps all. */
+/** Audit rows older than this many days are removed; null keeps all rows. */
 const RetentionDays = z.number().int().min(1).max(36_500).nullable();
 
-/** Which troubles of a GPU keep new jobs from its worker. */
+/** Which GPU troubles prevent dispatch to the worker. */
 const GpuTroubles = z.strictObject({
   missing: z.boolean(),
   errors: z.boolean(),
   held: z.boolean(),
 } satisfies Record<GpuTroubleKind, z.ZodBoolean>);
 
-/** As long as nobody has set anything: all of them. */
+/** Default before the first change: all of them. */
 export const holdingBackAtFirst = { missing: true, errors: true, held: true } as const;
 
-/** What people set of the orchestrator while it runs, and what it keeps over its restarts. */
+/** Settings that users change at runtime; they persist across restarts. */
 export const Settings = z.strictObject({
   host: Host,
-  /** Whether other machines are spoken to by TLS; files of an earlier version do not say. */
+  /** Whether other machines connect by TLS; absent in files of an earlier version. */
   tls: z.boolean().default(false),
   public_url: PublicUrl.nullable(),
   local_worker: LocalWorker,
-  // Files from before it could be set have none.
+  // Absent in files from before the setting existed.
   audit_retention_days: RetentionDays.default(null),
   gpu_troubles: GpuTroubles.default(holdingBackAtFirst),
 });
 export type Settings = z.output<typeof Settings>;
 
-/** What is left out stays as it is. */
+/** Omitted fields keep their values. */
 const SettingsChange = z
   .strictObject({
-    /** Short for a host: all IPv4 addresses, or this machine alone. */
+    /** Shorthand for `host`: all IPv4 addresses, or this machine only. */
     shared: z.boolean().optional(),
     host: Host.optional(),
-    /** Whether other machines are spoken to by TLS, with a certificate that the orchestrator makes itself. */
+    /** Whether other machines connect by TLS, with a certificate that the orchestrator makes itself. */
     tls: z.boolean().optional(),
     public_url: PublicUrl.nullable().optional(),
     local_worker: LocalWorker.partial().optional(),
@@ -88,25 +88,28 @@ const SettingsChange = z
   });
 export type SettingsChange = z.output<typeof SettingsChange>;
 
-/** What gives a setting its value where no call can change it: a flag, or a key of the config file. */
+/** The flag or config file key that fixes a setting; null when it can be changed. */
 const FixedBy = z.string().nullable();
 
 const NetworkAddress = z.object({
   url: z.string(),
   interface: z.string(),
   family: z.enum(['IPv4', 'IPv6']),
-  /** Whether calls are taken there now. */
+  /** Whether the server listens on it. */
   listening: z.boolean(),
-  /** Who reaches it: this machine alone; its containers and virtual machines; those in the same private network. */
+  /** Reach of the address: only this machine, its containers and virtual machines, or a private network. */
   note: z.enum(['loopback', 'virtual', 'vpn']).nullable(),
 });
 
 const Tls = z.object({
-  /** Made here, or read from files that somebody else looks after. */
+  /** Made by the orchestrator, or read from files that are renewed externally. */
   source: z.enum(['own', 'files']),
-  /** `sha256:` and the SHA-256 of the public key (SPKI, DER) in base64: for `--pin`. It outlives the certificate. */
+  /**
+   * `sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER), for `--pin`. Renewing the certificate does not change
+   * it.
+   */
   pin: z.string(),
-  /** SHA-256 of the certificate, in hexadecimal with colons, as browsers show it. */
+  /** SHA-256 of the certificate as colon-separated hex, as browsers display it. */
   fingerprint: z.string(),
   expires_at: z.iso.datetime(),
   names: z.array(z.string()),
@@ -118,52 +121,53 @@ const SettingsView = z
     network: z.object({
       host: z.string(),
       port: z.number(),
-      /** Whether other machines are to reach it. */
+      /** Whether other machines can connect. */
       shared: z.boolean(),
       fixed_by: FixedBy,
-      /** What is shown to other machines; null where they are spoken to without TLS. */
+      /** Certificate for other machines; null without TLS. */
       tls: Tls.nullable(),
       tls_fixed_by: FixedBy,
-      /** Where calls are taken now. */
+      /** URLs on which the server listens. */
       listening: z.array(z.string()),
-      /** Every address of this machine, those that others reach first. */
+      /** All addresses of this machine, the most widely reachable first. */
       addresses: z.array(NetworkAddress),
-      /** What whoever shares it should know. */
+      /** Security warning for a shared server; null for none. */
       notice: z.string().nullable(),
     }),
-    /** The address in join commands and sign-in links; null: the address that the caller used. */
+    /** Base URL in join commands and sign-in links; null uses the address of the request. */
     public_url: z.string().nullable(),
-    /** An older server has no flag for it. */
+    /** Older servers omit it because they have no such flag. */
     public_url_fixed_by: FixedBy.default(null),
     configs_dir: z.string(),
     data_dir: z.string(),
     local_worker: z.object({
       enabled: z.boolean(),
-      /** `leaving`: it finishes its job first. */
+      /** `leaving`: turned off, but still finishing its job. */
       state: z.enum(['off', 'on', 'leaving']),
       gpus: z.string().nullable(),
       trainer: z.string().nullable(),
       work_dir: z.string().nullable(),
       fixed_by: z.object({ enabled: FixedBy, gpus: FixedBy, trainer: FixedBy, work_dir: FixedBy }),
-      /** Whether whoever asks may set `trainer` and `work_dir`: only from this machine itself. */
+      /** Whether this client may set `trainer` and `work_dir`, which requires a connection from the same machine. */
       command_allowed: z.boolean(),
       /** Whether it can run the sample training. */
       has_sample: z.boolean(),
     }),
     audit: z.object({
-      /** Null keeps everything. */
+      /** Null keeps all rows. */
       retention_days: z.number().nullable(),
       fixed_by: FixedBy,
     }),
-    /** Whether a GPU that is missing, has errors, or is held by somebody else keeps new jobs from its worker. */
+    /** Whether a GPU that is missing, has errors, or is used by another process prevents dispatch to its worker. */
     gpu_troubles: GpuTroubles,
   })
   .meta({ id: 'Settings' });
 export type SettingsView = z.output<typeof SettingsView>;
 
 /**
- * What a worker is to know of the key that it meets at an address: only of the orchestrator's own, at its own port and names. At
- * any other address somebody else's is shown, such as that of a proxy, and one that comes from files is for the worker's system to judge.
+ * Returns the pin that a worker should expect at a URL. There is one only for the orchestrator's own certificate at its own port
+ * and names. Any other address shows another certificate, such as that of a proxy. A certificate from files is verified by the
+ * worker's system.
  */
 export function pinFor(
   { tls, port }: Pick<SettingsView['network'], 'tls' | 'port'>,
@@ -176,7 +180,7 @@ export function pinFor(
   return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
 }
 
-/** What can be set of the orchestrator itself while it runs. */
+/** Settings of the orchestrator that can be changed at runtime. */
 export const settingsApi = {
   get: call({
     method: 'GET',
@@ -185,7 +189,7 @@ export const settingsApi = {
     summary: 'Show where the orchestrator listens, its folders, and the worker of its own machine',
     reply: SettingsView,
   }),
-  // For those who may do everything else, too: it can open the orchestrator to a network.
+  // Requires the highest permission, because it can expose the orchestrator to a network.
   change: call({
     method: 'PATCH',
     path: '/api/settings',

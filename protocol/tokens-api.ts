@@ -12,17 +12,17 @@ const Permissions = z
 export const TokenView = z
   .object({
     id: TokenId,
-    /** Jobs that are submitted with the token belong to this name. */
+    /** Owner name of jobs submitted with the token. */
     name: z.string(),
-    /** The team that these jobs count for; null for none. */
+    /** Team of these jobs; null for none. */
     team: z.string().nullable(),
     permissions: z.array(z.enum(permissions)),
     created_at: z.iso.datetime(),
-    /** The name of the token that made it. */
+    /** Name of the token that created it. */
     created_by: z.string(),
-    /** It opens nothing from then on; null for never. */
+    /** The token is invalid from then on; null means never. */
     expires_at: z.iso.datetime().nullable(),
-    /** To within five minutes; null when it was never used. */
+    /** Accurate to five minutes; null when it was never used. */
     last_used_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Token' });
@@ -31,14 +31,14 @@ export type TokenView = z.output<typeof TokenView>;
 export const NewToken = z.strictObject({
   name: Name,
   team: Name.nullable().default(null),
-  /** Left out: what its own jobs need, and nothing of anybody else's. */
+  /** Defaults to the permissions for the token's own jobs. */
   permissions: Permissions.default([...ownPermissions]),
-  /** From now; null for a token that never expires. At most ten years. */
+  /** Seconds from now, at most ten years; null for a token that never expires. */
   expires_in_s: z.number().int().min(60).max(315_360_000).nullable().default(null),
 });
 export type NewToken = z.output<typeof NewToken>;
 
-/** Tokens for people and scripts, each with no more rights than it needs. */
+/** Tokens for people and scripts, each with the fewest permissions it needs. */
 export const tokensApi = {
   list: call({
     method: 'GET',
