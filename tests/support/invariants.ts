@@ -1,7 +1,7 @@
 /**
- * Checks the invariants that hold after any fault (docs/internals/faults.md, section 1) from outside: through the API, the event
- * stream, the database of a stopped server, logs, the record of the trainers, and the process table. No call exposes
- * I11 yet.
+ * Checks the invariants that hold after any fault (docs/internals/faults.md, section 1) from outside: through
+ * the API, the event stream, the database of a stopped server, logs, the record of the trainers, and the process
+ * table. explain-property.test.ts checks I11.
  */
 import type { Answer } from './admin-calls.ts';
 import { type Stored, transition } from './database-evidence.ts';
