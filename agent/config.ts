@@ -7,14 +7,14 @@ import { fail, type Loaded } from './loaded.ts';
 import { parseTrainers, type TrainerChoice } from './trainers/index.ts';
 import { parseTrust, type Trust } from './trust.ts';
 
-/** Built once, from flags, environment and file. */
+/** The worker's settings, built once from flags, environment and config file. */
 export interface AgentConfig {
   readonly orchestratorUrl: string;
-  /** Null when none was given: then the one counts that this machine has made when it joined. */
+  /** Null when none was given. The worker then uses the token that it created when it joined. */
   readonly token: TokenSource | null;
   readonly name: string;
   readonly persistent: boolean;
-  /** Leaves, and lets its training go on, when whoever has started it is gone. */
+  /** Whether the worker leaves when the process that started it is gone. Its trainer continues. */
   readonly leavesWithParent: boolean;
   readonly verbose: boolean;
   readonly labels: Readonly<Record<string, string>>;
@@ -24,11 +24,11 @@ export interface AgentConfig {
   readonly workDir: string;
   readonly trainers: readonly TrainerChoice[];
   readonly selftest: boolean;
-  /** Config keys that jobs may use here although they reach beyond the job. */
+  /** Restricted config keys that jobs may use on this worker, although they can affect more than the job. */
   readonly allowedConfigKeys: readonly string[];
-  /** What of that which trainers make is brought to the orchestrator. */
+  /** Which outputs of trainers to upload. */
   readonly bring: (typeof bringChoices)[number];
-  /** How much of the disk fetched data may take, in bytes; null for half of what is free. */
+  /** How many bytes of the disk fetched data may use; null for half of the free space. */
   readonly dataCache: number | null;
   readonly trust: Trust;
 }
@@ -43,7 +43,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export type Flags = Readonly<Record<string, unknown>>;
 
 const tokenVariable = 'SIMPLETUNER_WORKER_TOKEN';
-/** The guide's variables, and ours called like them. */
+/** Environment variables by setting: the guide's, and our own. */
 const variables: Readonly<Record<string, string>> = {
   'orchestrator-url': 'SIMPLETUNER_ORCHESTRATOR_URL',
   'worker-token': tokenVariable,
@@ -53,16 +53,18 @@ const variables: Readonly<Record<string, string>> = {
   'data-cache': 'TRAINYARD_DATA_CACHE',
 };
 
-/** Each value on its own: flag, then environment, then file, then default. */
+/** Loads the settings. Each value is looked up separately: flag, then environment, then file, then default. */
 export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
   const setting = (name: string): unknown => {
     const inEnv = env[variables[name] ?? ''];
-    // A variable that is set to nothing says nothing.
+    // An empty variable counts as unset.
     return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? file.value.settings[name];
   };
-  /** Adds to a failure the variable or the key of the file that a value comes from: the message itself speaks of flags. */
+  /**
+   * Adds the source of a value to a failure: its variable, or its key in the file. The message itself names only flags.
+   */
   const located = <T>(loaded: Loaded<T>, ...names: readonly string[]): Loaded<T> => {
     if (loaded.ok) return loaded;
     const sources = names
@@ -134,7 +136,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   };
 }
 
-/** The token as it is now: a file is read again each time, so that a rotated token is taken over. */
+/** Returns the current token. A token file is read each time, so that a rotated token takes effect. */
 export function readToken(source: TokenSource): Loaded<string> {
   if (source.kind === 'value') return { ok: true, value: source.token };
   try {
@@ -146,7 +148,7 @@ export function readToken(source: TokenSource): Loaded<string> {
   }
 }
 
-/** Windows keeps others out by other means. */
+/** Windows protects files by other means than mode bits. */
 const isOpenToOthers = (path: string): boolean =>
   process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
 
@@ -176,7 +178,8 @@ function tokenSource(
 ): Loaded<TokenSource | null> {
   const path = text('worker-token-file');
   const token = text('worker-token');
-  // Both say the same thing, so the nearer one counts; side by side the file does, unless the token is a flag.
+  // Precedence: --worker-token, --worker-token-file, the environment variable, then worker-token-file and worker-token
+  // in the config file.
   const nearer = flags['worker-token'] ?? (flags['worker-token-file'] === undefined && env[tokenVariable]);
   if (path !== null && !nearer) return { ok: true, value: { kind: 'file', path } };
   if (token === null) return { ok: true, value: null };
@@ -184,7 +187,7 @@ function tokenSource(
   return checked.ok ? { ok: true, value: { kind: 'value', token } } : checked;
 }
 
-/** What could not even be sent is refused here, where it can be said without showing the token. */
+/** Rejects a token that no request could carry. Here, the message can explain that without showing the token. */
 function checkToken(token: string): Loaded<string> {
   if (/\s/.test(token)) {
     return fail(
@@ -199,7 +202,7 @@ function checkToken(token: string): Loaded<string> {
   return { ok: true, value: token };
 }
 
-/** From repeated flags `key=value`, or an object in the file. */
+/** Parses labels from repeated flags `key=value`, or from an object in the file. */
 function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
   const list: unknown = typeof given === 'string' ? [given] : given;
   const pairs: readonly (readonly unknown[])[] = Array.isArray(list)
@@ -231,7 +234,7 @@ function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
 
 const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
 
-/** Decimal, as disks are sold. */
+/** Parses a size in decimal units, as disk sizes are given, into bytes. */
 function parseSize(text: string | null): Loaded<number | null> {
   if (text === null) return { ok: true, value: null };
   const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];
@@ -240,7 +243,7 @@ function parseSize(text: string | null): Loaded<number | null> {
   return fail(`--data-cache takes a size such as 200GB or 1.5TB: not ${JSON.stringify(text)}`);
 }
 
-/** From repeated flags, each with one key or several between commas, or a list in the file. */
+/** Parses config keys from repeated flags, each with one or more keys between commas, or from a list in the file. */
 function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given ?? ''];
   const keys = list
@@ -288,7 +291,7 @@ function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
   }
 }
 
-/** One folder a name, whatever is in it: what had to be changed is told apart by its hash. */
+/** Returns a folder name for a worker name. Where characters are replaced, a hash keeps different names apart. */
 function folderName(name: string): string {
   const safe = name
     .replaceAll(/[^\w.-]/g, '_')
@@ -297,7 +300,7 @@ function folderName(name: string): string {
   return safe === name ? name : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
-/** The platform's own places, unless XDG says otherwise. */
+/** The platform's config folder, unless XDG_CONFIG_HOME is set. */
 export function configHome(env: Env): string {
   if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');

@@ -1,8 +1,8 @@
 import type { ApiClient } from './api-client.ts';
 
 /**
- * The same calls; `note` is told of each that was answered and by which the orchestrator knows that this worker lives,
- * with the moment at which it was sent: what was heard later can't have been known earlier.
+ * Wraps the API. Calls `note` after each answered call that counts as contact, with the time at which it was sent. The
+ * orchestrator may have received the call at any time since then, so the response time would be too late.
  */
 export function noteContacts(
   api: ApiClient,
@@ -21,7 +21,7 @@ export function noteContacts(
     beat: body => noted(() => api.beat(body)),
     report: (jobId, attemptId, report) => {
       const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
-      // Of the reports only the claim: words on the way are sent once, and promise nothing.
+      // Of the reports, only the claim counts. Progress reports are sent once, and promise nothing.
       return report.status === 'starting' ? noted(send) : send();
     },
   };

@@ -14,55 +14,58 @@ export interface CurveParts {
   readonly uptime: () => number;
   readonly api: Pick<ApiClient, 'bring'>;
   readonly random: () => number;
-  /** Figures of the GPUs, as of now; may take its time, and may never come. */
+  /** Current GPU metrics. It may be slow, and may never resolve. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
-  /** Reads what a trainer writes below its output folder; nothing is read there unless given. */
+  /** Reads the metrics files below an output folder. Without it, none are read. */
   readonly files?: {
     readonly open: (outputDir: string) => MetricsFiles;
     /** ms since 1970. */
     readonly wall: () => number;
   };
-  /** Fires when the agent ends: what is still here then is lost, unless it is in the log of a run that goes on. */
+  /** Fires when the agent ends. Unsent points are then lost, unless they are in the log of a run that continues. */
   readonly ended: AbortSignal;
 }
 
 export interface CurveOrigin {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** When the attempt was claimed, in ms of the machine's uptime: it is on the disk, so that a restart of the agent changes nothing. */
+  /**
+   * When the attempt was claimed, in ms of machine uptime. It is kept on disk, so a restart of the agent does not
+   * change it.
+   */
   readonly startedAt: number;
-  /** An earlier process of the agent has sent some of it. */
+  /** Whether an earlier process of the agent has sent a part of the curve. */
   readonly isAdopted: boolean;
-  /** Where its trainer writes; null when that is not known. */
+  /** The output folder of the trainer; null when it is unknown. */
   readonly outputDir: string | null;
-  /** What files say of how far the training is. */
+  /** Called with the progress that metrics files show. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
 /** The curve of one attempt. */
 export interface Curve {
-  /** Resolves when it is known which files are not this attempt's: the trainer may start then. */
+  /** Resolves when files of earlier attempts are identified. The trainer may start then. */
   readonly ready: Promise<void>;
   note(figures: Figures, isOld: boolean): void;
-  /** The run has ended: what is left is sent at once. */
+  /** Call when the run has ended. Sends the remaining points immediately. */
   finish(): void;
-  /** True when nothing more is to be sent; false when the agent ended before that. */
+  /** Resolves with true when nothing is left to send, or with false when the agent ended first. */
   readonly done: Promise<boolean>;
 }
 
 export interface Curves {
   open(origin: CurveOrigin): Curve;
-  /** Resolves when all that was finished has been sent, or after so long. */
+  /** Resolves when all open curves are done, or after `withinMs`. */
   settled(withinMs: number): Promise<void>;
 }
 
 const sendEveryMs = 5_000;
 const lookEveryMs = 10_000;
-/** A look that has not come by then is not waited for, and the next one is later: each may leave a process behind. */
+/** The timeout of a GPU query. After one, queries are less frequent, because each may leave a process behind. */
 const lookPatienceMs = 15_000;
 const slowLookEveryMs = 120_000;
 
-/** Sends the points of what runs, every few seconds, for as long as something runs. */
+/** Sends the points of running attempts, every few seconds. */
 export function createCurves(parts: CurveParts): Curves {
   const under = new Set<Promise<boolean>>();
   return {
@@ -90,7 +93,10 @@ export function createCurves(parts: CurveParts): Curves {
   };
 }
 
-/** What the trainer has written before it starts is left out; after a restart of the agent the orchestrator says what it has. */
+/**
+ * Skips what was written before the trainer starts. After a restart of the agent, it skips nothing, because the
+ * orchestrator reports what it already has.
+ */
 function openLook(
   { outputDir, isAdopted, onProgress }: CurveOrigin,
   book: PointBook,
@@ -104,7 +110,7 @@ function openLook(
   return { ready, look: createFileLook({ files, book, now, clock, wall: source.wall, onProgress }) };
 }
 
-/** Until the run is over and all of it is there, or nobody wants it, or the agent ends. */
+/** Sends points until the run is over and all are sent, the orchestrator refuses them, or the agent ends. */
 async function ship(
   origin: CurveOrigin,
   { book, look }: { readonly book: PointBook; readonly look: FileLook },
@@ -116,10 +122,10 @@ async function ship(
   const either = AbortSignal.any([over, ended]);
   let waitMs = sendEveryMs;
   while (!ended.aborted) {
-    // After the end nothing is waited for but an orchestrator that does not answer.
+    // After the run has ended, wait only to retry a call.
     await pause(clock, waitMs, over.aborted ? ended : either);
     if (ended.aborted) return false;
-    // An end that comes while points are on their way may bring one more.
+    // If the run ends during a send, the next turn may find one more point.
     const isLast = over.aborted;
     const isBehind = await look();
     book.settle();
@@ -146,7 +152,7 @@ async function sendAll(
       if (!book.taken(result.value.next)) return 'later';
       if (batch.length < maxBatchPoints) return 'sent';
     } else if (isRetryable(result.failure)) return 'later';
-    // These points can't be read there, and the next ones may be.
+    // The orchestrator cannot read these points, but may accept the next ones.
     else if (!isQuestion && result.failure.kind === 'problem' && result.failure.status === 400)
       book.taken((batch.at(-1)?.n ?? 0) + 1);
     else return 'refused';
@@ -154,7 +160,7 @@ async function sendAll(
   return 'sent';
 }
 
-/** While the trainer runs. What hangs is a driver, and holds up nothing but the next look. */
+/** Adds GPU metrics while the trainer runs. A driver that hangs delays only the next query. */
 async function watchGpus(
   book: PointBook,
   now: () => number,

@@ -1,21 +1,22 @@
 import type { Progress } from './progress-figures.ts';
 
 /**
- * Finds the step of each dict that Hugging Face's Trainer prints. The bar above it lags: tqdm draws it ten times a second at most.
- * For a dict tqdm clears the bar, prints, and draws the bar anew: that one shows the dict's own step. The dict comes on another
- * pipe than the bar, so either may be read first. Where no such bar is found, the epoch of the dict implies the step.
+ * Finds the step of each dict that Hugging Face's Trainer prints. The bar above it lags, because tqdm draws it ten
+ * times a second at most. To print a dict, tqdm clears the bar, prints, and redraws the bar: the redrawn bar shows the
+ * dict's own step. The dict and the bar use different pipes, so either may be read first. Without a redrawn bar, the
+ * dict's epoch implies the step.
  */
 export interface DictSteps {
-  /** A line of blanks that is drawn over. */
+  /** Call for a line of blanks, with which tqdm clears the bar. */
   clear(): void;
-  /** Returns the dicts whose steps are known by it. */
+  /** Call for each bar. Returns the dicts whose step it determines. */
   bar(step: number, totalSteps: number): readonly Progress[];
   dict(progress: Progress, epoch: PrintedEpoch | undefined): readonly Progress[];
-  /** The output ends: what is still held gets its step as well as it can be told. */
+  /** Call when the output ends. Returns the held dicts, each with its most likely step. */
   end(): readonly Progress[];
 }
 
-/** An epoch as printed, and how far the real one may be from it. */
+/** An epoch as printed. `margin`: how far the exact value may be from it, because it is rounded. */
 export interface PrintedEpoch {
   readonly value: number;
   readonly margin: number;
@@ -24,11 +25,11 @@ export interface PrintedEpoch {
 interface HeldDict {
   readonly progress: Progress;
   readonly epoch: PrintedEpoch | undefined;
-  /** The bar that was drawn before it. */
+  /** The step of the bar before it. */
   readonly from: number;
 }
 
-/** More dicts than this without a bar between them mean that none is drawn. */
+/** If more dicts than this arrive without a bar between them, no bar is drawn. */
 const maxHeld = 8;
 
 export function createDictSteps(): DictSteps {
@@ -36,9 +37,9 @@ export function createDictSteps(): DictSteps {
   let held: readonly HeldDict[] = [];
   let last: { readonly step: number; readonly totalSteps: number } | null = null;
   let isCleared = false;
-  /** The step of a bar that was drawn anew, and whose dict is still to come. */
+  /** The step of a redrawn bar whose dict is not read yet. */
   let redrawn: number | null = null;
-  /** Of steps that were logged: all are multiples of it. */
+  /** The logging interval: all logged steps are multiples of it. */
   let interval = 0;
 
   const settle = (dict: HeldDict, step: number): Progress => {
@@ -58,7 +59,7 @@ export function createDictSteps(): DictSteps {
     );
   };
 
-  /** The newest belongs to the bar. */
+  /** Returns the held dicts with their steps. The newest belongs to the bar at `step`, if there is one. */
   const release = (step: number | null): readonly Progress[] => {
     const before = held.slice(0, step === null ? undefined : -1).map(dict => guess(dict, step ?? Infinity));
     const newest = step === null ? undefined : held.at(-1);
@@ -66,7 +67,7 @@ export function createDictSteps(): DictSteps {
     return newest === undefined ? before : [...before, own(newest, step ?? 0)];
   };
 
-  /** The step of a bar that was drawn for this dict; the epoch says whether it was. */
+  /** Gives the dict the step of the bar that was redrawn for it, unless its epoch contradicts that. */
   const own = (dict: HeldDict, step: number): Progress =>
     scale.allows(step, dict.epoch) ? settle(dict, step) : guess(dict, Infinity);
 
@@ -93,7 +94,7 @@ export function createDictSteps(): DictSteps {
       return dicts.map(dict => guess(dict, step));
     },
     dict(progress, epoch) {
-      // Without a bar nobody counts steps.
+      // Without a bar, the step is unknown.
       if (last === null) return [progress];
       const dict = { progress, epoch, from: last.step };
       if (redrawn !== null) {
@@ -112,7 +113,7 @@ type Range = readonly [number, number];
 
 const isEmpty = ([from, to]: Range): boolean => Math.ceil(from) > Math.floor(to);
 
-/** The only whole number in it. */
+/** The only whole number in the range; null when there is none, or more than one. */
 const only = ([from, to]: Range): number | null =>
   Math.ceil(from) === Math.floor(to) ? Math.ceil(from) : null;
 
@@ -122,7 +123,7 @@ function multipleIn([from, to]: Range, of: number): number | null {
   return multiple >= from && multiple <= to ? multiple : null;
 }
 
-/** The step of the bar, where the range has it. */
+/** The step of the bar when the range contains it, else the middle of the range. */
 function nearest([from, to]: Range, bar: number): number {
   if (bar >= from && bar <= to) return bar;
   return Number.isFinite(to) ? Math.round((from + to) / 2) : bar;
@@ -130,7 +131,7 @@ function nearest([from, to]: Range, bar: number): number {
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** How many steps an epoch has: the more dicts have their steps, the narrower. */
+/** Estimates how many steps an epoch has. Each dict with a known step narrows the range. */
 function createEpochScale() {
   let from = 0;
   let to = Infinity;
@@ -138,7 +139,7 @@ function createEpochScale() {
   const steps = (epoch: PrintedEpoch | undefined): Range => {
     if (epoch === undefined || epoch.value <= 0) return [0, Infinity];
     const [low, high] = rangeOf(epoch);
-    // What is whole in truth may be a little beside it in floating point.
+    // In floating point, a whole number may lie slightly outside the range.
     return [low * from * (1 - 1e-9), high * to * (1 + 1e-9)];
   };
   const reset = (): void => {

@@ -20,7 +20,7 @@ export interface DoctorInvocation extends Pick<Host, 'env' | 'version' | 'say'> 
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 const marks = { ok: 'ok', failed: 'FAILED', skipped: '-' } as const;
 
-/** `doctor`: with the options that the worker is to be started with. */
+/** The command `doctor`, with the options of the worker that it checks. */
 export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation): Command {
   return withWorkerOptions(new Command('doctor'))
     .description(
@@ -36,7 +36,7 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
       }
       const run = createRunCommand({ environment: env });
       const { platform, arch } = process;
-      // A worker at work has no use for it, nor for the calls that people make.
+      // Imported here, because a running worker needs neither the checks nor the admin calls.
       const { examineWorker } = await import('./doctor.ts');
       const [gpus, trainers] = await Promise.all([
         probeGpus({ run, platform, arch, environment: env }),

@@ -13,7 +13,7 @@ import { reasonOf } from './start-failure.ts';
 import { describeTrainer, type ProbedTrainer } from './trainers/index.ts';
 import { troubleOf } from './troubles.ts';
 
-/** What was looked at, and what came of it; when it failed, also what to do. */
+/** The result of a check. When it failed, `detail` also says what to do. */
 export interface Finding {
   readonly what: string;
   readonly result: 'ok' | 'failed' | 'skipped';
@@ -24,11 +24,11 @@ export interface DoctorParts {
   readonly config: AgentConfig;
   readonly fetch: Fetch;
   readonly gpus: GpuReport;
-  /** What is wrong with those of them that this worker uses. */
+  /** The troubles of the GPUs that this worker uses. */
   readonly troubles: readonly KnownTrouble[];
   readonly version: string;
   readonly trainers: readonly ProbedTrainer[];
-  /** Of the file system of a folder, in bytes. */
+  /** Returns the free space of a folder's file system, in bytes. */
   readonly free?: (folder: string) => number;
 }
 
@@ -36,10 +36,10 @@ const ok = (what: string, detail: string): Finding => ({ what, result: 'ok', det
 const failed = (what: string, detail: string): Finding => ({ what, result: 'failed', detail });
 
 const patienceMs = 10_000;
-/** A checkpoint of a small model: below this the next one may not fit. */
+/** The size of a small model's checkpoint. With less free space, the next one may not fit. */
 const leastFreeBytes = 5 * 1024 ** 3;
 
-/** Looks at all that a worker needs, changes nothing, and says what to do about what is wrong. */
+/** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
 export async function examineWorker(parts: DoctorParts): Promise<readonly Finding[]> {
   const { config } = parts;
   return [
@@ -80,7 +80,7 @@ function checkToken({ token, stateDir }: AgentConfig): Finding {
   return ok(what, token.kind === 'file' ? `In ${token.path}, for its owner alone` : 'As it was given');
 }
 
-/** It, or the nearest folder above it, in which it would be made. */
+/** Returns the folder itself, or the nearest existing folder above it. */
 function nearest(folder: string): string {
   let at = folder;
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
@@ -110,7 +110,7 @@ function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
 async function checkCache({ config, free = freeBytes }: DoctorParts): Promise<Finding> {
   const what = 'Training data';
   const { workDir, dataCache } = config;
-  // A folder that cannot be read is a finding of its own.
+  // An unreadable folder is a finding of its own.
   const held = await contentsOf(workDir)
     .bytesHeld()
     .catch(() => 0);
@@ -132,7 +132,7 @@ function freeBytes(folder: string): number {
 function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorParts): Finding {
   const what = 'GPUs';
   if (problem !== undefined) return failed(what, problem.message);
-  // What has come from a job of this worker may well be the training that it is at.
+  // A process that a job of this worker started may be the job that is running now.
   const bad = troubles.filter(({ ours }) => ours !== true);
   if (bad.length > 0) return failed(what, bad.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; '));
   if (count > 0) return ok(what, `${name} (${count} in all)`);

@@ -10,11 +10,11 @@ export interface DownloadParts {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Fires when nobody wants it any more. */
+  /** Fires when the file is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** `bytes`: of what had to come for it. */
+/** `bytes`: the number of bytes that were downloaded. */
 export type DownloadEnd =
   | { readonly kind: 'done'; readonly bytes: number }
   | { readonly kind: 'failed'; readonly why: string }
@@ -24,8 +24,9 @@ export const downloadBackoff = { firstMs: 500, mostMs: 30_000 } as const;
 const mostWrong = 2;
 
 /**
- * Fetches a file that has this content. What an earlier try has left there is gone on from, so that a broken line costs what was on its way;
- * what is another file in the end is fetched once more. Rejects when the disk can't be read.
+ * Downloads a file with this content. It continues an unfinished download, so that a broken connection loses only the
+ * bytes in transit. A file that turns out to be different is downloaded once more. Rejects when the disk cannot be
+ * read.
  */
 export async function downloadFile(
   key: string,
@@ -63,7 +64,7 @@ export async function downloadFile(
   return { kind: 'aborted' };
 }
 
-/** What is there of it; anything that can't be the beginning of it is removed. */
+/** Returns how many bytes are already here. Removes anything that cannot be the beginning of the file. */
 async function begunBytes(file: string, { bytes }: Content): Promise<number> {
   const found = await lstat(file).catch(() => null);
   if (found === null) return 0;
@@ -80,7 +81,7 @@ interface Rest {
   readonly digest: RunningDigest;
 }
 
-/** `other`: what is to be had under this key is not this content any more. */
+/** Downloads the rest of a file. `other`: the server now has different content under this key. */
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadParts,
@@ -108,7 +109,7 @@ async function fetchRest(
         if (writer.trouble() !== null) break;
       }
     } catch {
-      // The way there; what has come stays.
+      // The connection broke. The bytes that were received stay.
     }
     await writer.end();
     const trouble = writer.trouble();

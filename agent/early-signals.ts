@@ -2,7 +2,7 @@ const workerSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
 export type WorkerSignal = (typeof workerSignals)[number];
 
 export interface EarlySignals {
-  /** Replays the signals that arrived before, in order, then hands each further one to its handler. */
+  /** Replays earlier signals in order, then passes each further one to its handler. */
   attach(handlers: Readonly<Record<WorkerSignal, () => void>>): void;
 }
 

@@ -1,7 +1,7 @@
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { ExitRecord, Order } from './guard-files.ts';
 
-/** The stop came before the claim was answered. */
+/** The final report of an attempt that was stopped before its trainer was started. */
 export const neverStarted = (order: Order): StatusReportBody =>
   order === 'cancel'
     ? { status: 'cancelled' }
@@ -12,8 +12,9 @@ export const neverStarted = (order: Order): StatusReportBody =>
       };
 
 /**
- * What is to be said of a run that has ended: it follows from what is on disk, so that the agent's next process says
- * the same. `exit` is null when its guard went without a word; `order` is the one that was given, obeyed or not.
+ * The final report of a run that has ended. It follows from what is on disk, so that the agent's next process reports
+ * the same. `exit` is null when the guard ended without an exit record. `order` is the stop order that was given,
+ * whether or not it was carried out.
  */
 export function endReport(exit: ExitRecord | null, order: Order | null): StatusReportBody {
   if (exit === null) return guardGone(order);

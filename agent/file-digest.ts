@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const portion = 1_048_576;
 
-/** The SHA-256 of a file in lower-case hex, read in portions; rejects when it can't be read, or the signal fires. */
+/** The SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal fires. */
 const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
   digestFrom(path, { hash: createHash('sha256'), at: 0 }, signal);
 
@@ -30,11 +30,14 @@ async function digestFrom(
   }
 }
 
-/** The SHA-256 of a file that is being sent: bytes that are read for that are not read a second time. */
+/** The SHA-256 of a file in transfer. Bytes that the transfer reads or writes are not read again. */
 export interface RunningDigest {
-  /** Takes bytes that were read at this position. */
+  /** Adds bytes of the file that start at this position. */
   add(at: number, bytes: Uint8Array): void;
-  /** Of the whole file, in lower-case hex. Reads what was not added; rejects as `digestOf` does. */
+  /**
+   * Returns the SHA-256 of the whole file, in lower-case hex. Reads the bytes that were not added. Rejects as
+   * `digestOf` does.
+   */
   whole(signal: AbortSignal): Promise<string>;
 }
 
@@ -46,7 +49,7 @@ export function createRunningDigest(path: string): RunningDigest {
     add(position, bytes) {
       if (known !== null || position > at) return;
       if (position < at) {
-        // These bytes may differ from those that were added.
+        // These bytes may differ from those that were added before, so start again.
         hash = createHash('sha256');
         at = 0;
         if (position > 0) return;
@@ -66,7 +69,7 @@ export interface Content {
   readonly sha256: string;
 }
 
-/** Whether this file is there, below the folder and through no link, and is the one with this content. */
+/** Whether a file with this content is at this path below the folder, with no link on the way. Never rejects. */
 export async function holdsFile(
   root: string,
   path: string,

@@ -6,7 +6,7 @@ import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
 import { pause } from './backoff.ts';
 
-/** Reads what a trainer has written since the last look. Resolves with true when there is more to read at once. */
+/** Reads what a trainer has written since the last look. Resolves with true when there is more to read immediately. */
 export type FileLook = () => Promise<boolean>;
 
 export interface FileLookOptions {
@@ -20,13 +20,13 @@ export interface FileLookOptions {
   readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 
-/** A file system that hangs holds up nothing but what is in its files. */
+/** The timeout of a look. A file system that hangs delays nothing but the metrics in its files. */
 const patienceMs = 10_000;
-/** One look reads some MiB: a backlog takes several. */
+/** One look reads a few MiB, so a backlog takes several. */
 const maxLooks = 8;
 
 export function createFileLook({ files, book, now, clock, wall, onProgress }: FileLookOptions): FileLook {
-  /** The look under way; one that hangs is not followed by another. */
+  /** The look in progress. While it hangs, no other look starts. */
   let looking: Promise<boolean> | null = null;
 
   const record = ({ live, late }: FileFigures): void => {
@@ -34,7 +34,7 @@ export function createFileLook({ files, book, now, clock, wall, onProgress }: Fi
     const startWall = wall() - nowMs;
     const toPoint = (point: FilePoint): BarePoint | readonly [] => {
       const atMs = point.wallMs === null ? Number.NaN : Math.round(point.wallMs - startWall);
-      // A file from another machine, or another time, says nothing of this attempt's clock.
+      // A time outside this attempt is from another machine or another run, so it is ignored.
       const isOwn = atMs >= 0 && atMs <= nowMs;
       return toBarePoint(point, isOwn ? atMs : nowMs, maxKeysOfPoint) ?? [];
     };
@@ -64,7 +64,7 @@ export function createFileLook({ files, book, now, clock, wall, onProgress }: Fi
   };
 }
 
-/** How far the newest step is, and its figures. */
+/** The progress at the highest step, with the latest loss and learning rate. */
 function progressOf(points: readonly FilePoint[]): Progress | null {
   if (points.length === 0) return null;
   const newest = points.reduce((a, b) => (b.step >= a.step ? b : a));

@@ -2,21 +2,24 @@ import { metricKeyOf } from '../protocol/metrics-api.ts';
 import type { FilePoint } from './metrics-files/index.ts';
 import type { BarePoint } from './point-list.ts';
 
-/** What files say counts more than what is printed: knows which of the two a value is to be taken from. */
+/** Decides whether a value is taken from a file or from printed output. Files take precedence. */
 export interface Precedence {
-  /** Without the values that files say better; null when nothing is left. */
+  /** Returns a printed point without the values that files provide; null when nothing is left. */
   printed(point: BarePoint): BarePoint | null;
-  /** Takes note that files which grow with each figure have these. Returns those that were not known. */
+  /** Records that live files provide these keys. Live files grow with each value. Returns the keys that are new. */
   own(point: BarePoint): ReadonlySet<string>;
-  /** Takes note that a point goes out: what was printed of a step and has gone is not sent again from a file. */
+  /** Records that a point is sent, so that a file does not send its printed values again. */
   sent(point: BarePoint): void;
-  /** The values of a file that grows with each figure, without those that have gone out as printed. */
+  /** Returns a point of a live file without the values that were sent as printed; null when nothing is left. */
   live(point: BarePoint): BarePoint | null;
-  /** The values of a file that came late, as far as nothing has said them before; the others are `known`. */
+  /**
+   * Splits a point of a late file, which is written long after its values. `fresh` has the values that nothing provided
+   * before; `known` has the others.
+   */
   late(point: BarePoint): { readonly fresh: BarePoint | null; readonly known: BarePoint | null };
 }
 
-/** Of each key: more than a file lags behind. */
+/** The maximum number of sent steps to remember for each key: more than a file lags behind. */
 const maxGone = 4_096;
 const epochKey = 'epoch';
 const keysOf = ({ values, epoch }: BarePoint): readonly string[] => [
@@ -25,13 +28,13 @@ const keysOf = ({ values, epoch }: BarePoint): readonly string[] => [
 ];
 
 export function createPrecedence(): Precedence {
-  /** Keys of files that grow with each figure. */
+  /** The keys that live files provide. */
   const owned = new Set<string>();
-  /** Up to which step a late file has told a key. */
+  /** The highest step for which a late file has provided a key. */
   const lateUpTo = new Map<string, number>();
-  /** The newest steps of which the printed value of a key has gone out. */
+  /** The newest steps for which the printed value of a key was sent. */
   const gone = new Map<string, Set<number>>();
-  /** The highest step that has a value of a key, whoever said it. */
+  /** The highest step with a printed or a late value of a key. */
   const highest = new Map<string, number>();
 
   const notePlace = (point: BarePoint): void => {
@@ -78,7 +81,7 @@ export function createPrecedence(): Precedence {
   };
 }
 
-/** Null when none is left. */
+/** Keeps the wanted keys of a point; null when none is left. */
 export function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
   const values = Object.entries(point.values).filter(([key]) => isWanted(key));
   const epoch = point.epoch !== undefined && isWanted(epochKey) ? point.epoch : undefined;
@@ -86,7 +89,10 @@ export function only(point: BarePoint, isWanted: (key: string) => boolean): Bare
   return { ...point, epoch, values: Object.fromEntries(values) };
 }
 
-/** A step's figures in a file as a point; null when none of their names can be a key. */
+/**
+ * Converts the values of a step in a file to a point with at most `maxKeys` values. Null when no name is a valid key
+ * and there is no epoch.
+ */
 export function toBarePoint(
   { step, epoch, values }: FilePoint,
   atMs: number,

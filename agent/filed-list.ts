@@ -1,17 +1,17 @@
 import { createPrecedence, only, type Precedence } from './file-points.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
-/** What files say; see `FileFigures`. */
+/** Points from metrics files; see `FileFigures`. */
 export interface Recorded {
   readonly live: readonly BarePoint[];
   readonly late: readonly BarePoint[];
 }
 
-/** The points of files that wait, and what they make of printed ones. */
+/** The unsent points from files, and their effect on printed points. */
 export interface FiledList extends Pick<Precedence, 'printed' | 'sent'> {
-  /** Takes them in; values that they say better go out of the lists of what is printed. */
+  /** Adds points from files. Removes or corrects the values of `printed` lists that files provide. */
   record(figures: Recorded, printed: readonly PointList[]): void;
-  /** An earlier process of the agent has sent what files say up to this step. */
+  /** Drops the points up to this step, because an earlier process of the agent has sent them. */
   skipTo(step: number): void;
   isEmpty(): boolean;
   take(): readonly BarePoint[];
@@ -57,7 +57,7 @@ export function createFiledList(most: number): FiledList {
   };
 }
 
-/** Two lists as one by their times, each in its own order. */
+/** Merges two lists by time, and keeps the order within each. */
 export function mergeByTime(
   printed: readonly BarePoint[],
   recorded: readonly BarePoint[],
@@ -72,7 +72,10 @@ export function mergeByTime(
   return [...all, ...recorded.slice(next)];
 }
 
-/** One step is one point, as far as it has not gone out: of two files that repeat a step the later one counts. */
+/**
+ * Adds a point, or merges it into the unsent point of the same step. When two files repeat a step, the later file
+ * counts.
+ */
 function addFiled(filed: PointList, point: BarePoint): void {
   let isThere = false;
   if (filed.items().some(({ step }) => step === point.step))
@@ -89,7 +92,7 @@ const without = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null 
     ? only(point, key => !keys.has(key))
     : point;
 
-/** The same step with the values of a file in place of printed ones. */
+/** Replaces the printed values of a point by those of a file for the same step. */
 function corrected(point: BarePoint, known: BarePoint | undefined): BarePoint {
   if (known === undefined) return point;
   const values = Object.entries(known.values).filter(([key]) => Object.hasOwn(point.values, key));

@@ -3,14 +3,14 @@ import type { Clock } from './clock.ts';
 
 export interface FolderWatchParts {
   readonly folder: string;
-  /** Called at once, when something has changed in the folder, and now and then; never twice at a time. */
+  /** Called immediately, after each change in the folder, and after each `everyMs`. Calls never overlap. */
   readonly look: () => Promise<void>;
-  /** Not every file system tells of changes, and none of all: so it is looked at this often anyway. */
+  /** The poll interval in ms. It is needed because file systems report some changes, or none. */
   readonly everyMs: number;
   readonly clock: Clock;
 }
 
-/** Looks into a folder until the answer is called. */
+/** Watches a folder. Returns a function that stops it. */
 export function watchFolder({ folder, look, everyMs, clock }: FolderWatchParts): () => void {
   let isOver = false;
   let isLooking = false;
@@ -35,7 +35,7 @@ export function watchFolder({ folder, look, everyMs, clock }: FolderWatchParts):
   };
 }
 
-/** Null where watching is not to be had: the limit of watches is reached, the file system knows none. */
+/** Null when the folder cannot be watched: the limit of watches is reached, or the file system does not support it. */
 function watcherOf(folder: string, onChange: () => void): FSWatcher | null {
   try {
     const watcher = watch(folder, onChange);
