@@ -1,4 +1,7 @@
-/** `node tests/bench/bare.ts FILE`: the least that opens a database as durably, has Express, and listens. */
+/**
+ * `node tests/bench/bare.ts FILE`: the minimal program that opens a database with the same durability, loads Express
+ * and listens.
+ */
 import Database from 'better-sqlite3';
 import express from 'express';
 

@@ -1,6 +1,6 @@
 /**
- * Heartbeats of a hundred workers as fast as they are answered, beside calls of the same workers for which nothing is read, written or
- * decided, in alternation: less than a post without a body would be.
+ * Heartbeats of a hundred workers at full speed, alternating with calls of the same workers that read, write and decide
+ * nothing. Such a call costs even less than a POST without a body.
  */
 import { inTurns, type Line } from './figures.ts';
 import { type Lane, openLane } from './lane.ts';
@@ -10,7 +10,7 @@ import { enrol, idleBeat } from './workers.ts';
 const workers = 100;
 const callsARound = 30_000;
 
-/** What the worker with this number calls, and with which body. */
+/** Returns the path and the body of a call by the worker with this number. */
 type CallOf = (n: number) => readonly [path: string, body: string | null];
 
 async function paceOf(lanes: readonly Lane[], callOf: CallOf): Promise<number> {

@@ -1,6 +1,7 @@
 /**
- * Whole lives of jobs: submitted, offered, claimed, running, completed, each step stored for good before it is answered. A hundred
- * workers take the next one as soon as they are done, and twice as many jobs as workers are under way; beside the floor, in alternation.
+ * Complete job lifecycles: submitted, offered, claimed, running, completed. Each step is durable before it is answered.
+ * A hundred workers take the next job as soon as they are done, and twice as many jobs are in progress. Alternates with
+ * the floor.
  */
 import { type Line, median } from './figures.ts';
 import { openFloor, openOurs, type Side } from './sides.ts';
@@ -13,7 +14,7 @@ const underWay = 2 * workers;
 
 interface Pace {
   readonly jobsASecond: number;
-  /** Of one processor, of the server. */
+  /** The server's share of one processor. */
   readonly share: number;
 }
 

@@ -1,15 +1,14 @@
 /**
- * `node tests/bench/decisions.ts FLEET`, small, large or crowded: prints what a decision takes there, in microseconds, a median of nine turns. It
- * is a program of its own for each of them, as fleets are: what others have left to the garbage collector, and how their calls were
- * compiled, would be in its figures.
+ * `node tests/bench/decisions.ts FLEET`, small, large or crowded: prints the time of one decision there, in
+ * microseconds, as the median of nine rounds. Each fleet has a process of its own. Otherwise the garbage and the
+ * compiled code of one fleet would influence the figures of the next.
  *
- * What one decision costs in a small fleet, and in the largest that is to be served: as a ratio, because the times are
- * those of the machine on which it runs. One decision: a job has ended, its worker is idle again, the next placement is
- * found, and both leave the index; then a new job joins the line. Where users have limits, the one who got a worker is
- * held by theirs, and let go again. Ids,
- * requirements and offerings are made anew each time, as they are when they come from the store: making them is in the
- * figures, and so is what the garbage collector has with all that waits. Measured is the time that the process had of
- * the processors, all its threads together: other work on the machine does not count as a decision's.
+ * The benchmark compares a small fleet with the largest supported one. The ratio counts, because times depend on the
+ * machine. One decision consists of these steps: a job ends and its worker becomes idle, the next placement is found,
+ * both leave the index, and a new job joins the queue. Where users have limits, the owner of the placed job reaches
+ * theirs and is released again. Ids, requirements and offerings are created for each decision, as when they come from
+ * the store. The figures include that, and the garbage collection of all pending jobs. The unit is processor time of
+ * all threads of the process, so that other work on the machine does not count.
  */
 import { JobId, WorkerId } from '../../protocol/ids.ts';
 import { createPlacementIndex } from '../../main/orchestrator/placement/placement-index.ts';
@@ -19,7 +18,7 @@ interface Scale {
   readonly pending: number;
   readonly workers: number;
   readonly shapes: number;
-  /** All of them wait in each shape, and all but one are at their limit. */
+  /** All of them have pending jobs in each shape, and all except one are at their limit. */
   readonly users: number;
 }
 
@@ -32,7 +31,7 @@ const decisions = 20_000;
 
 const free = 'user-0';
 
-/** Rigs of as many groups as there are shapes, and jobs that each want one of them. */
+/** Creates one group of rigs per shape, and jobs that each require one of the groups. */
 function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
   const index = createPlacementIndex();
   let order = 0;
@@ -65,7 +64,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     };
     index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, datasets: [], order: n });
   };
-  /** Another job of the kind that is taken follows it, so that as many wait as before. */
+  /** Another job of the same kind follows, so that the number of pending jobs stays constant. */
   const decide = (): boolean => {
     const placement = index.next();
     if (placement === null) return false;

@@ -1,18 +1,21 @@
-/** One line of the table: what was measured, what it was, and what is wanted of it. */
+/** One line of the table: what was measured, the figure and its target. */
 export interface Line {
   readonly what: string;
   readonly figure: number;
-  /** `x`: how many times what ran beside it. */
+  /** `x`: a ratio to the program that ran alternately. */
   readonly unit: 'ms' | 'us' | 's' | 'rows' | 'KB' | 'MiB' | '/s' | '%' | 'x' | '';
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** Of all that it is taken from: how many were no more than so much, and more than the one before. Not in the table. */
+  /**
+   * The histogram of all single values: each count covers values up to `upTo` and above the previous bound. Not in the
+   * table.
+   */
   readonly histogram?: Histogram;
 }
 
 type Histogram = readonly { readonly upTo: number; readonly count: number }[];
 
-/** Each bound is a quarter more than the one before. */
+/** Each bound is a quarter larger than the previous one. */
 export function histogramOf(values: readonly number[]): Histogram {
   const counts = new Map<number, number>();
   const boundOf = (value: number): number => 1.25 ** Math.ceil(Math.log(value) / Math.log(1.25));
@@ -28,7 +31,7 @@ export const percentile = (values: readonly number[], share: number): number => 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** The medians of two figures that are taken in alternation, after one of each that does not count. */
+/** The medians of two figures that are measured alternately, after one uncounted round of each. */
 export async function inTurns(
   rounds: number,
   one: () => Promise<number>,
@@ -45,7 +48,7 @@ export async function inTurns(
   return [median(ones), median(others)];
 }
 
-/** Half of the changes were shown within so long, 95 in 100, and 99. */
+/** The median, the 95th and the 99th percentile of the times. */
 export const spread = (what: string, values: readonly number[], p95AtMost?: number): readonly Line[] => [
   { what: `${what}: p50`, figure: percentile(values, 0.5), unit: 'ms' },
   {
@@ -68,7 +71,7 @@ export function tableOf(lines: readonly Line[]): string {
     .join('');
 }
 
-/** Three that count. */
+/** The number of decimals that a figure is shown with. */
 const digitsOf = (figure: number): number => (Math.abs(figure) < 10 ? 2 : 1);
 
 function reachOf({ figure, atMost, atLeast }: Line): string {

@@ -1,6 +1,6 @@
 /**
- * Ten thousand workers that do nothing: each has its stream, and beats as it was told, on a connection of its own that the server
- * has closed by the time of the next beat, as it does to agents. What that takes of the built server.
+ * Ten thousand idle workers: how much the built server needs to hold their streams and answer their heartbeats. Each
+ * heartbeat uses a new connection, because the server has closed the idle one by then, as it does for agents.
  */
 import type { Line } from './figures.ts';
 import { watchAtRest } from './rigs.ts';

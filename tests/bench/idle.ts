@@ -1,9 +1,9 @@
-/** The built server with ten workers that do nothing. */
+/** The built server with ten idle workers. */
 import type { Line } from './figures.ts';
 import { watchAtRest } from './rigs.ts';
 
 const workers = 10;
-/** By then the server has given back what its start has taken, which is work, too. */
+/** By then, the server has released the memory of its start, which also takes processor time. */
 const settleMs = 20_000;
 const idleMs = 60_000;
 

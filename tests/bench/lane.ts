@@ -5,9 +5,9 @@ export interface Answer {
   readonly text: string;
 }
 
-/** One connection that is kept, with one call at a time: what a client takes of the machine is as little as can be. */
+/** A persistent connection with one call at a time, so that the client uses as little of the machine as possible. */
 export interface Lane {
-  /** Posts the body, which is JSON; without one it asks only. */
+  /** Posts the body, which is JSON. A null body sends a GET instead. */
   call(path: string, body: string | null): Promise<Answer>;
   close(): void;
 }
@@ -29,13 +29,13 @@ interface Call {
 }
 
 /**
- * Connects when there is something to say and no connection: a server closes those that rest. Rejects when it is closed
- * before the answer; answers without a length are not understood.
+ * Connects when there is a call and no connection, because servers close idle connections. Rejects when the connection
+ * closes before the answer. Cannot read answers without a content length.
  */
 export function openLane(address: string, headers: Headers): Lane {
   const url = new URL(address);
   const lines = headLines(url, headers);
-  /** The first of them is on its way. */
+  /** The first call is in progress. */
   const calls: Call[] = [];
   let socket: Socket | null = null;
   let isClosed = false;
@@ -57,7 +57,8 @@ export function openLane(address: string, headers: Headers): Lane {
       .on('error', () => {})
       .on('close', () => {
         socket = null;
-        // It rested, and was closed just when it was needed again: nothing has been lost if not a byte has come.
+        // The server closed the idle connection just when a call started. A retry is safe, because no byte of an answer
+        // has arrived.
         if (hasAnswered && seen === '' && !isClosed && calls.length > 0) return sayNext();
         for (const { reject } of calls.splice(0)) reject(new Error('the connection ended before the answer'));
         return undefined;
@@ -89,29 +90,29 @@ function requestOf(path: string, lines: string, body: string | null): string {
   return `POST ${path} HTTP/1.1\r\n${lines}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
 
-/** Null before it is whole. */
+/** Returns null until the answer is complete. */
 function answerIn(seen: string): Answer | null {
   const headEnd = seen.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(seen) ?? [];
   const text = seen.slice(headEnd + 4);
-  // Every answer is ASCII but for what people have named.
+  // Answers are ASCII except for names that people have chosen, so the length in characters is usually enough.
   if (text.length < Number(length) && Buffer.byteLength(text) < Number(length)) return null;
   return { status: Number(seen.slice(9, 12)), text };
 }
 
-/** A stream of events that is followed until it is closed. */
+/** An event stream that is followed until it is closed. */
 export interface Followed {
   close(): void;
-  /** By a reset, as when a machine has lost its network and is asked for the connection later. */
+  /** Resets the connection, as after a machine has lost its network. */
   cut(): void;
-  /** Resolves when it has ended, whoever has ended it. */
+  /** Resolves when the stream has ended, whichever side closed it. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Resolves with its first byte; `onData` gets each event's JSON, as it came. An event is one line, and comes in one chunk, so
- * that the marks of the chunks never stand within one.
+ * Resolves with the first byte. `onData` receives the JSON of each event, unchanged. An event is one line in one chunk,
+ * so chunk headers never split one.
  */
 export async function follow(
   address: string,

@@ -1,6 +1,6 @@
 /**
- * How long it takes from a submit, made at its time whether or not the one before has been answered, until its order has come to the
- * worker: all workers idle, beside the floor, in alternation.
+ * Time from a submission until its offer arrives at a worker. Submissions are sent on time, whether or not earlier ones
+ * have been answered. All workers are idle. Alternates with the floor.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { histogramOf, type Line, median, percentile } from './figures.ts';
@@ -9,12 +9,12 @@ import { report, submit } from './workers.ts';
 
 const workers = 100;
 const submitsASecond = 100;
-/** The sides take turns within a round: the machine is now faster, now slower, for some seconds each. */
+/** The sides alternate within a round, because the speed of the machine changes every few seconds. */
 const turnsARound = 12;
 const turnsToWarmUp = 4;
 const submitsATurn = 50;
 
-/** In milliseconds, from the time at which each submit was due. */
+/** In ms, from the time at which each submission was due. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   let done = 0;
@@ -30,7 +30,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   };
   const begun = performance.now() + 100;
   for (let n = 0; n < count; n += 1) {
-    // Anywhere within its place, so that nothing beats in time with it.
+    // A random moment within its slot, so that nothing runs in step with it.
     const due = begun + ((n + Math.random() * 0.8) / submitsASecond) * 1_000;
     await until(due);
     dueAt.set(n, due);
@@ -41,7 +41,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   return times;
 }
 
-/** Timers are a millisecond coarse: the last of it is spent looking at the clock. */
+/** Timers have a resolution of 1 ms, so the last 2 ms are spent polling the clock. */
 async function until(due: number): Promise<void> {
   const rest = due - performance.now();
   if (rest > 2) await setTimeout(rest - 2);
@@ -55,7 +55,7 @@ async function inTurns(sides: readonly Side[], turns: number): Promise<readonly 
   return times;
 }
 
-/** Of processes of its own: one and the same program is faster in one process than in another, for as long as each lives. */
+/** Each round starts new processes, because the speed of the same program differs between processes. */
 async function measureRound(): Promise<Round> {
   const sides = [await openOurs(workers), await openFloor(workers)] as const;
   await inTurns(sides, turnsToWarmUp);

@@ -1,9 +1,8 @@
 /**
- * How quick the panel is with a large fleet: a real server on loopback whose store was filled before, real Chromium, no
- * mocks. Prints a table and writes it as JSON; the figures are those of the machine on which it runs, and none of them
- * makes it fail. Times of changes begin with the time that the server gave the event.
- *
- * `--out DIR`: where `panel.json` is written, by default a new folder among the temporary ones.
+ * Measures the panel with a large fleet: a real server on loopback with a filled store, real Chromium, no mocks. Prints
+ * a table and writes it as JSON. The figures depend on the machine, and none of them makes the run fail. The time of a
+ * change starts with the server's timestamp of the event. `--out DIR`: the folder for `panel.json`; by default a new
+ * temporary one.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -56,7 +55,7 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
   }
 }
 
-/** It knows the page, and nothing of Node: types of its own, and no import. */
+/** The recorder runs in the page without Node. It declares its own types and imports nothing. */
 const recorder = (): string =>
   stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));
 

@@ -1,8 +1,8 @@
 /**
- * Trainyard beside queues for the same kind of work, in alternation: jobs that do nothing, added by one process and worked off by
- * another, and each add and each end on disk before it counts. Ten jobs at once in all of them; a worker of Trainyard runs one job at a
- * time, so that there are ten of them in that process. Once as fast as it goes, with ten who add; once with so little to do that
- * nothing waits.
+ * Compares Trainyard with queues for the same kind of work, alternately. The jobs do nothing. One process adds them,
+ * another one runs them, and each add and each end counts only after it is on disk. Every system runs ten jobs at once.
+ * A worker of Trainyard runs one job at a time, so its process holds ten workers. One measurement runs at full speed
+ * with ten clients; the other one has so little load that no job waits.
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
@@ -14,7 +14,7 @@ const calm = { count: 300, perSecond: 50 };
 
 interface Round {
   readonly jobsASecond: number;
-  /** In milliseconds, from the time at which each job was due to be added. */
+  /** In ms, from the time at which each job was due to be added. */
   readonly startedAfter: readonly number[];
 }
 
@@ -46,7 +46,7 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
   }
 }
 
-/** Says which are missing, and how they are had. */
+/** Opens every system and prints which ones are missing, and how to install them. */
 async function openAll(systems: System[]): Promise<void> {
   systems.push(await openTrainyard(atOnce));
   const packages = fetchPackages(console.log);

@@ -1,15 +1,16 @@
 /**
- * `node tests/bench/profile.ts FILE.cpuprofile`: where a profiled program spent its time, by area and by function. Only self time
- * counts: a function's own, and what native code took on its behalf. V8 shows no native functions of better-sqlite3 and no
- * JSON.parse: a statement is time of the function in `main/store` that runs it, and a commit that of better-sqlite3's `exec`.
+ * `node tests/bench/profile.ts FILE.cpuprofile`: shows where a profiled program spent its time, by area and by
+ * function. Only self time counts: a function's own time, and that of the native code that it called. V8 does not show
+ * the native functions of better-sqlite3 or JSON.parse. The time of a statement belongs to the function in `main/store`
+ * that runs it, and the time of a commit to better-sqlite3's `exec`. To record a profile:
  *
- * `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile" node tests/bench/run.ts --only cycle --rounds 1` takes one.
+ *   BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile" node tests/bench/run.ts --only cycle --rounds 1
  */
 import { readFileSync } from 'node:fs';
 import { type CpuProfile, type Row, sumProfile } from './profile/sums.ts';
 
 const shownFunctions = 25;
-/** Of the busy time: areas with less are one line. */
+/** Areas with a smaller share of the busy time are combined in one line. */
 const smallShare = 0.002;
 
 const [file] = process.argv.slice(2);

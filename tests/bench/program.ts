@@ -8,32 +8,32 @@ import { memoryOf } from '../support/own-processes.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A program that is measured, in a process of its own; what it logs goes into a file, as that of a service does. */
+/** A program under measurement, in a process of its own. Its log goes into a file, as for a service. */
 export interface BenchProgram {
   readonly pid: number;
   readonly url: string;
   readonly folder: string;
-  /** From its start until it said that it is ready. */
+  /** Time from its start until it reports that it is ready, in ms. */
   readonly readyMs: number;
-  /** Of the processors, in seconds, since it was started. */
+  /** Processor time since its start, in seconds. */
   cpuSeconds(): number;
-  /** Resident, in MiB. */
+  /** Resident memory, in MiB. */
   memoryMib(): number;
-  /** Ends it in an orderly way. */
+  /** Stops it in an orderly way. */
   end(): Promise<void>;
-  /** At once, by SIGKILL. */
+  /** Kills it immediately with SIGKILL. */
   kill(): Promise<void>;
-  /** Removes its folder, too. */
+  /** Stops it and removes its folder. */
   close(): Promise<void>;
 }
 
 export const benchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
 
-/** Of its first line on stdout, which is JSON and has the address. */
+/** Starts a program. Its first line on stdout is JSON with its address. */
 export async function startProgram(argv: readonly string[], folder = benchFolder()): Promise<BenchProgram> {
   const log = openSync(join(folder, 'program.log'), 'a');
   const begun = performance.now();
-  // The kernel ends it when this process is gone, however that ended.
+  // The kernel kills the program when this process ends, however it ends.
   const child = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...argv], {
     cwd: root,
     env: { ...process.env, XDG_CONFIG_HOME: folder },
@@ -70,7 +70,7 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
   };
 }
 
-/** Linux counts a hundred ticks a second, whatever the kernel's own clock does. */
+/** Linux counts a hundred ticks per second, independent of the kernel's own timer frequency. */
 const ticksASecond = 100;
 
 function cpuSecondsOf(pid: number): number {
@@ -82,15 +82,15 @@ function cpuSecondsOf(pid: number): number {
   return (Number(user) + Number(system)) / ticksASecond;
 }
 
-/** What is not as usual about a server. */
+/** The options that differ from a usual server. */
 interface ServerTerms {
-  /** That of an earlier one; any free one unless told. */
+  /** The port of an earlier server; by default any free one. */
   readonly port?: number;
-  /** See `buildServer`; the sources unless told. */
+  /** See `buildServer`; by default the program runs from its sources. */
   readonly program?: string;
 }
 
-/** The server of the sources; nobody is silent for as long as a bench takes, unless told. */
+/** Starts the server from its sources. By default, T is longer than any benchmark. */
 export const startServer = (
   folder = benchFolder(),
   args: readonly string[] = ['--heartbeat-timeout', '3600'],
@@ -101,7 +101,7 @@ export const startServer = (
     folder,
   );
 
-/** As it is shipped: what it takes of memory, and how long it takes to start, is that of the built program. */
+/** Builds the server as it is shipped, because memory and start time should be those of the built program. */
 export function buildServer(): string {
   const args = ['build', '--app', '--logLevel', 'warn'];
   const built = spawnSync(join(root, 'node_modules/.bin/vite'), args, { cwd: root, stdio: 'inherit' });
@@ -109,24 +109,24 @@ export function buildServer(): string {
   return 'dist/main/cli.js';
 }
 
-/** For a profile of what is measured: `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile"`. */
+/** For a profile of the measured program: `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile"`. */
 const nodeFlags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter(flag => flag !== '');
 
 export const adminTokenOf = ({ folder }: BenchProgram): string =>
   readFileSync(join(folder, 'admin-token'), 'utf8').trim();
 
-/** Of a person, or a script, with the admin token. */
+/** The headers of a person or a script with the admin token. */
 export const adminHeadersOf = (program: BenchProgram) => ({
   authorization: `Bearer ${adminTokenOf(program)}`,
 });
 
-/** What a server answers to a call with the admin token; throws when it is refused. */
+/** Returns a server's answer to a call with the admin token; throws when it is refused. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
   const answer = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
   return answer.text();
 }
 
-/** How often a word stands in what it has logged. */
+/** How many times a word occurs in the log. */
 export const countInLog = ({ folder }: BenchProgram, word: string): number =>
   readFileSync(join(folder, 'program.log'), 'utf8').split(word).length - 1;

@@ -1,7 +1,7 @@
 /**
- * Fifty panels that follow all events, while two hundred times a second a worker reports how far it is: from the time at which the
- * report was due to the event of it at each panel. What the server takes of memory grows for the first minute, until the collector has
- * gone over all of it for the first time, and then no more: `soak` has the long run.
+ * Fifty panels follow all events while workers send two hundred progress reports per second. Measures the time from
+ * each report's due time to its event at each panel. The server's memory grows in the first minute, until the first
+ * complete garbage collection, and then stays constant: `soak` measures the long run.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
@@ -11,15 +11,15 @@ import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServe
 
 const panels = 50;
 const changesASecond = 200;
-/** No job reports as often as the server leaves reports out. */
+/** No job reports so often that the server skips reports. */
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
 const warmS = 5;
 const measuredS = 20;
-/** Above all steps that the jobs have. */
+/** Larger than any step of a job. */
 const firstMark = 1_000_000;
 
 interface Traffic {
-  /** From when each was due to its arrival, in milliseconds, one a change and panel. */
+  /** Times from due time to arrival, in ms, one per change and panel. */
   readonly times: number[];
   run(seconds: number): Promise<void>;
   close(): void;

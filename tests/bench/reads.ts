@@ -1,6 +1,7 @@
 /**
- * What people ask of the queue with 50,000 jobs that ended within the last day, beside the same call with 500 jobs. Both servers
- * take turns. The one thread of the server does nothing else meanwhile, so this is also how long everybody else waits.
+ * Reads of the queue with 50,000 jobs that ended within the last day, compared with the same call for 500 jobs. Both
+ * servers take turns. The server's single thread does nothing else meanwhile, so this is also how long all other calls
+ * wait.
  */
 import { fillLargeFleet } from '../support/large-fleet.ts';
 import { inTurns, type Line } from './figures.ts';

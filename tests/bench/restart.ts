@@ -1,6 +1,7 @@
 /**
- * The server is killed while a thousand workers are busy, and started again on its folder and at its address: they come back as agents
- * do, with what they run, and after the pauses that agents make. One that has nothing to do comes back at once, and gets a job.
+ * Kills the server while a thousand workers are busy, and restarts it with the same folder and address. The workers
+ * return as agents do, with their running jobs and after the usual pauses. One idle worker reconnects at once and gets
+ * a job.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -15,7 +16,7 @@ import { enrol, type Offer, register, report, submit } from './workers.ts';
 
 const busy = 1_000;
 
-/** As `runSessions` and `createRegister` of the agent have it. */
+/** The same backoff as in `runSessions` and `createRegister` of the agent. */
 async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
   const random = Math.random;
   const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
@@ -107,7 +108,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
   ];
 }
 
-/** Of all jobs: how many run, and how many have used a retry or have taken more than one attempt. */
+/** Counts the running jobs, and those that have used a retry or more than one attempt. */
 function outcomeIn(folder: string): { readonly running: number; readonly retried: number } {
   const db = new Database(join(folder, 'trainyard.db'), { readonly: true });
   const count = (where: string): number =>

@@ -3,21 +3,21 @@ import { type Followed, type Lane, openLane } from './lane.ts';
 import { type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
 import { enrol, followOrders, type Identity, idleBeat, type Offer, register } from './workers.ts';
 
-/** A worker as its agent keeps it: a connection for its calls, and a stream. */
+/** A worker as its agent runs it: one connection for calls, and one stream. */
 export interface Rig {
   readonly identity: Identity;
   readonly lane: Lane;
-  /** Follows its orders from now on. */
+  /** Follows the worker's orders from now on. */
   openStream(): Promise<void>;
   isOpen(): boolean;
-  /** Its stream is reset. */
+  /** Resets its stream. */
   cut(): void;
   close(): void;
 }
 
 interface RigTerms {
   readonly onOffer?: (offer: Offer, rig: Rig) => void;
-  /** Its stream has ended, and was neither cut nor closed here. */
+  /** Called when the stream ends without `cut` or `close`. */
   readonly onLost?: (rig: Rig) => void;
 }
 
@@ -55,7 +55,7 @@ export function createRig(
   return rig;
 }
 
-/** A few at a time, as they would come over an hour. */
+/** Opens a few at a time, so that they do not all arrive at once. */
 export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<void> {
   const left = [...rigs];
   const openNext = async (): Promise<void> => {
@@ -64,12 +64,12 @@ export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<vo
   await Promise.all(Array.from({ length: atOnce }, openNext));
 }
 
-/** What the built server takes of the machine while its workers do nothing but beat. */
+/** What the built server uses while its workers only send heartbeats. */
 interface AtRest {
-  /** Before there was any worker, and at the end. */
+  /** Memory before the first worker, and at the end. */
   readonly bareMib: number;
   readonly mib: number;
-  /** Of one processor. */
+  /** The share of one processor. */
   readonly share: number;
   readonly intervalS: number;
   readonly sent: number;
@@ -77,7 +77,7 @@ interface AtRest {
   readonly lost: number;
 }
 
-/** For so long after it has come to rest. */
+/** Watches the server for `watchedMs`, after `settleMs` to let it come to rest. */
 export async function watchAtRest(workers: number, settleMs: number, watchedMs: number): Promise<AtRest> {
   const server = await startServer(benchFolder(), [], { program: buildServer() });
   const bareMib = server.memoryMib();
@@ -100,13 +100,16 @@ export async function watchAtRest(workers: number, settleMs: number, watchedMs: 
 }
 
 interface Beating {
-  /** No more are sent; those that are under way have five seconds. */
+  /** Stops sending. Heartbeats in progress have five seconds to be answered. */
   stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
 }
 
 const lastAnswersMs = 5_000;
 
-/** Beats of idle workers, spread evenly over their interval, and each made at its time, whatever became of others. */
+/**
+ * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, whatever happens
+ * to others.
+ */
 function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
   const bodies = rigs.map(({ identity }) => idleBeat(identity));
   const begun = performance.now();

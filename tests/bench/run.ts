@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON. Figures are those of the machine
- * on which it runs; what counts are the ratios to what ran beside it, in alternation. None of them makes it fail.
+ * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON.
+ * The figures depend on the machine. The ratios to the program that ran alternately on the same machine matter. No
+ * figure makes the run fail.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -49,7 +50,7 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
   peers: measurePeers,
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
-/** They take too long to be run unasked. */
+/** These take too long to run by default. */
 const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
@@ -70,7 +71,7 @@ const file = join(folder, 'bench.json');
 writeFileSync(file, `${JSON.stringify({ machine, found }, null, 2)}\n`);
 console.log(file);
 
-/** Of the last minute, as the kernel has it: what others had of the machine before this began. */
+/** The kernel's load average over the last minute. It shows how busy the machine was before the benchmark. */
 function loadOf(): string {
   const [minute = ''] = readFileSync('/proc/loadavg', 'latin1').split(' ');
   return minute;

@@ -3,12 +3,12 @@ import { type Headers, type Lane, openLane } from './lane.ts';
 import { adminHeadersOf, type BenchProgram, benchFolder, startProgram, startServer } from './program.ts';
 import { enrol, followOrders, type Identity, type Offer } from './workers.ts';
 
-/** A server with its workers, all of them connected: Trainyard, or what is measured beside it. */
+/** A server with connected workers: Trainyard, or the program that it is compared with. */
 export interface Side {
   readonly program: BenchProgram;
-  /** Connections of those who submit. */
+  /** The connections of the submitting clients. */
   readonly submitters: readonly Lane[];
-  /** Who is called with each order, and with the connection of the worker that it came to. */
+  /** Called for each offer, with the connection of the worker that received it. */
   onOffer: (offer: Offer, worker: Lane) => void;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * Fifty whole lives of jobs a second for a long time: what the server holds of memory, of descriptors and of the disk must not
- * depend on how long it has run. Looked at once a minute; said is the middle of the first third of all looks, and of the last.
+ * Fifty complete job lifecycles per second for a long time. The server's use of memory, descriptors and disk must not
+ * depend on its uptime. It is sampled once a minute. The report compares the median of the first third of all samples
+ * with the last.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

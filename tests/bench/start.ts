@@ -1,6 +1,7 @@
 /**
- * From the start of the built server until it says that it is ready, on a folder with a hundred thousand jobs, beside the least that
- * opens the same database and listens, in alternation. The server was ended in an orderly way before each start.
+ * Time from the start of the built server until it is ready, on a folder with a hundred thousand jobs. Alternates with
+ * the minimal program that opens the same database and listens. The server was stopped in an orderly way before each
+ * start.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

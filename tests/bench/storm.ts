@@ -1,6 +1,7 @@
 /**
- * Five thousand streams are reset at once, and all of their workers come back at once: each registers and follows its orders again
- * without the pause that agents make. What the server says of its event loop meanwhile is its own measure, every 10 ms.
+ * Resets five thousand streams at once. All their workers reconnect immediately: each one registers and follows its
+ * orders again, without the pause that agents make. The server itself measures the delay of its event loop, every 10
+ * ms.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Line, percentile } from './figures.ts';
@@ -12,7 +13,7 @@ const workers = 5_000;
 const retryMs = 200;
 
 interface Return {
-  /** Since all were cut. */
+  /** Time since the reset of all streams, in ms. */
   readonly afterMs: number;
   readonly tries: number;
 }
@@ -29,7 +30,7 @@ async function comeBack(rig: Rig, cutAt: number): Promise<Return> {
   }
 }
 
-/** Figures of `/metrics`; those of the event loop are those since it was last asked. */
+/** Reads the figures of `/metrics`. Those of the event loop cover the time since the previous read. */
 async function figuresOf(server: BenchProgram): Promise<(name: string) => number> {
   const lines = (await readFrom(server, '/metrics')).split('\n').map(line => line.split(' '));
   return name => Number(lines.find(([first]) => first === name)?.[1]);

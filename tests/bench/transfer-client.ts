@@ -1,6 +1,6 @@
 /**
- * Transfers files in one direction, all at the same time, and prints the seconds as JSON. It reads its `TransferOrder` from stdin,
- * since a token does not belong in the arguments of a process.
+ * Transfers files in one direction, all at the same time, and prints the seconds as JSON. It reads its `TransferOrder`
+ * from stdin, because a token does not belong in the arguments of a process.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { createSender } from '../../agent/output-sender.ts';
 export interface TransferOrder {
   readonly url: string;
   readonly direction: 'up' | 'down';
-  /** The storage of a running attempt; null: the floor. */
+  /** The storage of a running attempt; null for the floor. */
   readonly storage: { readonly endpoint: string; readonly token: string } | null;
   readonly files: readonly TransferFile[];
 }
@@ -31,7 +31,7 @@ export interface TransferFile {
 
 const blockBytes = 1_048_576;
 
-/** Sends as a worker does: from the file on the disk to the stored artifact. */
+/** Uploads as a worker does: from the file on disk to the stored artifact. */
 async function sendAsWorker(order: TransferOrder, { key, path, bytes }: TransferFile): Promise<void> {
   const sender = createSender(new Map(), { ...workerParts(order), pathOf: () => path });
   const { mtimeMs } = await stat(path);

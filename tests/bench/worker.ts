@@ -1,6 +1,7 @@
 /**
- * The worker as a single executable, fetched from its orchestrator as a rig does it. Medians of the starts: until it is registered
- * (with a join token, which it turns into a token of its own first), and what it takes in memory two seconds later.
+ * Measures the worker as a single executable, downloaded from its orchestrator as a rig does. Reports medians of two
+ * figures. The first is the time from start to registration, including the exchange of a join token for a token of its
+ * own. The second is the memory two seconds later.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

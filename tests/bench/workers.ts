@@ -2,7 +2,7 @@ import type { RegisterReply } from '../../protocol/worker-api.ts';
 import { adminHeadersOf, type BenchProgram } from './program.ts';
 import { type Followed, follow, type Headers, type Lane, openLane } from './lane.ts';
 
-/** What a worker is told to run. */
+/** A job offer, as the worker receives it. */
 export interface Offer {
   readonly type: string;
   readonly job_id: string | number;
@@ -10,13 +10,13 @@ export interface Offer {
   readonly config: { readonly [key: string]: unknown };
 }
 
-/** As a rig shows itself: at the floor its name alone says who it is. */
+/** How a rig identifies itself. The floor knows only its name. */
 export interface Identity {
   readonly id: string;
   readonly headers: Headers;
 }
 
-/** Makes them known to the orchestrator, and registers them, as their agents would. */
+/** Creates the workers at the orchestrator and registers them, as their agents would. */
 export async function enrol(server: BenchProgram, count: number, atOnce = 8): Promise<readonly Identity[]> {
   const all: Identity[] = [];
   let next = 0;
@@ -45,7 +45,7 @@ async function enrolOne({ url }: BenchProgram, admin: Lane, n: number): Promise<
   return identity;
 }
 
-/** Throws when it is refused. */
+/** Throws when the orchestrator refuses. */
 export async function register(lane: Lane, { id }: Identity, more: object = {}): Promise<RegisterReply> {
   const body = {
     protocol: 2,
@@ -60,7 +60,7 @@ export async function register(lane: Lane, { id }: Identity, more: object = {}):
   return JSON.parse(text) as RegisterReply;
 }
 
-/** Of a worker that has nothing to do. */
+/** The heartbeat body of an idle worker. */
 export const idleBeat = ({ id }: Identity): string =>
   JSON.stringify({ worker_id: id, status: 'idle', current_job_id: null, gpu_utilization: 3 });
 
@@ -75,21 +75,21 @@ export const followOrders = (
     if (order.type === 'job_submit') onOffer(order);
   });
 
-/** Says it to the orchestrator; throws when that is refused. */
+/** Reports a status; throws when the orchestrator refuses. */
 export async function report(lane: Lane, { job_id: job, attempt_id }: Offer, status: string): Promise<void> {
   const answer = await lane.call(`/api/workers/job/${job}/status`, JSON.stringify({ status, attempt_id }));
   if (answer.status !== 200)
     throw new Error(`"${status}" of ${job} was answered ${answer.status}: ${answer.text}`);
 }
 
-/** As people and scripts do it; throws when it is refused. */
+/** Submits a job as people and scripts do; throws when it is refused. */
 export async function submit(lane: Lane, mark: number): Promise<void> {
   const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
   const { status, text } = await lane.call('/api/queue/submit', body);
   if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
 }
 
-/** Of a usual size, with a mark to know it by. */
+/** A config of typical size, with a mark that identifies it. */
 export const configOf = (mark: number): object => ({ ...usualConfig, mark });
 
 const usualConfig = {

@@ -2,23 +2,24 @@ import { Agent, request } from 'node:http';
 import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
-/** How often in a second workers report, and how often one of these reports is about something that is looked at. */
+/** The number of reports per second, and how many of them concern an observed row. */
 const reportsASecond = 200;
 const probesASecond = 10;
 
-/** When a call went out and when it was answered, by the mark that it left; wall time in milliseconds. */
+/** When a call was sent and when it was answered, by its mark; wall time in milliseconds. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
 
 export interface Load {
-  /** Ends it; the calls that are on their way are waited for. */
+  /** Stops the load and waits for the calls in progress. */
   stop(): Promise<{ readonly probes: Probes; readonly calls: number; readonly failed: number }>;
 }
 
 const wallNow = (): number => performance.timeOrigin + performance.now();
 
 /**
- * Workers that report the progress of their jobs, one after the other; with each the server tells an event. Ten times a
- * second `probe` makes the call instead, for a mark that is used once, and answers whether it was taken.
+ * Lets workers report the progress of their jobs, one after the other. Each report makes the server send an event. Ten
+ * times a second, `probe` makes the call instead, with a mark that is used once. It returns whether the call was
+ * accepted.
  */
 export function startLoad(server: LargeServer, probe: (mark: number) => Promise<boolean>): Load {
   const probes = new Map<string, { sentAt: number; answeredAt: number }>();
@@ -52,10 +53,10 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
   };
 }
 
-/** Above all steps that the jobs have. */
+/** Larger than any step of a job. */
 const firstMark = 1_000_000;
 
-/** As the job's worker reports it. */
+/** Reports progress as the job's worker does. */
 export async function report({ url }: LargeServer, job: RunningJob, step: number): Promise<boolean> {
   const path = `/api/workers/job/${job.jobId}/status`;
   const body = { status: 'running', attempt_id: job.attemptId, progress: { step } };
@@ -63,7 +64,7 @@ export async function report({ url }: LargeServer, job: RunningJob, step: number
   return status === 200;
 }
 
-/** As a person with the admin token makes it. */
+/** Makes a call as a person with the admin token does. */
 export async function ask(
   server: LargeServer,
   method: string,
@@ -76,7 +77,7 @@ export async function ask(
   return JSON.parse(text);
 }
 
-/** Two hundred workers would have as many connections; what is measured is not how they are opened. */
+/** Shares a few connections, because the cost of opening hundreds of them should not be measured. */
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
 const send = (

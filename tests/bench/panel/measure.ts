@@ -16,7 +16,7 @@ const patienceMs = 40_000;
 
 const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
-/** The policy of the page lets nothing of the kind that Playwright waits with be evaluated in it. */
+/** Polls by itself, because the page's Content-Security-Policy forbids the code that Playwright evaluates to wait. */
 async function until(page: Page, expression: string): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
   while (!(await found<boolean>(page, expression))) {
@@ -25,7 +25,7 @@ async function until(page: Page, expression: string): Promise<void> {
   }
 }
 
-/** From the last byte of what the first table is made of until that is painted; each time in a tab of its own. */
+/** Time from the last byte of the first table's data until the table is painted. Each run uses a new tab. */
 export async function measureFirstTable(
   context: BrowserContext,
   server: LargeServer,
@@ -74,7 +74,7 @@ interface Watched {
 
 const watchedMs = 12_000;
 
-/** Of the newest jobs that run: their progress is what workers report. */
+/** Measures the newest running jobs, whose progress the workers report. */
 export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/jobs?q=state:running');
   const ids = await found<string[]>(
@@ -89,7 +89,7 @@ export async function measureJobs(page: Page, server: LargeServer): Promise<read
   });
 }
 
-/** Of the first workers: somebody renames them. */
+/** Measures the first workers, which this function renames. */
 export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await go(page, '/workers');
   const ids = await found<string[]>(
@@ -103,7 +103,7 @@ export async function measureWorkers(page: Page, server: LargeServer): Promise<r
   });
 }
 
-/** Until all that the panel keeps at hand is there. */
+/** Time until all data that the panel keeps in memory has loaded. */
 export async function measureWhole(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
   await until(page, 'bench.loaded()?.liveAt != null');
@@ -114,7 +114,7 @@ export async function measureWhole(page: Page, server: LargeServer): Promise<rea
   ];
 }
 
-/** As a link would, in a panel that has all that it keeps at hand. */
+/** Navigates as a link does, so that the panel keeps its data. */
 async function go(page: Page, path: string): Promise<void> {
   const name = path.slice(1).split('?', 1)[0] ?? '';
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
@@ -195,9 +195,9 @@ interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** From its begin to its end, in microseconds. */
+  /** The duration in microseconds. */
   readonly dur?: number;
-  /** The time that the thread had of a processor, in microseconds: other work on the machine is not in it. */
+  /** The thread's processor time in microseconds. It excludes other work on the machine. */
   readonly tdur?: number;
 }
 
@@ -207,7 +207,10 @@ interface Task {
   readonly processor: number;
 }
 
-/** What each task of the page's main thread took; the answer ends it, and says so. */
+/**
+ * Traces the tasks of the page's main thread. The returned function stops tracing and returns the duration of each
+ * task.
+ */
 async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
   const devtools = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];
@@ -219,7 +222,7 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
     await devtools.send('Tracing.end');
     await complete;
     await devtools.detach();
-    // The thread that works out styles is the one of the page that is shown: there is no other one.
+    // Only the main thread of the visible page computes styles, so that event identifies the thread.
     const counts = new Map<string, number>();
     for (const { name, pid, tid } of events)
       if (name === 'UpdateLayoutTree') counts.set(`${pid} ${tid}`, (counts.get(`${pid} ${tid}`) ?? 0) + 1);
@@ -230,13 +233,16 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
   };
 }
 
-/** At least a screen and a half each time, and no more turns of the wheel than that. */
+/**
+ * Each wheel turn scrolls at least one and a half screens. A larger distance keeps the number of turns below the
+ * maximum.
+ */
 const leastPixels = 1_000;
 const mostTurns = 150;
-/** On a machine that has other things to do the rest is gone through in a few great leaps. */
+/** After this time, on a busy machine, the rest is scrolled in a few large steps. */
 const unhurriedMs = 15_000;
 
-/** From the first row to the last one, with the wheel. */
+/** Scrolls from the first row to the last one with the wheel. */
 async function scrollThrough(page: Page): Promise<Scrolled> {
   const height = await found<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
   const pixels = Math.max(leastPixels, height / mostTurns);
@@ -248,7 +254,7 @@ async function scrollThrough(page: Page): Promise<Scrolled> {
   return found<Scrolled>(page, 'bench.endScrolling()');
 }
 
-/** While workers report; the second time with a trace, which takes time of its own and so has no part in the first. */
+/** Measures scrolling while workers send reports. Only the second pass is traced, because tracing takes time itself. */
 export async function measureScrolling(
   page: Page,
   server: LargeServer,
@@ -258,7 +264,7 @@ export async function measureScrolling(
   const rows = await found<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
   const load = startLoad(server, () => Promise.resolve(true));
   const { frames, mostRows, longestGap, ms, tasks } = await scrollThrough(page);
-  // Away and back again: to the first row.
+  // Navigates away and back, to return to the first row.
   await go(page, path === '/jobs' ? '/workers' : '/jobs');
   await go(page, path);
   const endTrace = await traceTasks(page);
@@ -271,7 +277,7 @@ export async function measureScrolling(
     { what: `${path}: rows that were scrolled through`, figure: rows, unit: 'rows' },
     { what: `${path}: time for that`, figure: ms, unit: 'ms' },
     { what: `${path}: frames a second`, figure: (frames / ms) * 1_000, unit: '/s' },
-    // On the wall clock, on which every process of the machine has a part: what the page itself does is below.
+    // Wall time includes the other processes of the machine. The page's own processor time is below.
     { what: `${path}: tasks over 50 ms`, figure: tasks.length, unit: '', atMost: 0 },
     {
       what: `${path}: longest task (0: none over 50 ms)`,
@@ -302,7 +308,7 @@ export async function measureScrolling(
   ];
 }
 
-/** What the browser needs to read the longest answer, without checking it. */
+/** Time that the browser needs to parse the longest answer, without validation. */
 export async function measureParsing(page: Page): Promise<readonly Line[]> {
   const { bytes, ms } = await found<{ bytes: number; ms: number }>(
     page,

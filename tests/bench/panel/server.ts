@@ -3,7 +3,7 @@ import { benchFolder, type BenchProgram, startServer } from '../program.ts';
 
 export interface LargeServer extends LargeFleet, BenchProgram {}
 
-/** A real server in a process of its own, with as much in its store. */
+/** Starts a real server in its own process, with a store of this scale. */
 export async function startLargeServer(scale: Scale): Promise<LargeServer> {
   const folder = benchFolder();
   const fleet = await fillLargeFleet(folder, scale);

@@ -1,14 +1,19 @@
-/** `BENCH_PLACE=JSON node tests/bench/peers/adder.ts PEER AT_ONCE`: adds jobs as it is told on stdin, and answers with the time of each. */
+/**
+ * `BENCH_PLACE=JSON node tests/bench/peers/adder.ts PEER AT_ONCE`: adds jobs as stdin requests, and prints the time of
+ * each.
+ */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { answerLines, monotonicMs, readStart } from './lines.ts';
 
 export interface AddOrder {
   readonly count: number;
-  /** One after the other at its time, however long the one before takes; without it, so many at once as it was started with. */
+  /**
+   * Adds each job at its due time, however long the previous one takes. Without it, `AT_ONCE` jobs are added at a time.
+   */
   readonly perSecond?: number;
 }
 
-/** By mark, on the clock of the machine: when it was added, or should have been. */
+/** Indexed by mark, on the clock of the machine: when the job was added, or should have been. */
 export type AddedMs = readonly number[];
 
 const { peer, place, atOnce } = readStart();
@@ -31,9 +36,9 @@ async function addInTime(count: number, perSecond: number): Promise<AddedMs> {
   const added: Promise<void>[] = [];
   const begun = monotonicMs() + 100;
   for (let mark = 0; mark < count; mark += 1) {
-    // Anywhere within its place, so that nothing beats in time with it.
+    // A random moment within its slot, so that nothing runs in step with it.
     const due = begun + ((mark + Math.random() * 0.8) / perSecond) * 1_000;
-    // Timers are a millisecond coarse: the last of it is spent looking at the clock.
+    // Timers have a resolution of 1 ms, so the last 2 ms are spent polling the clock.
     if (due - monotonicMs() > 2) await setTimeout(due - monotonicMs() - 2);
     while (monotonicMs() < due) await setImmediate();
     addedMs.push(due);

@@ -1,9 +1,9 @@
-/** BullMQ as it comes, with the client for Redis that its guide names. */
+/** BullMQ with its default settings and the Redis client that its guide recommends. */
 import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
 import type { Peer } from './peer.ts';
 
-/** As much of it as is used here. */
+/** The part of the package's API that is used here. */
 interface Package {
   readonly Queue: new (
     name: string,
@@ -45,7 +45,7 @@ export const bullmq: Peer = {
     const work = async ({ data }: { readonly data: { readonly mark: number } }): Promise<void> =>
       heard.started(data.mark);
     const worker = new library.Worker(queueName, work, { ...options, concurrency: atOnce });
-    // It says so when Redis has answered.
+    // BullMQ emits this after Redis has answered.
     worker.on('completed', () => heard.ended());
     await worker.waitUntilReady();
     return { untilKept: async () => {} };

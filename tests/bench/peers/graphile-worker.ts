@@ -1,10 +1,10 @@
-/** graphile-worker as it comes, but silent: a line for each job would be its largest part. */
+/** graphile-worker with its default settings, except for logging: one line per job would dominate its time. */
 import { setTimeout } from 'node:timers/promises';
 import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
 import type { Peer } from './peer.ts';
 
-/** As much of it as is used here. */
+/** The part of the package's API that is used here. */
 interface Package {
   makeWorkerUtils(options: Options): Promise<Utils>;
   run(
@@ -36,7 +36,7 @@ interface RunOptions extends Options {
 
 export interface PostgresPlace {
   readonly packages: string;
-  /** The folder with its socket. */
+  /** The folder of its socket. */
   readonly host: string;
 }
 
@@ -61,7 +61,7 @@ export const graphileWorker: Peer = {
   },
 
   openWorker: async (place, atOnce, heard) => {
-    // One more, for what it listens on.
+    // One more connection, because graphile-worker uses one to listen.
     const { graphile, options } = open(place, atOnce + 1);
     const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => heard.started(mark) };
     const runner = await graphile.run({ ...options, concurrency: atOnce, taskList });
@@ -73,7 +73,8 @@ export const graphileWorker: Peer = {
         return rows[0]?.count;
       });
     return {
-      // It says that a job is complete without waiting for PostgreSQL: what is complete has no row any more.
+      // graphile-worker reports a completed job before PostgreSQL has confirmed it. A completed job has no row any
+      // more.
       async untilKept() {
         while ((await rowsLeft()) !== '0') await setTimeout(1);
       },

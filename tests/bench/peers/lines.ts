@@ -6,7 +6,7 @@ import { trainyard } from './trainyard.ts';
 
 const peers: Readonly<Record<string, Peer>> = { trainyard, bullmq, 'graphile-worker': graphileWorker };
 
-/** What the two programs are started with. */
+/** The arguments and the environment of the two programs. */
 export function readStart(): { readonly peer: Peer; readonly place: string; readonly atOnce: number } {
   const [name = '', atOnce] = process.argv.slice(2);
   const place = process.env[placeVariable] ?? '';
@@ -16,7 +16,7 @@ export function readStart(): { readonly peer: Peer; readonly place: string; read
   return { peer, place, atOnce: Number(atOnce) };
 }
 
-/** Says that it is ready by a line. Each one of stdin is a question in JSON, and gets one of stdout for an answer. Ends with stdin. */
+/** Prints a line when it is ready. Then answers each JSON question on stdin with one line on stdout. Ends with stdin. */
 export async function answerLines(answer: (question: unknown) => Promise<unknown>): Promise<void> {
   console.log('{}');
   for await (const line of createInterface({ input: process.stdin }))
@@ -24,5 +24,5 @@ export async function answerLines(answer: (question: unknown) => Promise<unknown
   process.exit(0);
 }
 
-/** Of the machine: the same in all of its processes. */
+/** The machine's monotonic clock: all processes share it. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;

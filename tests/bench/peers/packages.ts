@@ -5,10 +5,13 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Outside of the checkout, and beside what other tests fetch. */
+/** Outside the checkout, next to the other downloads of the tests. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
-/** The folder with what `package-lock.json` beside this file names; fetched the first time. Null, and said, when it can not be had. */
+/**
+ * Returns a folder with the packages of the `package-lock.json` next to this file, and downloads them the first time.
+ * Prints the reason and returns null when that fails.
+ */
 export function fetchPackages(say: (line: string) => void): string | null {
   const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'));
   const folder = join(cache, `peers-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
@@ -39,6 +42,9 @@ export function fetchPackages(say: (line: string) => void): string | null {
   }
 }
 
-/** What a package exports: its caller says what of it is used, since the types are where the package is. */
+/**
+ * Returns the exports of a package as unknown. Its types are in the package's folder, so the caller declares what it
+ * uses.
+ */
 export const loadPackage = (folder: string, name: string): unknown =>
   createRequire(join(folder, 'package.json'))(name);

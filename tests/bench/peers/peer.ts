@@ -1,27 +1,33 @@
-/** Of the environment of the two programs: it has the place, with its tokens, which are nothing for the list of processes. */
+/**
+ * The environment variable with the place, for both programs. The place contains tokens, which the process list must
+ * not show.
+ */
 export const placeVariable = 'BENCH_PLACE';
 
-/** What a queue has to be for the bench: one process adds, and another works off. `place` is JSON, of the queue's own kind. */
+/**
+ * The interface of a queue for the benchmark: one process adds jobs, another runs them. `place` is JSON whose shape
+ * depends on the queue.
+ */
 export interface Peer {
-  /** Ready to add, with all that the queue needs for it; `atOnce`: how many adds it has to carry at a time. */
+  /** Resolves when it is ready to add. `atOnce`: how many adds run at the same time. */
   openAdder(place: string, atOnce: number): Promise<Adder>;
-  /** Takes jobs from now on, so many at once, and does nothing in them. */
+  /** Takes jobs from now on, `atOnce` at a time. The jobs do nothing. */
   openWorker(place: string, atOnce: number, heard: Heard): Promise<Work>;
 }
 
 export interface Adder {
-  /** Resolves when the job is on disk. `mark`: its number, from 0 on, by which it is known at the worker. */
+  /** Resolves when the job is on disk. `mark`: its number, counted from 0, by which the worker identifies it. */
   add(mark: number): Promise<void>;
 }
 
-/** Who listens to a worker. */
+/** The callbacks of a worker. */
 export interface Heard {
-  /** The queue knows that this worker has the job, and what it asks for would begin. */
+  /** The queue knows that this worker has the job, and the actual work would start. */
   started(mark: number): void;
   ended(): void;
 }
 
 export interface Work {
-  /** Resolves when each end that was heard of is on disk. */
+  /** Resolves when each reported end is on disk. */
   untilKept(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Debian's servers, each with a folder of its own, reached by a socket there that nobody else can open, and with its end on disk. */
+/** Debian's servers. Each has its own folder with a socket that no other user can open, and stores its data on disk. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,16 +7,16 @@ import { setTimeout } from 'node:timers/promises';
 import { benchFolder } from '../program.ts';
 import { exitOf } from './talker.ts';
 
-/** Longer than the slowest disk. */
+/** Longer than a start takes on the slowest disk. */
 const startMs = 30_000;
 
 export interface PeerServer {
   readonly folder: string;
-  /** Removes its folder, too. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Null where there is none. */
+/** Returns null when Redis is not installed. */
 export async function startRedis(): Promise<PeerServer | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   const folder = benchFolder();
@@ -34,7 +34,7 @@ export async function startRedis(): Promise<PeerServer | null> {
 
 export const redisSocketOf = (folder: string): string => join(folder, 'redis.sock');
 
-/** Null where there is none. */
+/** Returns null when PostgreSQL is not installed. */
 export async function startPostgres(): Promise<PeerServer | null> {
   const programs = postgresFolder();
   if (programs === null) return null;
@@ -58,7 +58,7 @@ export async function startPostgres(): Promise<PeerServer | null> {
   return startPeer([...asUser(user), join(programs, 'postgres'), '-D', data, ...argv], folder);
 }
 
-/** Where Debian puts them: the newest. */
+/** The folder in which Debian installs the newest PostgreSQL; null when there is none. */
 function postgresFolder(): string | null {
   const all = '/usr/lib/postgresql';
   const versions = existsSync(all) ? readdirSync(all).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -70,7 +70,7 @@ interface User {
   readonly gid: number;
 }
 
-/** PostgreSQL does not run as root. Null: it runs as whoever this is. */
+/** PostgreSQL refuses to run as root. Null: it can run as the current user. */
 function postgresUser(): User | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string): number =>
@@ -81,7 +81,7 @@ function postgresUser(): User | null {
 const asUser = (user: User | null): readonly string[] =>
   user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
 
-/** The kernel ends it when this process is gone, however that ended. */
+/** The kernel stops the server when this process ends, however it ends. */
 async function startPeer(argv: readonly string[], folder: string): Promise<PeerServer> {
   const child = spawn('setpriv', ['--pdeathsig=INT', ...argv], {
     cwd: folder,
@@ -98,7 +98,7 @@ async function startPeer(argv: readonly string[], folder: string): Promise<PeerS
     for (const input of [child.stdout, child.stderr])
       createInterface({ input }).on('line', line => {
         said.push(line);
-        // Redis and PostgreSQL say it in the same words.
+        // Redis and PostgreSQL print the same words.
         if (line.includes('ready to accept connections')) resolve();
       });
   });

@@ -9,7 +9,7 @@ import { startTalker } from './talker.ts';
 import type { TrainyardPlace } from './trainyard.ts';
 import type { Worked, WorkOrder } from './worker.ts';
 
-/** A queue with who adds to it and who works it off, each of them in a process of its own. */
+/** A queue with one process that adds jobs and one that runs them. */
 export interface System {
   readonly name: string;
   add(order: AddOrder): Promise<AddedMs>;
@@ -21,7 +21,7 @@ interface Ends {
   close(): Promise<void>;
 }
 
-/** Closes the server, too, also when its processes could not be started. */
+/** Closes the server, too, even when the queue's processes failed to start. */
 async function connect(
   name: string,
   peer: string,
@@ -64,7 +64,7 @@ export async function openTrainyard(atOnce: number): Promise<System> {
   return connect('Trainyard', 'trainyard', place, atOnce, server);
 }
 
-/** Null where there is no Redis. */
+/** Returns null when Redis is not installed. */
 export async function openBullMq(atOnce: number, packages: string): Promise<System | null> {
   const server = await startRedis();
   if (server === null) return null;
@@ -72,7 +72,7 @@ export async function openBullMq(atOnce: number, packages: string): Promise<Syst
   return connect('BullMQ', 'bullmq', place, atOnce, server);
 }
 
-/** Null where there is no PostgreSQL. */
+/** Returns null when PostgreSQL is not installed. */
 export async function openGraphileWorker(atOnce: number, packages: string): Promise<System | null> {
   const server = await startPostgres();
   if (server === null) return null;

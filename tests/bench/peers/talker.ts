@@ -3,17 +3,17 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { root } from '../program.ts';
 
-/** Of thousands of jobs: what takes longer hangs. */
+/** The timeout for an answer about thousands of jobs. */
 const answerMs = 120_000;
 
-/** A program that answers each line with one, in a process of its own. */
+/** A program in its own process that answers each line with one line. */
 export interface Talker {
   /** Rejects when the program ends before it has answered. One question at a time. */
   ask(question: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Resolves when it has said its first line, whatever that is. `env`: besides that of this process. */
+/** Resolves when the program has printed its first line. `env` extends the environment of this process. */
 export async function startTalker(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -25,7 +25,7 @@ export async function startTalker(
   });
   const exited = exitOf(child);
   const lines = createInterface({ input: child.stdout });
-  // That it has ended is heard of otherwise.
+  // The end of the program is detected elsewhere.
   child.stdin.on('error', () => {});
   const program = argv.slice(0, 2).join(' ');
   const failAtEnd = async (): Promise<never> => {

@@ -1,15 +1,18 @@
-/** `BENCH_PLACE=JSON node tests/bench/peers/worker.ts PEER AT_ONCE`: works off as many jobs as it is told on stdin, and answers with the times. */
+/**
+ * `BENCH_PLACE=JSON node tests/bench/peers/worker.ts PEER AT_ONCE`: reads the number of jobs from stdin, runs that
+ * many, and prints their times.
+ */
 import { answerLines, monotonicMs, readStart } from './lines.ts';
 
 export interface WorkOrder {
   readonly count: number;
 }
 
-/** On the clock of the machine. */
+/** Times are on the clock of the machine. */
 export interface Worked {
-  /** By mark. */
+  /** Start times, indexed by mark. */
   readonly startedMs: readonly number[];
-  /** Each end is on disk. */
+  /** When the last end was on disk. */
   readonly lastEndMs: number;
 }
 
@@ -31,7 +34,7 @@ const work = await peer.openWorker(place, atOnce, {
 async function workOff({ count }: WorkOrder): Promise<Worked> {
   expected += count;
   const all = Promise.withResolvers<void>();
-  // The first may have come before the question was read.
+  // The first jobs may have arrived before the question was read.
   notice = () => {
     if (ended >= expected) all.resolve();
   };

@@ -1,12 +1,15 @@
-/** Where a sampled function lives: `file` is an address as V8 gives it, and empty for what is no JavaScript of a file. */
+/**
+ * Where a sampled function is defined. `url` is V8's address of the file, and empty for code that is not JavaScript in
+ * a file.
+ */
 export interface Frame {
   readonly functionName: string;
   readonly url: string;
-  /** From 0 on. */
+  /** Counted from 0. */
   readonly lineNumber: number;
 }
 
-/** What V8 puts in place of a function, by the names it has for it. */
+/** V8's names for states that it reports in place of a function. */
 const stateAreas: Readonly<Record<string, string>> = {
   '(idle)': 'idle',
   '(garbage collector)': 'garbage collector',
@@ -16,7 +19,7 @@ const stateAreas: Readonly<Record<string, string>> = {
 
 export const idle = 'idle';
 
-/** The first that fits; what is not named here is `node: the rest`. */
+/** The first match applies. Everything else is `node: the rest`. */
 const nodeAreas: readonly (readonly [RegExp, string])[] = [
   [/^node:(internal\/)?crypto/, 'node: crypto'],
   [/^node:internal\/(modules|main|bootstrap|deps\/amaro)/, 'node: loading of modules'],
@@ -27,17 +30,19 @@ const nodeAreas: readonly (readonly [RegExp, string])[] = [
   [/^node:(internal\/)?(streams?|stream_base_commons|webstreams|buffer)\b/, 'node: streams and buffers'],
 ];
 
-/** Express, and what it is made of. */
+/** Express and the packages that it consists of. */
 const expressPackages = new Set(
   'express router path-to-regexp finalhandler body-parser raw-body on-finished type-is content-type parseurl qs debug bytes etag fresh vary accepts negotiator mime-types send serve-static encodeurl escape-html http-errors statuses proxy-addr cookie iconv-lite'.split(
     ' ',
   ),
 );
 
-/** What calls JSON.parse or JSON.stringify for each request and answer. V8 shows neither: they are time of who called. */
+/**
+ * Functions that call JSON.parse or JSON.stringify for each request and answer. V8 adds the time of both to the caller.
+ */
 const jsonFunctions = /\/(body-parser\/lib\/types\/json|express\/lib\/response)\.js$/;
 
-/** Null for what has no file, and so belongs to who called it: native functions and regular expressions. */
+/** Returns null for code without a file, which belongs to its caller: native functions and regular expressions. */
 export function areaOf({ functionName, url }: Frame, root: string): string | null {
   if (url === '') return stateAreas[functionName] ?? null;
   if (url.startsWith('wasm:')) return 'node: loading of modules';
@@ -52,14 +57,17 @@ export function areaOf({ functionName, url }: Frame, root: string): string | nul
 const packageOf = (url: string): string | null =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? null;
 
-/** What decides and what stores by its file, all else by its folder. */
+/** Groups decision and storage code by file, and everything else by folder. */
 function ownAreaOf(path: string): string {
   if (/^main\/(orchestrator|store)\//.test(path)) return path;
   const folders = path.split('/').slice(0, -1);
   return folders.length === 0 ? 'Trainyard: the rest' : folders.slice(0, 2).join('/');
 }
 
-/** The folder with the packages is that of the sources, wherever the profile was taken. Ends with a slash. */
+/**
+ * The root of the sources is the parent of the packages' folder, wherever the profile was recorded. It ends with a
+ * slash.
+ */
 export function rootOf(urls: readonly string[]): string {
   const packaged = urls.find(url => url.includes('/node_modules/')) ?? '';
   return packaged.slice(0, packaged.indexOf('node_modules/'));

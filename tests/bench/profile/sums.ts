@@ -1,10 +1,10 @@
 import { areaOf, type Frame, idle, rootOf } from './areas.ts';
 
-/** As V8 writes it (`--cpu-prof`): a tree of calls, and which of its nodes was on top of the stack at each sample. */
+/** A profile as V8 writes it (`--cpu-prof`): a tree of calls, and for each sample the node on top of the stack. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
-  /** Microseconds between a sample and the one before it. */
+  /** Microseconds between a sample and the previous one. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -14,7 +14,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** Self time, in milliseconds, and how much that is of all time but the idle one: 0 to 1. */
+/** Self time in milliseconds, and its share of all non-idle time, from 0 to 1. */
 export interface Row {
   readonly name: string;
   readonly selfMs: number;
@@ -22,7 +22,7 @@ export interface Row {
 }
 
 export interface FunctionRow extends Row {
-  /** File and line, or empty for what has none. */
+  /** File and line; empty for a function without a file. */
   readonly place: string;
 }
 
@@ -36,7 +36,7 @@ export interface ProfileSums {
 
 export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileSums {
   const selfMs = new Map<number, number>();
-  // A sample holds until the next one; what came before the first is nobody's.
+  // A sample counts until the next one. The time before the first sample belongs to no node.
   for (const [at, id] of samples.entries())
     selfMs.set(id, (selfMs.get(id) ?? 0) + (timeDeltas[at + 1] ?? 0) / 1_000);
   const root = rootOf(nodes.map(({ callFrame }) => callFrame.url));
@@ -66,7 +66,7 @@ export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileS
   };
 }
 
-/** What has no area of its own has that of who called it. */
+/** A node without an area of its own belongs to the area of its caller. */
 function areasOf(nodes: readonly ProfileNode[], root: string): ReadonlyMap<number, string> {
   const callers = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])));
   const byId = new Map(nodes.map(node => [node.id, node]));
