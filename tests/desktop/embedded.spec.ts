@@ -1,4 +1,4 @@
-/** The app with an orchestrator of its own: what it tells, what it asks, and what goes on. */
+/** The app with an orchestrator of its own: notifications, questions, and what continues in the background. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
 interface Own {
   readonly call: (method: string, path: string, body?: object) => Promise<Readonly<Record<string, unknown>>>;
   readonly url: string;
-  /** A worker whose jobs take as long as the test wants: until `release` or the end. */
+  /** A worker whose jobs run until `release` or the end of the test. */
   readonly rig: (name: string) => Promise<ChildProcess>;
   readonly submit: (name: string) => Promise<string>;
 }
 
 const programs: ChildProcess[] = [];
 test.afterEach(({ dataDir }) => {
-  // What trains outlives its worker.
+  // Trainings outlive their worker.
   writeFileSync(join(dataDir, 'release'), '');
   for (const program of programs.splice(0)) program.kill('SIGKILL');
 });
@@ -73,7 +73,7 @@ function ownOf(dataDir: string): Own {
   };
 }
 
-/** Says how far it is, and ends when the file is there; in any case it ends soon. */
+/** Reports its progress and ends when the file exists; in any case, it ends soon. */
 const stubTrainer = (file: string): string => `
 import { existsSync } from 'node:fs';
 console.log('Steps:  41%|####      | 41/100 [00:01<00:02, 41.00it/s, lr=1e-05, step_loss=0.5]');
@@ -131,13 +131,13 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     const { questions } = await app.look();
     expect(questions[0]?.message).toBe('Quit while a job runs?');
     expect(questions[0]?.detail).toMatch(/workers go on with what they train/);
-    // Left: nothing has changed.
+    // The quit was cancelled, so nothing has changed.
     expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
     await app.order({ do: 'answer', with: 0 });
     await app.order({ do: 'menu', label: 'Quit Trainyard…' });
     expect(await app.exited).toBe(0);
     await expect(fetch(`${own.url}/health/live`)).rejects.toThrow();
-    // In order: nothing says any more where it listens, and the next start goes on with the job.
+    // After an orderly stop, no file names its address, and the next start resumes the job.
     expect(existsSync(join(dataDir, 'url'))).toBe(false);
   });
 
@@ -183,14 +183,14 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       return all.find(each => each['name'] === name) ?? {};
     };
     const status = async (): Promise<unknown> => (await worker('rig-asleep'))['status'];
-    /** By the clock of the orchestrator, which is what it gives up by. */
+    /** On the orchestrator's clock, by which it gives up workers. */
     const beatAt = async (): Promise<number> =>
       Date.parse(String((await worker('rig-awake'))['last_heartbeat']));
     await expect.poll(status, { timeout: 30_000 }).toBe('idle');
     await expect.poll(async () => (await worker('rig-awake'))['status'], { timeout: 30_000 }).toBe('idle');
     rig.kill('SIGSTOP');
     const began = await beatAt();
-    // With each beat of the one that is awake, and so long before its time is over: each time it has all of it anew.
+    // Each heartbeat of the awake worker triggers a resume, well before the timeout. Each resume restarts the timeout.
     for (let last = began; last < began + 3 * silenceS * 1_000; last = await beatAt()) {
       await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
       expect(await status()).not.toBe('offline');

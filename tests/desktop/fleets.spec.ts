@@ -1,4 +1,4 @@
-/** Other fleets, as people deal with them in the settings of the app. */
+/** Other fleets in the settings of the app. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
@@ -21,7 +21,7 @@ test('a fleet is added, shown and left again, and its token is told nowhere', as
     await dialog.getByLabel('Address').fill(other.url);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await expect(dialog).toHaveCount(0);
-    // There is no keyring here, and that is said.
+    // This system has no keyring, and the page states that.
     const fleets = page.getByRole('region', { name: 'Fleets' });
     await expect(fleets).toContainText('This system has no keyring');
     await page.screenshot({ path: test.info().outputPath('fleets.png'), fullPage: true });
@@ -62,12 +62,12 @@ test('what people want to hear of is kept', async ({ beside, start }) => {
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
   const finished = page.getByLabel('a job has finished');
   await expect(finished).toBeChecked();
-  // It shows what the app has answered.
+  // The page shows the app's answer.
   await finished.click();
   await expect(finished).not.toBeChecked();
   await expect
     .poll(() => JSON.parse(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')) as object)
     .toMatchObject({ notices: { job_completed: false, job_failed: true, worker_lost: true } });
-  // What is in the window can not be taken from it.
+  // The setting of the fleet in the window is disabled.
   await expect(page.getByLabel('Run an orchestrator on this computer')).toBeDisabled();
 });

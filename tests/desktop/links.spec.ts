@@ -1,4 +1,4 @@
-/** Ways into the app from outside of it: links, the menu, a second start. And the way out. */
+/** Ways into the app from outside: links, the menu, a second start. And how to quit it. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,10 +73,10 @@ test('quits at once where nothing here depends on it', async ({ beside, start })
   const { page, electron, order, exited } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   if (electron === null) await order({ do: 'tray', label: 'Quit Trainyard…' });
-  // Its answer may be cut off by the end that it brings about.
+  // The quit that this call causes may cut off its answer.
   else void electron.evaluate(({ app }) => app.quit()).catch(() => undefined);
   expect(await exited).toBe(0);
-  // The orchestrator beside it was somebody else's.
+  // The app did not start the orchestrator beside it, so that one must keep running.
   expect((await fetch(`${beside.url}/health/live`)).status).toBe(200);
   expect(existsSync(join(beside.dataDir, 'url'))).toBe(true);
 });

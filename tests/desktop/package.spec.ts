@@ -1,4 +1,4 @@
-/** The app as it is installed: what is in it, how it is sealed, and that it starts. Packaged with the Electron of the registry. */
+/** The packaged app: its files, its fuses, and that it starts. It uses the Electron of the registry. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ test.describe('the package', { tag: '@package' }, () => {
     const allowed =
       /^\/(?:package\.json|dist\/(?:main\/(?:desktop[\w.-]*\.js|icons\/[\w@]+\.png)|preload\/preload\.cjs|agent\/trainyard-worker[\w.-]*|renderer\/(?:index\.html|assets\/[\w.-]+))|node_modules\/better-sqlite3\/(?:package\.json|lib\/[\w./-]+\.js|prebuilds\/linux-x64\.node))$/;
     expect(files.filter(file => !allowed.test(file))).toEqual([]);
-    // No sources, no tests, nothing to find bugs with.
+    // The package contains no sources, tests or source maps.
     expect(files.filter(file => /\.tsx?$|\.map$|\btests?\b|\.spec\.|\.md$/.test(file))).toEqual([]);
     for (const needed of [
       '/dist/main/desktop.js',
@@ -53,7 +53,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(described).toMatchObject({ main: 'dist/main/desktop.js' });
     expect(described).not.toHaveProperty('devDependencies');
     expect(described).not.toHaveProperty('scripts');
-    // All of the product's own packages but this one are in the bundles.
+    // The bundles contain all packages that the product imports, except this one.
     const imported = ['desktop.js', 'desktop-compose.js', 'desktop-tls.js'].flatMap(name =>
       [
         ...extractFile(archive, `dist/main/${name}`)
@@ -105,7 +105,7 @@ test.describe('the package', { tag: '@package' }, () => {
 
   test('can not be made to play another program', async () => {
     const wire = await getCurrentFuseWire(program());
-    // Each is a digit in the program.
+    // Each fuse is one digit in the binary.
     const [off, on] = ['0', '1'].map(digit => digit.charCodeAt(0));
     expect({
       node: wire[FuseV1Options.RunAsNode],
@@ -115,7 +115,7 @@ test.describe('the package', { tag: '@package' }, () => {
       cookies: wire[FuseV1Options.EnableCookieEncryption],
       files: wire[FuseV1Options.GrantFileProtocolExtraPrivileges],
     }).toEqual({ node: off, options: off, inspect: off, asar: on, cookies: on, files: off });
-    // As anybody would try it.
+    // An attacker would try this first.
     const played = spawnSync(program(), ['-e', 'console.log("it plays Node")'], {
       env: { ...process.env, DISPLAY: ':none', ELECTRON_RUN_AS_NODE: '1' },
       encoding: 'utf8',
@@ -148,7 +148,7 @@ test.describe('the package', { tag: '@package' }, () => {
 const builtin = new Set(process.getBuiltinModule('node:module').builtinModules);
 const isFile = (path: string): boolean => /\.\w+$|trainyard-worker[^/]*$/.test(path);
 
-/** Where Chromium in it is to be driven: it says so on stderr. */
+/** Returns the address to control its Chromium, which it prints on stderr. */
 function addressOf(child: ChildProcess): Promise<string> {
   const { stderr } = child;
   if (stderr === null) throw new Error('a pipe was asked for and not given');

@@ -1,4 +1,4 @@
-/** Builds the app and goes through it with every driver that can be had here; says which these are, and which not and why. */
+/** Builds the app and tests it with every driver that is available here. Prints which drivers are missing, and why. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -22,7 +22,7 @@ import { fetchElectron33 } from '../support/desktop/electron-33.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const say = (line: string): void => console.log(line);
 
-/** The binary that the package `electron` has fetched; null for none. To import the package would fetch it. */
+/** The binary that the package `electron` has downloaded; null for none. Importing the package would download it. */
 function currentElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const named = join(folder, 'path.txt');
@@ -31,9 +31,9 @@ function currentElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** It takes no path of an app: it has one in it, and that is this checkout's build. */
+/** This Electron accepts no app path. It contains an app, which this function replaces by this checkout's build. */
 function withApp(electron: string, folder: string): string {
-  // Half a gigabyte, that is not copied where the disk can do without.
+  // Electron has 500 MB, so hard links replace the copy where the disk supports them.
   if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
   const app = join(folder, 'resources/app');
   mkdirSync(app);
@@ -49,7 +49,7 @@ function withApp(electron: string, folder: string): string {
   return join(folder, 'electron');
 }
 
-/** A display that nobody sees, where there is none. */
+/** Opens a virtual display when there is no real one. */
 async function openDisplay(): Promise<{ readonly name: string | null; readonly close: () => void }> {
   const given = process.env['DISPLAY'];
   if (given) return { name: given, close() {} };
@@ -78,7 +78,7 @@ async function openDisplay(): Promise<{ readonly name: string | null; readonly c
 async function main(): Promise<number> {
   const steps = [
     ['vite', 'build', '--app', '--logLevel', 'warn'],
-    // It is a part of the package.
+    // The worker is part of the package.
     [process.execPath, 'dev/worker/run.ts'],
   ];
   for (const [program = '', ...args] of steps) {

@@ -1,4 +1,4 @@
-/** Electron's list of what an app has to see to, as it really is in the running one. */
+/** Electron's security checklist, checked in the running app. */
 import { expect, type Page } from '@playwright/test';
 import { type App, test } from '../support/desktop/driver.ts';
 
@@ -23,7 +23,7 @@ test('the page is kept apart from the system', { tag: '@real' }, async ({ beside
   await expect(page.getByText('Live')).toBeVisible();
   const preferences = await electron?.evaluate(({ BrowserWindow }) => {
     const [window] = BrowserWindow.getAllWindows();
-    // What is really in force: it is no part of the public types.
+    // The effective preferences, which are not part of the public types.
     const contents = window?.webContents as unknown as { getLastWebPreferences(): object } | undefined;
     return contents?.getLastWebPreferences();
   });
@@ -40,7 +40,7 @@ test('the page is kept apart from the system', { tag: '@real' }, async ({ beside
   expect(await page.evaluate('[typeof require, typeof process, typeof module, typeof Buffer].join()')).toBe(
     'undefined,undefined,undefined,undefined',
   );
-  // What it was given is native abilities alone, each of them a function.
+  // The preload exposes functions only.
   expect(await page.evaluate("Object.values(desktop).every(each => typeof each === 'function')")).toBe(true);
 });
 
@@ -101,7 +101,7 @@ test('the page goes nowhere, and opens nothing but the browser of the system', {
     `${before}Live`,
   );
   expect(await electron?.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
-  // A tag that would show another site is a tag that nobody knows.
+  // `<webview>`, which could show another site, is an unknown tag here.
   const guests = await page.evaluate(`(() => {
     document.body.append(Object.assign(document.createElement('webview'), { src: 'https://example.com/' }));
     return typeof document.querySelector('webview').loadURL;

@@ -1,4 +1,4 @@
-/** The window of the app: what is in it, where it is, and what becomes of it. */
+/** The window of the app: its content, its position, and what happens when it closes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
@@ -16,7 +16,7 @@ test('shows the orchestrator that runs on the data folder already, and nobody si
   await page.screenshot({ path: test.info().outputPath('window.png') });
 });
 
-/** All that a script in the page could get hold of. */
+/** Everything that a script in the page can read. */
 const inReach = `(async () => JSON.stringify([
   document.cookie, document.documentElement.outerHTML, location.href, { ...localStorage }, { ...sessionStorage },
   Object.keys(desktop), await desktop.view(), performance.getEntries(),
@@ -48,10 +48,10 @@ test('shows an orchestrator elsewhere by its own panel, and loads no page of tha
   await beside.call('POST', '/api/admin/workers', { name: 'rig-far' });
   await page.getByRole('link', { name: 'Workers', exact: true }).click();
   await expect(page.getByText('rig-far')).toBeVisible();
-  // What is done goes there, too, under the token of that fleet.
+  // Actions go to that orchestrator, too, with that fleet's token.
   expect(await page.evaluate(pause)).toBe(200);
   await expect.poll(async () => (await beside.call('GET', '/api/queue/status'))['paused']).not.toBeNull();
-  // And to nobody else on this computer.
+  // Other programs on this computer have no access.
   expect((await fetch(`${origin}/api/queue`)).status).toBe(401);
 });
 

@@ -1,4 +1,4 @@
-/** Backups on the page of settings: one is made, another one is gone back to, and the page comes back by itself. */
+/** Backups on the settings page: creates one, restores another one, and checks that the page reconnects. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -41,7 +41,7 @@ test('a backup is made and restored by its name; what was added since is gone, a
   await page.getByRole('link', { name: 'Workers' }).first().click();
   await expect(page.getByRole('row', { name: /rig-1/ })).toBeVisible();
   await expect(page.getByRole('row', { name: /rig-2/ })).toHaveCount(0);
-  // It is live again.
+  // The page is live again.
   await makeWorker('rig-3');
   await expect(page.getByRole('row', { name: /rig-3/ })).toBeVisible();
 });

@@ -1,4 +1,4 @@
-/** What the panel may cost a browser. */
+/** How much the panel may cost a browser. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ test('the JavaScript of the first page is at most 250 KB, compressed', () => {
 test('the first page loads the scripts that are counted, and no others', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
-    // A fleet without workers is shown more: how to begin.
+    // A fleet without workers would also show the instructions for new users.
     await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-1' });
     const loaded = new Set<string>();
     page.on('response', response => {

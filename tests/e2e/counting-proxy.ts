@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands before an orchestrator, and sees who follows its events. */
+/** A proxy for an orchestrator that counts the open event streams. */
 export interface CountingProxy {
   readonly url: string;
-  /** How many streams of events are open. */
+  /** The number of open event streams. */
   streams(): number;
-  /** Breaks all connections; until `mend` there are no new ones. */
+  /** Breaks all connections and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
-  /** From now on there is nothing at paths like this. */
+  /** Answers matching paths with "not found" from now on. */
   hide(path: RegExp): void;
-  /** How many calls have found nothing because of that. */
+  /** The number of calls that were answered this way. */
   hidden(): number;
   close(): Promise<void>;
 }

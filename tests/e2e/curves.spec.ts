@@ -1,4 +1,4 @@
-/** The curves of a job: what a worker brings of its figures is there to be seen, by eye, by keys and by ear. */
+/** The curves of a job: the metrics of a worker are available by eye, by keyboard and by ear. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -11,7 +11,7 @@ import { listenTo } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
-/** Has been tried twice, and runs. */
+/** A running job in its second attempt. */
 let job: Offered;
 
 test.beforeAll(async () => {
@@ -32,7 +32,7 @@ interface Point {
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** From a step on: a loss that falls and jumps, NaN for a while, a reward that is below 0 at first, and two GPUs. */
+/** Points from a step on: a loss that falls and jumps, a while of NaN, a reward that is first negative, and two GPUs. */
 const training = (from: number, count: number): readonly Point[] =>
   Array.from({ length: count }, (_, at): Point => {
     const step = from + at;
@@ -69,7 +69,7 @@ async function bring({ jobId, attemptId }: Offered, points: readonly Point[], fi
   }
 }
 
-/** The one before makes room; another one begins. */
+/** Ends the previous job and starts another one. */
 let running: Offered | null = null;
 async function restarted(): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });
@@ -119,7 +119,7 @@ test('each figure has a chart with a name and what it has come to, the loss firs
     /^Learning rate\. Latest 4.01E-5 \(step 1,199\), lowest 4.01E-5, highest 1E-4$/,
   );
   await expect(cardOf(page, 'reward')).toContainText('Latest 11 (step 1,199), lowest -1, highest 11');
-  // Both attempts, and where the second one begins: it went back to a checkpoint.
+  // Both attempts, and where the second one starts: it resumed from a checkpoint.
   await expect(cardOf(page, 'Loss').locator('.curve-mark')).toHaveText('Attempt 2 on rig-1');
   await expect(cardOf(page, 'Loss').locator('.curve-legend li')).toHaveText([
     /^Attempt 1 on rig-1/,
@@ -364,7 +364,7 @@ for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
     else await takePicture(page, language);
   });
 
-/** So many dots of the first chart have this colour and no other one mixed into it. */
+/** Counts the pixels of the first chart that have exactly this colour. */
 const dotsIn = (page: Page, colour: readonly [red: number, green: number, blue: number]): Promise<number> =>
   page.evaluate<number>(`(() => {
     const canvas = document.querySelector('.curve-plot canvas');

@@ -1,4 +1,4 @@
-/** Small things that a person does often: tabs and Back, a dry run and its submission, rows that unfold. */
+/** Small things that a person does often: tabs and Back, a dry run and its submission, rows that expand. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 

@@ -1,4 +1,4 @@
-/** What a job has brought: pictures that are seen, checkpoints that are kept or deleted, files that can be taken along. */
+/** The files of a job: images that are viewed, checkpoints that are kept or deleted, and downloads. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -12,7 +12,7 @@ import { listenTo } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
-/** Has been tried twice, and runs. */
+/** A running job in its second attempt. */
 let job: Offered;
 
 test.beforeAll(async () => {
@@ -47,7 +47,7 @@ const manifest = JSON.stringify({
   ],
 });
 
-/** Another one for each prompt and step. */
+/** A different picture for each prompt and step. */
 const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<ArrayBuffer> =>
   pngOf(96, 96, (x, y) => {
     const away = Math.hypot(x - 48, y - 48);
@@ -59,7 +59,7 @@ async function bring({ token }: Offered, key: string, body: string | Uint8Array<
   expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
 }
 
-/** A loss that falls, a point a step. */
+/** Sends a falling loss, one point per step. */
 async function points({ jobId, attemptId }: Offered, count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, n) => ({
     n,
@@ -84,7 +84,7 @@ const rowOf = (page: Page, table: string, name: string): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name });
 const tileOf = (page: Page, name: string): Locator =>
   page.getByRole('button', { name: new RegExp(`^Show ${name} `) });
-/** So many dots wide a picture is, once it is there; 0 when it is none. */
+/** The width of a picture in pixels after it has loaded; 0 when it fails to load. */
 const widthOf = (picture: Locator): Promise<number> =>
   picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
 const expectSeen = (picture: Locator): Promise<void> => expect.poll(() => widthOf(picture)).toBe(96);
@@ -119,7 +119,7 @@ test('checkpoints say what they are good for, and their files can be taken along
     'checkpoint-200 newest best',
     'checkpoint-000100.bin',
   ]);
-  // The mean since the one before.
+  // The mean loss since the previous checkpoint.
   await expect(rowOf(page, 'Checkpoints', 'checkpoint-200').getByRole('cell').first()).toHaveText('200');
   await expect(rowOf(page, 'Checkpoints', 'checkpoint-200')).toContainText(/0\.8\d/);
   const single = await downloadBy(page, page.getByRole('link', { name: 'Download checkpoint-000100.bin' }));
@@ -183,7 +183,7 @@ test('a sample is looked at, the next one with a key, beside the same one of ano
   await expectAccessible(page);
   await viewer.getByRole('button', { name: 'Next' }).focus();
   await page.keyboard.press('ArrowRight');
-  // The next prompt, still beside its own of that step.
+  // The same prompt's picture of the earlier step stays next to the next prompt's.
   const next = page.getByRole('dialog', { name: 'Sample step_200_tulip.png' });
   await expectSeen(next.getByRole('img', { name: 'step_100_tulip.png' }));
   await page.keyboard.press('ArrowLeft');
@@ -266,7 +266,7 @@ test('a checkpoint is deleted with all that belongs to it, after a question', as
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-/** The one before makes room. */
+/** Ends the previous job first. */
 let running: Offered | null = null;
 async function restarted(name: string): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });

@@ -1,6 +1,6 @@
 /**
- * A fleet as somebody might have it: a day's work, done and to do. The agents are real ones; their GPUs are make-believe,
- * and their trainings get as far as they are told to, and stay there.
+ * A realistic fleet with the past and pending work of one day. The agents are real; their GPUs are simulated. Their
+ * trainings advance to a given step and stay there.
  */
 import { expect } from '@playwright/test';
 import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated-worker.ts';
@@ -65,7 +65,7 @@ const machines = {
 } as const;
 type MachineName = keyof typeof machines;
 
-/** Percent, beat by beat: GPUs at work are never quite still. */
+/** GPU utilisation in percent, one value per heartbeat: busy GPUs vary a little. */
 const atWork = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
 
 type Exit = Awaited<ReturnType<Parameters<typeof createSimulatedWorker>[0]['trainer']>['exited']>;
@@ -76,19 +76,19 @@ interface Training {
 }
 
 export interface ShownFleet {
-  /** Ids by names. */
+  /** Worker ids by name. */
   readonly workers: ReadonlyMap<string, string>;
-  /** Ids by the names of their configs. */
+  /** Job ids by config name. */
   readonly jobs: ReadonlyMap<string, string>;
-  /** Ids of their newest versions by the names of the datasets. */
+  /** The id of each dataset's newest version, by dataset name. */
   readonly datasets: ReadonlyMap<string, string>;
   leave(): Promise<void>;
 }
 
-/** Silence of so many seconds is an absence: shorter than usual, so that everybody is heard of often. */
+/** T in seconds. It is shorter than usual, so that workers send heartbeats often. */
 export const silenceS = 24;
 
-/** On an orchestrator that has a clock of its own: the day passes in seconds. */
+/** Requires an orchestrator with its own clock: a whole day passes in seconds. */
 export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
   const crew = createCrew(orchestrator);
   const { work, submit, push, join, ago } = crew;
@@ -236,7 +236,7 @@ function createCrew(orchestrator: Orchestrator) {
       },
     };
   };
-  /** So many pictures; those of the version before are among them. */
+  /** Stores this many pictures, which include those of the previous version. */
   const push = async (name: string, count: number): Promise<DatasetView> => {
     const picture = (number: number): string => `${name} ${number} `.repeat(9_000);
     const files = Array.from({ length: count }, (_, number) => [`${number}.jpg`, picture(number)] as const);
@@ -259,7 +259,7 @@ function createCrew(orchestrator: Orchestrator) {
     },
     drains: (name: MachineName, reason: string) =>
       call('POST', `/api/admin/workers/${workers.get(name)}/drain`, { reason }),
-    /** Everybody who is there was heard of since the clock is right. */
+    /** Waits until every present worker has been in contact since the clock was corrected. */
     async isHeard(): Promise<void> {
       const oldest = async (): Promise<number> => {
         const list = (await call('GET', '/api/admin/workers'))['workers'] as readonly {

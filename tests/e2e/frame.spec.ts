@@ -1,4 +1,4 @@
-/** Signing in, and out again. */
+/** Signing in and out. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -23,7 +23,7 @@ test('a one-time link signs in once, leaves no code in the address, and signing 
   context,
 }) => {
   const path = await orchestrator.signInPath();
-  // Into the tab in which somebody was asked for a token: nothing but the end of its address changes.
+  // Opens the link in the tab that asked for a token, so only the fragment of its address changes.
   await page.goto(orchestrator.url);
   await expect(page.getByLabel('Token')).toBeVisible();
   await page.goto(orchestrator.url + path);
@@ -56,7 +56,7 @@ test('a session that is ended elsewhere ends here, and signing in again leads ba
   await page.goto(`${orchestrator.url}/workers?q=state:connecting`);
   await expect(page.getByText('rig-1')).toBeVisible();
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
-  // By another program: this browser is not told of it, and goes on with a cookie that is worth nothing.
+  // Another program ends the session. This browser is not notified and keeps using an invalid cookie.
   const ended = await fetch(`${orchestrator.url}/api/session`, {
     method: 'DELETE',
     headers: { cookie, origin: orchestrator.url, 'content-type': 'application/json' },

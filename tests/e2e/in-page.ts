@@ -1,7 +1,7 @@
-/** Looks at a page from within: what a person sees there, and what does not fit. */
+/** Reads a page from within: the visible content, and what does not fit. */
 import type { Page } from '@playwright/test';
 
-/** As much of a browser as is looked at here: everything else in these tests runs under Node. */
+/** The part of the browser API that is used here. All other code of these tests runs in Node. */
 interface PageNode {
   readonly textContent: string | null;
   readonly parentElement: PageElement | null;
@@ -32,7 +32,7 @@ declare const history: { pushState(state: null, unused: '', path: string): void 
 declare const innerWidth: number;
 declare const innerHeight: number;
 
-/** What does not fit: a page that scrolls sideways, a dialog that reaches beyond the window. */
+/** Elements that do not fit: a page that scrolls sideways, a dialog that exceeds the window. */
 export const tooWide = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const found: string[] = [];
@@ -46,7 +46,7 @@ export const tooWide = (page: Page): Promise<readonly string[]> =>
     return found;
   });
 
-/** Names of things that are wider than their place: names are read, and have no second line to go on. */
+/** Names that are wider than their space. Names must be readable and cannot wrap. */
 export const cutTexts = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const names =
@@ -60,7 +60,7 @@ export const cutTexts = (page: Page): Promise<readonly string[]> =>
       });
   });
 
-/** Every text that is seen or read aloud, but for what is quoted as it is: code, keys, times. */
+/** Every text that is visible or read aloud, except verbatim text: code, keys, times. */
 export const textsOf = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const quoted = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang], [translate="no"]';
@@ -79,23 +79,23 @@ export const textsOf = (page: Page): Promise<readonly string[]> =>
     return [...texts];
   });
 
-/** Where links lead, in the order of the page. */
+/** The targets of links, in page order. */
 export const hrefsIn = (page: Page, selector: string): Promise<readonly string[]> =>
   page.evaluate(
     wanted => [...document.querySelectorAll(wanted)].map(link => link.getAttribute('href') ?? ''),
     selector,
   );
 
-/** As a link does it. */
+/** Navigates as a link does. */
 export const walkTo = (page: Page, path: string): Promise<void> =>
   page.evaluate(to => history.pushState(null, '', to), path);
 
-/** Everything that is on its way has come, fonts included. */
+/** Waits until everything has loaded, fonts included. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
   });
-  // The cells of a row come a moment after it.
+  // The cells of a row appear a moment after the row.
   await page.waitForFunction(() =>
     [...document.querySelectorAll('[data-row]')].every(row => row.textContent !== ''),
   );

@@ -1,4 +1,4 @@
-/** Everything with the keyboard alone: there is no click in here, and what has the focus can be seen. */
+/** Uses the panel with the keyboard alone, without any click. The focused element is always visible. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { type Orchestrator, passSharing, rowOf, startOrchestrator } from './panel.ts';
 
@@ -11,7 +11,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-/** As far as anybody would press Tab on a page such as these. */
+/** The maximum number of Tab presses that a person would accept on such pages. */
 const patience = 60;
 
 const hasFocus = (thing: Locator): Promise<boolean> =>
@@ -25,7 +25,7 @@ async function expectFocus(thing: Locator): Promise<void> {
   await expect(thing).toHaveCSS('outline-style', /solid|auto/);
 }
 
-/** With Tab, from wherever the focus is. */
+/** Presses Tab from the current focus until the element has it. */
 async function tabTo(page: Page, thing: Locator): Promise<void> {
   await expect(thing).toBeVisible();
   for (let pressed = 0; pressed < patience && !(await hasFocus(thing)); pressed += 1)
@@ -65,7 +65,7 @@ test('a worker is added, and the focus comes back to where it was', async ({ pag
   await page.keyboard.press('Enter');
   const asked = page.getByRole('dialog');
   await expect(asked).toBeVisible();
-  // Whatever is asked before, Escape leads back.
+  // Whatever the dialog asks, Escape closes it.
   await page.keyboard.press('Escape');
   await expect(asked).toHaveCount(0);
   await expectFocus(add);

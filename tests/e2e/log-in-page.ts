@@ -1,7 +1,7 @@
-/** Looks at the rows of a log from within the page, and moves them. */
+/** Reads and scrolls the rows of a log from within the page. */
 import type { Page } from '@playwright/test';
 
-/** As much of a browser as is looked at here. */
+/** The part of the browser API that is used here. */
 interface PageElement {
   readonly scrollHeight: number;
   scrollTop: number;
@@ -12,7 +12,7 @@ interface PageElement {
 declare const document: { querySelector(selector: string): PageElement | null };
 declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
 
-/** The number of the first line that is in sight as a whole, from 1 on; null where none is. */
+/** The number of the first fully visible line, counted from 1; null when there is none. */
 export const firstInSight = (page: Page): Promise<number | null> =>
   page.evaluate(() => {
     const log = document.querySelector('[role="log"]');
@@ -24,7 +24,7 @@ export const firstInSight = (page: Page): Promise<number | null> =>
     return Math.min(...seen.map(row => Number(row.getAttribute('data-line')) + 1));
   });
 
-/** 0 is the beginning, 1 the end: as somebody who drags the bar. */
+/** Scrolls as a person does who drags the scrollbar: 0 is the start, 1 the end. */
 export const dragTo = (page: Page, share: number): Promise<void> =>
   page.evaluate(part => {
     const log = document.querySelector('[role="log"]');

@@ -1,4 +1,4 @@
-/** A worker that does nothing but say what a test wants its trainer to have said. */
+/** A worker that only sends the trainer output that a test chooses. */
 import http from 'node:http';
 import { expect } from '@playwright/test';
 import { longestChunk } from '../../protocol/logs-api.ts';
@@ -6,25 +6,25 @@ import { createLightWorker } from '../support/light-worker.ts';
 import type { Orchestrator } from './panel.ts';
 
 export interface LogRig {
-  /** A job of its own, and the attempt that it is given. */
+  /** Submits a job of its own. Resolves with the attempt that it is offered. */
   work(name: string, more?: object): Promise<LoggedJob>;
   close(): void;
 }
 
 export interface LoggedJob {
   readonly id: string;
-  /** Of the attempt that is at work; in chunks, as an agent sends it. */
+  /** Sends output of the running attempt, in chunks, as an agent does. */
   print(text: string): Promise<void>;
-  /** So many bytes are gone from the rig. */
+  /** Marks this many bytes as lost on the rig. */
   lose(bytes: number): Promise<void>;
-  /** There will be no more of it. */
+  /** Completes the log. */
   fallSilent(): Promise<void>;
   end(status: 'completed' | 'failed'): Promise<void>;
-  /** The next attempt has come to this worker. */
+  /** Waits until this worker has the next attempt. */
   goesOn(): Promise<void>;
 }
 
-/** `said`: what it says of itself when it joins, beside the usual. */
+/** `said`: additional registration fields. */
 export async function openLogRig(orchestrator: Orchestrator, name: string, said = {}): Promise<LogRig> {
   const { call, url } = orchestrator;
   const labels = { rig: name };

@@ -1,4 +1,4 @@
-/** What trainers print, as people read it: of any length, as it comes, and whatever is in it. */
+/** Trainer logs as people read them: of any length, while they grow, and with any content. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { tooWide } from './in-page.ts';
@@ -18,7 +18,7 @@ test.afterAll(async () => {
 });
 
 const logOf = (page: Page): Locator => page.getByRole('log');
-/** By its number, from 1 on. */
+/** Selects a line by its number, counted from 1. */
 const rowAt = (page: Page, number: number): Locator => page.locator(`[data-line="${number - 1}"]`);
 const texts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
 const standing = (page: Page): Locator => page.locator('.log-standing');
@@ -60,7 +60,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   const first = await firstInSight(page);
   await page.keyboard.press('PageUp');
   await expect.poll(() => firstInSight(page)).toBeLessThan((first ?? 0) - 10);
-  // Whatever was seen on the way, the page has a screen of it.
+  // After any scrolling, the page keeps only about a screenful of rows.
   expect(await page.locator('.log-row').count()).toBeLessThan(250);
 
   await page.keyboard.press('Control+f');
@@ -85,7 +85,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await page.getByRole('button', { name: 'Go to the end' }).click();
   await expect(rowAt(page, million)).toBeInViewport();
 
-  // A browser stacks as many pixels of the screen as it can: on a dense one that is fewer lines.
+  // Browsers limit the height in physical pixels. A high-density screen therefore fits fewer lines.
   const dense = await browser.newContext({ deviceScaleFactor: 3, viewport: { width: 800, height: 600 } });
   const other = await dense.newPage();
   await openLog(other, job.id);
@@ -299,7 +299,7 @@ test('nothing is wrong with it for those who do not see it, or not well, in eith
   await page.setViewportSize({ width: 390, height: 800 });
   await expect(rowAt(page, 1)).toBeVisible();
   expect(await tooWide(page)).toEqual([]);
-  // Not line by line: there may be hundreds of them a second.
+  // Screen readers must not announce every line, because there may be hundreds per second.
   await expect(logOf(page)).toHaveAttribute('aria-live', 'off');
   await job.end('completed');
 });

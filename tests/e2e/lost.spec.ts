@@ -1,4 +1,4 @@
-/** A machine loses its power while it has a job. */
+/** A machine loses its power while it runs a job. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
@@ -15,7 +15,7 @@ test.beforeAll(async () => {
       timeout: 20_000,
     })
     .toBe('idle');
-  // Long before somebody looks at it.
+  // Long before a person looks at the page.
   rig.cutPower();
 });
 test.afterAll(() => Promise.all([hasty.close(), patient.close()]));

@@ -1,4 +1,4 @@
-/** More jobs than the panel has at hand: the server searches, sorts and counts them. */
+/** More jobs than the panel keeps in memory: the server searches, sorts and counts them. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -39,7 +39,7 @@ test('an old job is found by its name, counted, and opened from the palette', as
   await expect(page).toHaveURL(/q=state%3Afailed%2Ccancelled/);
   await expect(count).toHaveText('601 jobs');
 
-  // Further pages come as somebody scrolls.
+  // Scrolling loads further pages.
   await page.locator('.table-scroll').hover();
   await expect(async () => {
     await page.mouse.wheel(0, 20_000);

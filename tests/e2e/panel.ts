@@ -8,7 +8,7 @@ import { expect, type Locator, type Page } from '@playwright/test';
 import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 
-/** Through a one-time link, until the panel is there: before that the browser has no session to take elsewhere. */
+/** Signs in through a one-time link and waits for the panel. Before that, the browser has no session for other pages. */
 export async function signIn(
   page: Page,
   orchestrator: Pick<Orchestrator, 'url' | 'signInPath'>,
@@ -17,7 +17,7 @@ export async function signIn(
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
-/** The dialog that makes a worker, from the page of workers up to the step that asks for a name. */
+/** Opens the dialog that creates a worker, from the workers page up to the step that asks for a name. */
 export async function openJoinDialog(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Add a worker' }).first().click();
   const dialog = page.getByRole('dialog');
@@ -26,21 +26,21 @@ export async function openJoinDialog(page: Page): Promise<Locator> {
   return dialog;
 }
 
-/** What is asked before the name on a server that only this machine reaches is left as it is: the first button does that. */
+/** Passes the step before the name on a server that only this machine can reach. The first button keeps the setting. */
 export async function passSharing(dialog: Locator, press: (button: Locator) => Promise<void>): Promise<void> {
   const foot = dialog.locator('.dialog-foot');
   await expect(foot).toBeVisible();
   if ((await dialog.locator('form').count()) === 0) await press(foot.getByRole('button').first());
 }
 
-/** On the page that submits: the config that lies in the folder of the server under this name. */
+/** On the submit page, chooses the config with this name from the server's folder. */
 export const chooseConfig = (page: Page, name: string): Promise<void> =>
   page.getByLabel('Name of the configuration').fill(name);
 
 export const rowOf = (page: Page, name: string): Locator =>
   page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });
 
-/** Opens the menu of a row, and takes what it offers under this name. */
+/** Opens the menu of a row and selects the item with this name. */
 export async function act(page: Page, name: string, item: string): Promise<void> {
   await rowOf(page, name).getByRole('button').last().click();
   await page.getByRole('menuitem', { name: item }).click();
@@ -50,14 +50,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = join(root, 'main/cli.ts');
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The example as the trainer of a rig. */
+/** The digits example as the trainer of a rig. */
 export const digitsTrainer = `${[process.execPath, join(root, 'examples/digits/train.ts')].map(quoted).join(' ')} --config {config_path} --output {output_dir} --resume-from {resume_from}`;
 
 interface OrchestratorOptions {
   readonly args?: readonly string[];
-  /** Files that lie in its configs folder. */
+  /** Files in its configs folder. */
   readonly configs?: readonly string[];
-  /** Its wall clock goes as `shiftClock` says. */
+  /** `shiftClock` can change its wall clock. */
   readonly hasOwnClock?: boolean;
 }
 
@@ -65,34 +65,34 @@ export interface Orchestrator {
   readonly dataDir: string;
   readonly url: string;
   readonly token: string;
-  /** A path that signs in, once. */
+  /** Returns a path that signs in once. */
   signInPath(): Promise<string>;
-  /** Another program of ours, told where the orchestrator is; ended with the test. */
+  /** Starts another program of this checkout with the orchestrator's address. It ends with the test. */
   start(args: readonly string[]): void;
   /**
-   * What a person would paste into a terminal, on a machine of that name; `trainyard` is the program of this checkout. The
-   * answer ends it.
+   * Runs a command as a person would paste it into a terminal on the machine of that name. `trainyard` is the program
+   * of this checkout. The returned function ends it.
    */
   paste(command: string, machine?: string): Terminal;
-  /** A new worker and its agent, on a machine of its own. */
+  /** Creates a worker and its agent on a separate machine. */
   rig(name: string, options?: RigOptions): Promise<Rig>;
-  /** As after a power cut: the server alone, at once. */
+  /** Kills the server alone, as a power cut would. */
   crash(): Promise<void>;
-  /** The server stops where it is, and keeps its connections: nothing is answered, and nothing is closed. */
+  /** Freezes the server, which keeps its connections. It answers nothing and closes nothing. */
   freeze(): void;
   thaw(): void;
-  /** At the same address, with the same folder. */
+  /** Restarts it at the same address with the same folder. */
   restart(): Promise<void>;
-  /** From now on its clock is so far from that of the machine, in milliseconds. */
+  /** Sets its clock this many milliseconds ahead of the machine's. */
   shiftClock(byMs: number): Promise<void>;
   close(): Promise<void>;
-  /** As a script would; what is refused throws. */
+  /** Makes a call as a script does; throws when it is refused. */
   call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
-  /** The answer is its id. */
+  /** Submits a job and returns its id. */
   submit(job: object): Promise<string>;
 }
 
-/** Ended when it is called: by Ctrl-C. */
+/** Ends the program by Ctrl-C when called. */
 export interface Terminal {
   (): Promise<void>;
   readonly exited: Promise<number | null>;
@@ -100,14 +100,14 @@ export interface Terminal {
 
 interface RigOptions {
   readonly trainer?: string;
-  /** What its worker brings of that which trainers make; all of it unless told. */
+  /** Which outputs its worker uploads; all by default. */
   readonly bring?: 'all' | 'none';
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface Rig {
   readonly id: string;
-  /** The agent, its guard and what it trains, at once. */
+  /** Kills the agent, its guard and its trainer at once. */
   cutPower(): void;
 }
 
@@ -172,7 +172,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
       await obeyed;
     },
     async close() {
-      // A frozen process hears nothing else.
+      // A frozen process handles no other signal.
       server.child.kill('SIGCONT');
       programs.end();
       await exitOf(server.child);
@@ -197,11 +197,14 @@ function createCaller(url: string, token: string): Orchestrator['call'] {
 interface Server {
   readonly child: ChildProcess;
   readonly url: string;
-  /** A line of its log. */
+  /** Resolves when its log contains this line. */
   said(line: string): Promise<void>;
 }
 
-/** Programs, each on a machine of its own: what one starts is found by that, and ends with it. */
+/**
+ * Runs programs, each on a simulated machine. A variable that all descendants inherit marks them, so that they end with
+ * it.
+ */
 function createPrograms(folder: string) {
   const ownerOf = (machine: string): string => join(folder, 'machines', machine, '/');
   const launch = (machine: string, argv: readonly string[], env: object = {}): ChildProcess => {
@@ -212,11 +215,11 @@ function createPrograms(folder: string) {
       cwd: root,
       env: { ...process.env, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, [ownerVariable]: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Ctrl-C reaches all that a terminal has started.
+      // Ctrl-C reaches everything that a terminal has started.
       detached: true,
     });
   };
-  /** What nobody reads must not fill a pipe. */
+  /** Drains the output, so that it does not fill the pipe. */
   const unheard = (child: ChildProcess): ChildProcess => {
     child.stdout?.resume();
     child.stderr?.resume();
@@ -238,7 +241,7 @@ function createPrograms(folder: string) {
       const { stdout, stderr } = child;
       if (stdout === null || stderr === null) throw new Error('pipes were asked for and not given');
       const log = createInterface({ input: stderr });
-      // One for each change of its clock.
+      // Each change of the clock adds a listener.
       log.setMaxListeners(0);
       const url = await readyUrl(child, createInterface({ input: stdout }));
       return {

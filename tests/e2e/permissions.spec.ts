@@ -1,4 +1,4 @@
-/** What somebody may not do is not there, and what they may not see is not asked for. */
+/** The panel hides actions without permission, and does not request data without permission. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { ownPermissions, type Permission } from '../../protocol/call.ts';
@@ -27,7 +27,7 @@ async function tokenFor(name: string, permissions: readonly Permission[]): Promi
 }
 
 interface Asked {
-  /** Whatever was asked for, and what became of it: "403 GET /api/audit". */
+  /** Every call and its status, such as "403 GET /api/audit". */
   readonly calls: readonly string[];
   refused(): readonly string[];
 }
@@ -48,7 +48,7 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
 const railOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
-/** What can be done on a page, but for filters, orders and tabs. */
+/** The actions on a page, except filters, sorting and tabs. */
 const actsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
@@ -205,7 +205,7 @@ test('who may make tokens is asked only for what they have themselves', async ({
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
   await expect(page.getByRole('checkbox', { name: 'See its own jobs' })).toBeChecked();
   await expect(page.getByRole('checkbox', { name: 'See all jobs' })).not.toBeChecked();
-  // Styles of other pages are not there.
+  // The dialog must not depend on the styles of other pages.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
   expect(asked.refused()).toEqual([]);
 });
@@ -221,7 +221,7 @@ test('who signs in over another session is shown what is theirs, without loading
     data: { token: await tokenFor('after', ['queue.view']) },
   });
   expect(answer.status()).toBe(200);
-  // With the next look at the workers.
+  // The page notices the change with its next request for the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
   await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();

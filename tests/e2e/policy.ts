@@ -5,7 +5,7 @@ const listening = `document.addEventListener('securitypolicyviolation', event =>
   noteForbidden(\`\${effectiveDirective} forbids \${blockedURI} in \${sourceFile}:\${lineNumber} \${sample}\`);
 });`;
 
-/** Collects what the Content-Security-Policy forbids on the page; each call returns what is new. */
+/** Records what the page's Content-Security-Policy blocks. Each call returns the new entries. */
 export async function listenToPolicy(page: Page): Promise<() => readonly string[]> {
   const found: string[] = [];
   await page.exposeFunction('noteForbidden', (what: string) => void found.push(what));

@@ -1,10 +1,10 @@
-/** A server that goes away, or stops where it is: the panel says so, and recovers without a reload by hand. */
+/** A server that stops or freezes: the panel reports it and recovers without a manual reload. */
 import { expect, type Page, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
-  // A ping each second.
+  // The server sends a ping every second.
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '6'] });
 });
 test.afterEach(() => orchestrator.close());

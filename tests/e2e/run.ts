@@ -1,4 +1,4 @@
-/** Builds the panel and goes through it with a browser; without one it says so, and how to get it. */
+/** Builds the panel and tests it in a browser. Without a browser, it prints how to install one. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chromium } from '../../playwright.config.ts';

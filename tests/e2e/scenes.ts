@@ -1,4 +1,4 @@
-/** Every view that the panel has, in any language: found by what it is, and not by what it is called. */
+/** Every view of the panel, in any language. Scenes find elements by structure and not by their text. */
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { ShownFleet } from './fleet.ts';
 import { type Orchestrator, passSharing } from './panel.ts';
@@ -11,11 +11,11 @@ export interface Stage {
 export interface Scene {
   readonly name: string;
   readonly path: (stage: Stage) => string;
-  /** What has to be there before anybody looks. */
+  /** The element that must be visible before the check. */
   readonly ready?: string;
-  /** What is done on the page. */
+  /** The actions on the page. */
   readonly open?: (page: Page, stage: Stage) => Promise<void>;
-  /** Leaves everything as it was. */
+  /** Restores the original state. */
   readonly close?: (stage: Stage) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const workerPath =
     `/workers/${fleet.workers.get(name)}`;
 const at = (path: string) => (): string => path;
 
-/** Of a worker, in their order. */
+/** The positions of a worker's actions. */
 const workerActs = { drain: 0, edit: 1, rotate: 2, remove: 3 } as const;
 
 const rowWith = (page: Page, text: string): Locator => page.locator('[data-row]').filter({ hasText: text });
@@ -49,7 +49,7 @@ const actOn =
 
 const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="alertdialog"]');
 
-/** Up to the step that asks for a name. */
+/** Opens the dialog up to the step that asks for a name. */
 async function openJoining(page: Page): Promise<Locator> {
   await page.locator('.page-head .button-primary').click();
   const dialog = dialogOf(page);
@@ -75,7 +75,7 @@ async function takeBackJoiner({ orchestrator }: Stage): Promise<void> {
     if (name === joiner) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
 }
 
-/** A job that no worker takes, tried out: who lacks what. */
+/** Does a dry run of a job that no worker can take, to show what each worker lacks. */
 async function tryOut(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
   await form.locator('fieldset').first().locator('select').first().selectOption('inline');
@@ -212,7 +212,7 @@ export const scenes: readonly Scene[] = [
   { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
 ];
 
-/** Before anything was done. */
+/** The state of a new server. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'empty-overview', path: at('/'), ready: '.card' },
   { name: 'empty-workers', path: at('/workers'), ready: '.card' },

@@ -1,4 +1,4 @@
-/** How every view looks: in both themes, on a phone, in every language. What it takes pictures of is a whole fleet. */
+/** The appearance of every view: in both themes, on a phone, in every language. The pictures show a whole fleet. */
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
@@ -10,7 +10,7 @@ import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
 import { listenToPolicy } from './policy.ts';
 import { type Listener, listenTo } from './words.ts';
 
-// A record of every step would take longer than the steps, and the pictures show more.
+// Tracing would take longer than the steps themselves, and the pictures show more.
 test.use({ trace: 'off' });
 
 let stage: Stage;
@@ -41,7 +41,7 @@ const dark: View = { ...desktop, name: 'dark', theme: 'dark' };
 const phone: View = { ...light, name: 'phone', width: 390 };
 const height = 800;
 
-/** Those that the documents show, by what they are called there. */
+/** The pictures that the documents show, by their file names there. */
 const inDocuments: ReadonlyMap<string, string> = new Map([
   ['overview-light', 'overview'],
   ['workers-dark', 'workers'],
@@ -50,11 +50,11 @@ const inDocuments: ReadonlyMap<string, string> = new Map([
   ['jobs-ja', 'jobs-ja'],
   ['overview-phone', 'phone'],
 ]);
-/** Where these go, when they are wanted: `npm run screens`. Else there is a picture of everything beside the traces. */
+/** The target folder of these pictures: `npm run screens`. Without it, pictures of everything go next to the traces. */
 const documents = process.env['TRAINYARD_SCREENS'];
 
 async function takePicture(page: Page, name: string): Promise<void> {
-  // Away from whatever answers to a pointer above it.
+  // Moves the pointer away, so that nothing shows a hover state.
   await page.mouse.move(0, 0);
   if (documents === undefined) {
     const path = join(test.info().project.outputDir, 'screens', `${name}.png`);
@@ -71,7 +71,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
   });
 }
 
-/** A browser of its own: two servers at one address would share their cookies. */
+/** Uses a browser context of its own, because two servers at one address would share their cookies. */
 async function openPanel(browser: Browser, view: View, orchestrator: Orchestrator | null): Promise<Seen> {
   const context = await browser.newContext({
     viewport: { width: view.width, height },
@@ -90,11 +90,11 @@ async function openPanel(browser: Browser, view: View, orchestrator: Orchestrato
 interface Seen {
   readonly page: Page;
   readonly told: Listener;
-  /** What the page's policy has forbidden since the last call. */
+  /** What the page's Content-Security-Policy has blocked since the last call. */
   forbidden(): readonly string[];
 }
 
-/** Within the panel, past a page that has nothing open and nothing chosen. */
+/** Navigates within the panel, through a page without open dialogs or selections. */
 async function go(page: Page, scene: Scene): Promise<void> {
   await page.keyboard.press('Escape');
   for (const path of ['/help', scene.path(stage)]) await walkTo(page, path);
@@ -108,7 +108,7 @@ async function isThere(page: Page, { ready = 'h1' }: Scene): Promise<void> {
   await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
 }
 
-/** Colours are those of the theme, whatever the width; all else is the same in both themes. */
+/** Colours depend on the theme and not on the width. Everything else is the same in both themes. */
 async function violations(page: Page, { name }: View): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page });
   if (name === dark.name) axe.withRules('color-contrast');
@@ -121,13 +121,13 @@ type Look = (seen: Seen, name: string) => Promise<readonly string[]>;
 
 interface Tour {
   readonly wanted: readonly Scene[];
-  /** Those of a server on which nothing was done yet. */
+  /** The scenes of a new server. */
   readonly before?: readonly Scene[];
 }
 
 const everything: Tour = { wanted: scenes, before: emptyScenes };
 
-/** Goes through all of them, and says at the end what is wrong with which. */
+/** Visits all scenes and finally reports all problems by scene. */
 async function lookAt(browser: Browser, view: View, tour: Tour, look: Look): Promise<void> {
   const isWanted = ({ name }: Scene): boolean =>
     documents === undefined || inDocuments.has(`${name}-${view.name}`);
@@ -187,7 +187,7 @@ for (const width of [desktop.width, phone.width]) {
   });
 }
 
-/** Whose words are the language's: what is opened on them has the same tables, cards and buttons. */
+/** Pages with translated texts. The dialogs on them use the same tables, cards and buttons. */
 const pages = [
   'overview',
   'workers',

@@ -1,4 +1,4 @@
-/** The page and the server lose each other, and nothing is missing afterwards. */
+/** The page and the server lose their connection, and nothing is missing afterwards. */
 import { expect, type Page, test } from '@playwright/test';
 import { hrefsIn } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
@@ -20,7 +20,7 @@ const create = async (name: string): Promise<string> =>
 const submit = (name: string): Promise<string> =>
   orchestrator.submit({ config_name: name, config: { trainer: 'selftest' } });
 
-/** Each thing that the server has is on the page, once, and nothing else is. */
+/** The page shows every object of the server exactly once, and nothing else. */
 async function expectWhatIs(page: Page, jobs: Page): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string }[];
@@ -93,7 +93,7 @@ test('a server that is killed and started again is followed on, with what it had
   const jobs = await openBoth(page, orchestrator.url);
   await submit('before');
   await expect(jobs.getByRole('row', { name: /before/ })).toHaveCount(1);
-  // Answered, and told to nobody any more.
+  // Answered before the crash, but no reader received the events.
   await Promise.all([create('rig-answered'), submit('answered')]);
   await orchestrator.crash();
   await isStale(page);

@@ -1,4 +1,4 @@
-/** Names and texts with markup in them are shown as they are, on every page: docs/internals/faults.md, S15. */
+/** Names and texts with markup in them are shown literally on every page: docs/internals/faults.md, S15. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 

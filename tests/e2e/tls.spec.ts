@@ -1,4 +1,4 @@
-/** TLS as somebody meets it who has nothing but a browser. 127.0.0.2 stands for an address on a network. */
+/** TLS for a user with only a browser. 127.0.0.2 stands for an address on a network. */
 import { expect, test } from '@playwright/test';
 import { openJoinDialog, startOrchestrator } from './panel.ts';
 

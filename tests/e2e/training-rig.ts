@@ -3,11 +3,11 @@ import { WorkerId } from '../../protocol/ids.ts';
 import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
 import type { Orchestrator } from './panel.ts';
 
-/** A worker without a trainer that takes what it is offered, and reports and brings what a test wants it to. */
+/** A worker without a trainer. It accepts offers, and sends the reports and files that a test chooses. */
 export interface TrainingRig extends Pick<Rig, 'token'> {
-  /** A job of its own, which runs. */
+  /** Submits and starts a job of its own. */
   start(name: string): Promise<Offered>;
-  /** The next that it is offered, which runs then. */
+  /** Takes the next offer and runs it. */
   taken(): Promise<Offered>;
   report(of: Offered, status: string, more?: object): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Workers whose program is not of the version of their orchestrator: they say so, and what settles it. */
+/** Workers whose version differs from the orchestrator's: the panel reports them and how to update them. */
 import { expect, type Page, test } from '@playwright/test';
 import { version } from '../../protocol/version.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
@@ -11,11 +11,11 @@ test.afterAll(() => orchestrator.close());
 
 interface Rig {
   readonly id: string;
-  /** As a program does when it starts. */
+  /** Registers as a program does when it starts. */
   introduce(said: object): Promise<void>;
 }
 
-/** A worker that introduces itself, and does nothing else. */
+/** A worker that registers and does nothing else. */
 async function makeRig(name: string): Promise<Rig> {
   const { worker_id: id, token } = await orchestrator.call('POST', '/api/admin/workers', { name });
   let starts = 0;
@@ -35,7 +35,7 @@ async function makeRig(name: string): Promise<Rig> {
 
 const sums = '5'.repeat(64);
 
-/** As if the programs for rigs had been built here, or had not. */
+/** Simulates whether the programs for rigs were built here. */
 async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   const manifest = { version, sha256: { install: '1'.repeat(64), sums }, programs: [] };
   await page.route('**/agent/manifest.json', route =>
@@ -76,7 +76,7 @@ test('the notice goes when the worker comes back with the version of the server'
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
   const note = page.getByRole('note').filter({ hasText: '99.0.0' });
   await expect(note).toContainText('newer than the server’s');
-  // Nothing to be had here: no command that would fail.
+  // There is no program here, so the panel shows no command that would fail.
   await expect(note.locator('code')).toHaveCount(0);
   await rig.introduce({ protocol: 2, agent_version: version });
   await expect(note).toHaveCount(0);

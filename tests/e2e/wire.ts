@@ -1,9 +1,9 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** The way to a server that can break: what goes over it is passed on as it is. */
+/** A connection to a server that can break. It passes all data unchanged. */
 export interface Wire {
   readonly url: string;
-  /** Whoever is connected is cut off, and nobody else gets through. */
+  /** Disconnects every client and refuses new connections. */
   cut(): Promise<void>;
   mend(): Promise<void>;
   close(): Promise<void>;

@@ -1,14 +1,17 @@
-/** Which texts of a page are the panel's own, and which are what the server has told it. */
+/** Decides which texts of a page come from the panel, and which from the server. */
 import type { Page } from '@playwright/test';
 
 export interface Listener {
-  /** Those that neither the catalogue nor the server has. */
+  /** The texts that come neither from the catalogue nor from the server. */
   untranslated(texts: readonly string[]): Promise<readonly string[]>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Hears every answer that the page is given: its texts, the names of its fields, and what the panel makes of two of them. */
+/**
+ * Records every answer that the page receives: its texts, its field names, and the texts that the panel combines from
+ * them.
+ */
 export function listenTo(page: Page): Listener {
   const words = new Set<string>();
   const reading: Promise<void>[] = [];
@@ -25,7 +28,7 @@ export function listenTo(page: Page): Listener {
   page.on('response', response => {
     const type = response.headers()['content-type'] ?? '';
     if (!type.includes('json')) return;
-    // A page that is left takes its answers along.
+    // Leaving a page discards its unread answers.
     reading.push(response.json().then(take, () => undefined));
   });
   return {
@@ -46,7 +49,7 @@ export function listenTo(page: Page): Listener {
 function compounds(fields: Fields): readonly string[] {
   const text = (name: string): string => String(fields[name]);
   const found = Object.entries(fields).map(([key, part]) => `${key}=${String(part)}`);
-  // Labels as they are shown in one piece.
+  // The panel shows all labels as one text.
   if (Object.values(fields).every(part => typeof part === 'string')) found.push(found.join('\n'));
   if ('config_name' in fields) found.push(`${text('config_name')} (${text('id')})`);
   if ('event_type' in fields) {
@@ -60,13 +63,15 @@ function compounds(fields: Fields): readonly string[] {
 
 /** Numbers with their units, as `Intl` writes them: "2h 29m", "1.09", "97.2%", "1.2E-5". */
 const isFigure = (text: string): boolean => /^(?:[\d.,:/×%+–-]+\s?[a-z]{0,3}\s?)+$/i.test(text);
-/** Kinds of events are called the same in every language, and so are addresses. */
+/** Event types and addresses are the same in every language. */
 const isName = (text: string): boolean => /^[a-z]+\.\*$|^https?:\/\/\S+$/.test(text);
 const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
-/** As the pseudo-locale marks what comes out of the catalogue. Behind the name of all notes stands the key that leads there. */
+/**
+ * The pseudo-locale marks every text of the catalogue like this. The list of notifications adds its keyboard shortcut.
+ */
 const isMarked = (text: string): boolean => /^\[[\s\S]*\](?: alt\+T)?$/.test(text);
 
-/** What stands in empty fields, and what the tests themselves write. */
+/** Placeholders of empty fields, and the texts that the tests enter. */
 const examples: ReadonlySet<string> = new Set([
   'rig-3',
   'https://yard.example.org',

@@ -1,4 +1,4 @@
-/** A job from its form to its end, and a worker that is drained while it has one. */
+/** A job from its form to its end, and the drain of a busy worker. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import {
   act,
@@ -17,13 +17,13 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-/** "538 / 2,814" is at step 538. */
+/** The step in a text such as "538 / 2,814". */
 async function stepOf(bar: Locator): Promise<number> {
   const text = await bar.getAttribute('aria-valuetext');
   return Number((text ?? '').split('/', 1)[0]?.replaceAll(',', '') ?? 0);
 }
 
-/** A figure of the job, by its name. */
+/** A fact about the job, by its name. */
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
@@ -56,7 +56,7 @@ test('the digits are submitted in the form, watched as they are learned, and end
   // The newest first.
   await expect(told.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
-    // The checkpoint, and what was learned.
+    // The checkpoint, and the trained model.
     'artifact.stored',
     'artifact.stored',
     'job.running',
@@ -95,7 +95,7 @@ test('a worker that is drained at work finishes, and takes the next job when the
   await other.goto(`${orchestrator.url}/jobs/${next}`);
   const why = other.getByRole('region', { name: 'Why it waits' });
   await expect(why).toContainText('Waiting for a matching worker: 1 draining');
-  // It has finished, and stays as it was.
+  // The worker has finished its job and is still draining.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
   await expect(row).toContainText('draining');
   await expect(why).toContainText('1 draining');

@@ -1,4 +1,4 @@
-/** A worker's whole life as somebody lives it who has nothing but the panel and a terminal. */
+/** The whole life of a worker, for a user with only the panel and a terminal. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { act, openJoinDialog, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
@@ -17,7 +17,7 @@ async function create(page: Page, name: string): Promise<Locator> {
   return dialog;
 }
 
-/** What is to be pasted: at first without the token, and with a join token unless told. */
+/** The command to paste, at first without its token. By default it contains a join token. */
 async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
   await expect(command).toContainText(/agent\/install\.sh|trainyard worker|simpletuner worker/);
@@ -79,7 +79,7 @@ test('its token is rotated: the old one is out at once, and the command with the
   await expect(issued).toContainText('shown this once');
   const after = await shownCommand(issued);
   expect(after).not.toBe(before);
-  // A token that is refused: docs/workers.md has the exit codes.
+  // The exit code for a refused token: see docs/workers.md.
   expect(await agent.exited).toBe(3);
   await issued.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText(/wt_|tj_/)).toHaveCount(0);
@@ -98,7 +98,7 @@ test('its join command works once: a second machine is refused, and the first on
   const command = await shownCommand(dialog);
   const first = orchestrator.paste(command);
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
-  // Who is there needs to know nothing of a command any more.
+  // A connected worker no longer needs the command.
   await expect(dialog.getByText(/^Works once/)).toHaveCount(0);
   await dialog.getByRole('button', { name: 'Done' }).click();
   expect(await orchestrator.paste(command, 'elsewhere').exited).toBe(3);
