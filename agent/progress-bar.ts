@@ -1,5 +1,5 @@
 /**
-* Parses the progress bars of tqdm (format_meter in tqdm/std.py), which nearly every trainer in Python prints:
+ * Parses the progress bars of tqdm (format_meter in tqdm/std.py), which nearly every trainer in Python prints:
  *
  *     {description}: {percent}%|{bar}| {n}/{total} [{elapsed}<{remaining}, {rate}, {name}={value}, ...]
  *     {description}: {n}{unit} [{elapsed}, {rate}, {name}={value}, ...]              total unknown

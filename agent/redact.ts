@@ -2,20 +2,20 @@ import { findKeys, followKey, type OpenKey, type Span } from './private-keys.ts'
 import { mayHoldSecret, secretPatterns } from './secret-patterns.ts';
 
 /**
- * Takes secrets out of what a trainer prints, before it leaves the rig. Texts are `latin1` here, a character a byte, so that what is
- * found has its place in the bytes; every pattern is plain ASCII.
+ * Removes secrets from a trainer's output before it leaves the rig. Texts are `latin1` here, one character per byte, so that an
+ * index in the text is also an index in the bytes. All patterns are ASCII.
  */
 
 const redacted = '[redacted]';
 
-/** Shorter values would be found in the middle of words. */
+/** Shorter values would also match in the middle of ordinary words. */
 const shortestKnown = 8;
 
-/** What is looked through at a time, so that no pattern runs far; one that is longer than the overlap may be seen in parts. */
+/** Long texts are searched in windows, which bounds the work of each pattern. A secret longer than the overlap can be split. */
 const windowLength = 64 * 1024;
 const overlap = 16 * 1024;
 
-/** The secrets in a text, in order, none touching the next. `known`: values that are secret wherever they stand, in `latin1`, too. */
+/** Returns the secrets in a text, in order; secrets that touch are merged. `known`: secret values in `latin1`, found anywhere. */
 export function findSecrets(text: string, known: readonly string[]): readonly Span[] {
   if (text.length <= windowLength) return joined(findIn(text, known));
   const spans: Span[] = [];
@@ -64,8 +64,8 @@ export const latin1Of = (bytes: Uint8Array): string =>
 const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString();
 
 /**
- * The part of a text from `from` on, as it may leave the rig. What is before has left already: a secret that begins there was taken
- * out there.
+ * Returns the text from `from` on, with secrets replaced. The text before `from` has already been sent, so a secret that starts
+ * there has already been replaced.
  */
 export function showFrom(text: string, from: number, known: readonly string[]): string {
   const secrets = findSecrets(text, known);
@@ -85,18 +85,18 @@ function endsInSecret(text: string, known: readonly string[]): boolean {
   return findSecrets(text, known).at(-1)?.end === text.length;
 }
 
-/** What secrets begin with that are known by that alone. */
+/** Prefixes that identify a secret by themselves. */
 const beginnings = (
   'hf_ api_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- wandb_ r8_ sk- sk_ rk_ ' +
   'wt_ tj_ ta_ tk_ ts_ tu_ AKIA ASIA eyJ -----BEGIN'
 ).split(' ');
 
-/** Whether more of the line could make a secret of its last word: then that word is not to be shown alone. */
+/** Whether the rest of the line could turn its last word into a secret. If so, do not show that word yet. */
 export const mayGrowIntoSecret = (text: string, word: string): boolean =>
   /key|token|secret|passw|bearer|auth|login|:\/\/|-----|hooks|discord/i.test(text) ||
   beginnings.some(beginning => holdsBeginning(word, beginning));
 
-/** Whether a word has it inside, or a part of it at its end. */
+/** Whether a word contains the prefix, or ends with a part of it. */
 function holdsBeginning(word: string, beginning: string): boolean {
   if (word.includes(beginning)) return true;
   for (let length = beginning.length - 1; length > 0; length -= 1) {
@@ -106,7 +106,7 @@ function holdsBeginning(word: string, beginning: string): boolean {
   return false;
 }
 
-/** A whole text, line by line. @internal */
+/** Redacts a whole text, line by line. @internal */
 export function redact(text: string, known: readonly string[] = []): string {
   const values = known.map(latin1);
   let open: OpenKey | null = null;

@@ -16,25 +16,25 @@ export interface RegisterParts {
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly onTrouble: (failure: CallFailure) => void;
-  /** Another machine is this worker: nothing may be said in its name. */
+  /** Another machine is registered as this worker: send nothing more in the worker's name. */
   readonly onDuplicate: () => void;
 }
 
 export type Registered =
   | { readonly kind: 'registered'; readonly reply: RegisterReply }
-  /** The token is no good. */
+  /** The token is invalid. */
   | { readonly kind: 'rejected'; readonly message: string }
-  /** The introduction is not, and time won't change that. */
+  /** The orchestrator refuses the registration permanently. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-/** What a failed introduction calls for. */
+/** How to react to a failed registration. */
 type Verdict = 'again' | 'now_and_then' | 'new_token' | 'never';
 
 function verdictOf(failure: CallFailure): Verdict {
   if (failure.kind === 'unreachable') return 'again';
   if (failure.status === 401) return 'new_token';
-  // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
+  // Only the orchestrator's own response is final. A proxy may refuse for a temporary reason.
   if (failure.kind === 'unexpected') return 'again';
   if (failure.status === 400 || failure.status === 403) return 'never';
   return failure.status === 409 ? 'now_and_then' : 'again';
@@ -45,9 +45,9 @@ const ownTokenDead =
   'worker since, or the worker was deleted: make a new join command on the orchestrator, and start this worker with that';
 
 /**
- * Registers the worker, and retries until it is accepted or refused for good. When a token is rejected, the worker reads
- * its token file again. If this worker has ever been accepted, also by an earlier process, it waits for a new token in
- * that file, because an admin rotates the token before the file has the new one.
+ * Registers the worker, and retries until the orchestrator accepts it or refuses it permanently. When a token is rejected, the
+ * worker reads its token file again. If any process of this worker has ever been accepted, it waits for a new token in that file,
+ * because an admin rotates the token before the file has the new one.
  */
 export function createRegister(parts: RegisterParts) {
   const { clock, api, url, token, registrations, random, say, onTrouble } = parts;

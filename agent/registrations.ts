@@ -24,7 +24,7 @@ export function openRegistrations(file: string): Registrations {
   };
 }
 
-/** For workers that have no disk. */
+/** Keeps this in memory, for workers that write nothing to disk. */
 export function holdRegistrations(): Registrations {
   let known = false;
   return { hasAny: () => known, record: () => void (known = true) };

@@ -5,7 +5,7 @@ import { type ApiClient, isRetryable } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
-/** What the orchestrator finally said: taken, or refused for good. */
+/** The final result: the orchestrator took the report, or refused it permanently, or the signal fired first. */
 export type Answer = 'taken' | 'refused' | 'aborted';
 
 export type Report = (
@@ -22,7 +22,7 @@ export interface ReporterParts {
   readonly onTrouble: (failure: CallFailure) => void;
 }
 
-/** Repeats a report until it has an answer that time can't change (docs/internals/semantics.md, section 4). */
+/** Retries a report until the response is final (docs/internals/semantics.md, section 4). */
 export function createReporter({ clock, api, random, onTrouble }: ReporterParts): Report {
   return async (jobId, attemptId, report, signal) => {
     const backoff = createBackoff({ firstMs: 500, mostMs: 15_000, random });

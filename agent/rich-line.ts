@@ -1,6 +1,6 @@
 /**
- * The progress of Lightning's RichProgressBar. Epochs count from 0, up to the number behind the slash. A narrow output breaks the
- * columns, so that figures stand alone in the lines below:
+ * Parses the progress of Lightning's RichProgressBar. Epochs count from 0 to the number after the slash. A narrow output wraps the
+ * columns, so that figures are alone on the lines below:
  *
  *     Epoch 2/2  ━━━━━━━━━━━━━━━━ 100/100 0:00:00 •       262.88it/s v_num: 0.000
  *                                         0:00:00                    train_loss: 0.074
@@ -8,7 +8,7 @@
 
 import { countOf, type Progress, percentOf, readFields, stepsOf } from './progress-figures.ts';
 
-/** A longer line is none, which bounds the work. */
+/** A longer line is not parsed, which bounds the work. */
 const maxLength = 2_048;
 const bar =
   /^Epoch (\d{1,9})\/(\d{1,9}) {1,8}[━╸╺]{1,400} {0,400}(\d{1,12})\/(\d{1,12}) {1,20}\d{1,6}:\d\d:\d\d •(?: {1,80}[-\d]{1,6}:[-\d]{2}:[-\d]{2})?(?: {1,80}(\d{1,12}(?:\.\d{1,6})?)it\/s)?/;
@@ -32,7 +32,7 @@ export function parseRichBar(text: string): Progress | undefined {
   };
 }
 
-/** The figures of a line below a bar; undefined when it is another line. */
+/** Parses a line of figures below a bar; undefined for any other line. */
 export function parseRichFigures(line: string): Progress | undefined {
   const [indent] = (line.length <= maxLength ? below.exec(line) : null) ?? [];
   if (indent === undefined) return undefined;

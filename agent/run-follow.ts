@@ -11,21 +11,21 @@ import { createWordsReader, type Words } from './progress-stage.ts';
 import { wireProgress } from './progress-wire.ts';
 
 const lookEveryMs = 250;
-/** The exit says all, unless the guard was killed: that is looked for less often. */
+/** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
 const guardEveryMs = 1_000;
-/** Of output that came faster than it is read, the newest is enough to tell how far the training is. */
+/** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
 const mostBehind = 8 * 1024 * 1024;
-/** A line of text alone is no reason to call the orchestrator more often. */
+/** Minimum time between reports of a new line, so that lines alone do not cause more calls to the orchestrator. */
 const wordsEveryMs = 5_000;
-/** For a trainer whose guard is gone: it can't print any more, and soon fails by that. */
+/** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
 export const orphanGraceMs = 5_000;
 
 export interface RunEars {
   readonly onProgress: (progress: Progress) => void;
-  /** Each single word of it; `isOld` when it was printed before this process of the agent looked. */
+  /** Receives every progress item. `isOld`: printed before this agent process started to read. */
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
-  /** Its stage has changed, or its newest line, which is told every few seconds at most, and at the end. */
+  /** The stage or the newest line has changed. Lines are reported every few seconds at most, and at the end. */
   readonly onWords?: (words: Words) => void;
 }
 
@@ -33,11 +33,11 @@ export interface Attended {
   readonly run: RunFolder;
   readonly guarded: Guarded;
   readonly logFile: string;
-  /** An earlier process of the agent has seen its output so far. */
+  /** An earlier agent process has read the output so far. */
   readonly isAdopted: boolean;
 }
 
-/** Reads what a trainer prints, and waits for its end. */
+/** Reads a trainer's output, and waits for its end. */
 export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts) {
   const { run, guarded } = attended;
   const { processes, clock } = parts;
@@ -65,14 +65,14 @@ export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts)
     await output.readOn();
     const exit = readExit(run);
     if (exit !== null) await finish(exit);
-    // It may have written its last word between the two looks.
+    // The guard may have written its exit record between the two checks.
     else if (await guardIsGone()) await finish(readExit(run));
   };
   const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
   return { finished: finished.promise, leave: unwatch };
 }
 
-/** The log of a run as items, told in portions: of what was in it already only what it says in the end. */
+/** Reports the log of a run in portions. Lines that an earlier agent process has read are not reported again. */
 function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars, mono: () => number) {
   const log = createLogReader(run, logFile);
   const reader = createProgressReader();
@@ -108,7 +108,7 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
 
   const readOn = async (): Promise<void> => {
     let left = await log.behind();
-    // The curve of a run that was adopted needs all of its log, which has a bound on the disk.
+    // The curves of an adopted run need its whole log. The size of the log on disk is limited.
     if (!isKnown && left > mostBehind) {
       await log.skipTo(mostBehind);
       reader.end();

@@ -16,19 +16,19 @@ import type { PreparedJob } from './trainer.ts';
 
 /** A trainer at work under its guard. */
 export interface Run {
-  /** The trainer's; null when nobody could look at it before its end. */
+  /** The trainer's pid; null when the trainer ended before it could be identified. */
   readonly pid: number | null;
-  /** How it ended; null when its guard went without a word, and what was left of it has been ended. */
+  /** How the run ended; null when its guard disappeared without an exit record. The rest of the run has been ended by then. */
   readonly finished: Promise<ExitRecord | null>;
-  /** SIGTERM to the trainer and all its children, SIGKILL to what is left after the grace. The first order counts. */
+  /** Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first order counts. */
   stop(order: Order, graceMs: number): void;
-  /** A call was answered. */
+  /** Records that the orchestrator answered a call. */
   contact(contact: Contact): void;
-  /** Looks after it no longer: it goes on, and `finished` stays open. */
+  /** Stops following the run. The run continues, and `finished` stays pending. */
   leave(): void;
 }
 
-/** Whose run it is, and what it may do without contact. */
+/** The job and attempt of a run, and what the run may do without contact to the orchestrator. */
 export interface RunOrigin {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -41,7 +41,7 @@ export interface RunnerParts extends LaunchParts {
   readonly runOf: (attemptId: AttemptId) => RunFolder;
 }
 
-/** Starts a prepared job under a guard of its own; rejects when there can't be one. */
+/** Starts a prepared job under its own guard; rejects when the guard cannot start. */
 export async function startRun(
   job: PreparedJob,
   origin: RunOrigin,
@@ -56,12 +56,12 @@ export async function startRun(
   return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);
 }
 
-/** Asks a process that leads a group of its own to end, if it is still the same one. */
+/** Sends SIGTERM to the group that this process leads, if it is still the same process. */
 async function signalProcess(ref: ProcessRef, { processes }: LaunchParts): Promise<void> {
   if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
 }
 
-/** Follows a run that has its guard already. */
+/** Follows a run that already has its guard. */
 export function attendRun(attended: Attended, ears: RunEars, parts: LaunchParts): Run {
   const { run, guarded } = attended;
   const followed = followRun(attended, ears, parts);
@@ -72,7 +72,7 @@ export function attendRun(attended: Attended, ears: RunEars, parts: LaunchParts)
       try {
         writeStop(run, { order, graceMs });
       } catch {
-        // A disk that takes nothing at all. The guard passes the signal on; whose order it was is known here.
+        // The disk takes no writes. The guard forwards the signal, and this process remembers who ordered the stop.
         if (guarded.guard !== null) void signalProcess(guarded.guard, parts);
       }
     },

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** From the sources, and from what is built beside them; last as it is built, where there are no sources. */
+/** Places of the sample, relative to this file: in the sources, in the sources from a build, and in a build without sources. */
 const places = [
   '../examples/digits/train.ts',
   '../../examples/digits/train.ts',
@@ -11,14 +11,14 @@ const places = [
 ];
 
 /**
- * The command of the sample training (docs/workers.md) with the placeholders of any trainer's; null where the example or
- * its digits are not beside this program, as with the worker that is bundled into one file.
+ * Returns the command of the sample training (docs/workers.md), with the same placeholders as any trainer's command. Returns null
+ * when the example or its digits are missing, as in the worker that is bundled into one file.
  */
 export function findSample(): readonly string[] | null {
   const program = places.map(place => fileURLToPath(new URL(place, import.meta.url))).find(existsSync);
   if (program === undefined || !hasDigits(program)) return null;
   const options = ['--config', '{config_path}', '--output', '{output_dir}', '--resume-from', '{resume_from}'];
-  // A single executable has Node inside, which runs nothing by itself (agent/main.ts).
+  // The single executable contains Node, but runs a script only with its `sample` command (agent/main.ts).
   return [process.execPath, ...(isSea() ? ['sample'] : []), program, ...options];
 }
 

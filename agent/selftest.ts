@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 export interface SelftestPorts {
   readonly print: (line: string) => void;
   readonly wait: (ms: number) => Promise<unknown>;
-  /** A number from 0 to 1 that makes the curve look like one. */
+  /** Returns a number from 0 to 1, for noise in the loss curve. */
   readonly random: () => number;
 }
 
@@ -11,8 +11,8 @@ const stepsPerSecond = 10;
 const defaultSeconds = 10;
 
 /**
- * A trainer that trains nothing: progress like the real thing for ten seconds (or `seconds` of the config), to see a
- * job go through a fleet. Answers with an exit code.
+ * Runs a trainer that trains nothing. It prints progress like a real one for ten seconds (or `seconds` of the config), to test the
+ * path of a job through a fleet. Returns an exit code.
  */
 export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {
   const seconds = configPath === null ? defaultSeconds : secondsOf(configPath);

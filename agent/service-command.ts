@@ -52,7 +52,7 @@ function installCommand(invocation: ServiceInvocation): Command {
         out(service.text);
         return exit(exitCodes.done);
       }
-      // A service that runs already is restarted with its new options.
+      // An installed service is restarted with its new options, so its own process is no conflict.
       const rival = existsSync(service.file) ? null : await findRival(planned.folder, ownProcesses(env));
       if (rival !== null) {
         say(`The worker ${planned.name} runs already (pid ${rival}): stop it first, its training goes on`);
@@ -85,7 +85,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
     .option(...userFlag)
     .action(async (_options: unknown, command: Command) => {
       const { user, ...flags } = givenFlags(command);
-      // Where it is does not matter any more.
+      // The orchestrator's URL does not matter for uninstalling.
       const config = loadAgentConfig(
         { ...flags, 'orchestrator-url': 'http://localhost' },
         {
@@ -127,11 +127,11 @@ type Planned =
       readonly service: ServicePlan;
       readonly folder: string;
       readonly tokenFile: string;
-      /** What is to be written there; null where somebody else has done that. */
+      /** The token to write to `tokenFile`; null when the user gave a file, or when the worker has joined before. */
       readonly token: string | null;
     };
 
-/** Of services for the whole machine. */
+/** Parent of the state folders of services for the whole machine. */
 const systemStateHome = '/var/lib/trainyard-worker';
 
 const unknownPlatform =
@@ -180,7 +180,7 @@ async function plan(
   return { ok: true, name, service, folder, tokenFile, token: token?.kind === 'value' ? token.token : null };
 }
 
-/** As they were given, but for the token, which goes into a file, and what is for a person at a terminal. */
+/** Returns the flags as words, without the token (which goes into a file) and without those for a person at a terminal. */
 function wordsOf({
   'worker-token': _token,
   'leave-with-parent': _parent,
@@ -194,7 +194,7 @@ function wordsOf({
   });
 }
 
-/** Where it was installed to keep what it remembers; null when that can't be read any more. */
+/** Returns the state folder of an installed service; null when its file cannot be read. */
 function stateFolderIn({ file, encoding }: ServicePlan): string | null {
   try {
     const [, quoted, plain] =
@@ -217,7 +217,7 @@ const machine = (env: ServiceInvocation['env']) => ({
 const tokenFileOf = (id: string, isSystem: boolean, env: ServiceInvocation['env']): string =>
   join(isSystem && process.platform === 'linux' ? '/etc/trainyard' : configHome(env), `${id}.token`);
 
-/** Null when all of it was done. */
+/** Returns null on success, or the reason of the failure. */
 async function carryOut(act: () => Promise<void>): Promise<string | null> {
   try {
     await act();

@@ -1,23 +1,23 @@
-/** A worker as a service of the machine: what the platform's own manager is told, as text. */
+/** A worker as a service of the machine. The functions below write its definition for each platform's service manager. */
 export interface Service {
-  /** Of the worker, as people call it. */
+  /** Name of the worker. */
   readonly worker: string;
-  /** Of the service: letters, digits, dots, dashes and underscores. */
+  /** Name of the service: letters, digits, dots, dashes and underscores. */
   readonly id: string;
-  /** The program with its options; the first word is an absolute path. */
+  /** The program and its options; the first word is an absolute path. */
   readonly command: readonly string[];
   readonly folder: string;
-  /** Null: the service manager's own. */
+  /** PATH of the service; null for the service manager's own. */
   readonly path: string | null;
-  /** For the whole machine; else for the user who installs it. */
+  /** True for the whole machine, false for the user who installs the service. */
   readonly isSystem: boolean;
 }
 
-/** Folder-safe, and told apart by the platform's tools. */
+/** Returns a name for the service that is safe in file names and in the platform's tools. */
 export const serviceId = (worker: string): string =>
   `trainyard-worker-${worker.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}`;
 
-/** docs/workers.md says why each line is there. */
+/** docs/workers.md gives the reason for each line. */
 export function systemdUnit({ worker, command, folder, path, isSystem }: Service): string {
   const network = isSystem ? 'Wants=network-online.target\nAfter=network-online.target\n' : '';
   return `[Unit]
@@ -41,18 +41,18 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 `;
 }
 
-/** systemd replaces what stands behind a percent sign. */
+/** Doubles percent signs, because systemd expands them. */
 const unitText = (text: string): string => text.replaceAll('%', '%%').replaceAll(/[\p{Cc}]/gu, ' ');
 
-/** systemd.syntax(7) and systemd.service(5): quotes, backslashes, and the dollar of variables. */
+/** Escapes quotes, backslashes and the dollar sign of variables: systemd.syntax(7) and systemd.service(5). */
 const unitWord = (word: string): string =>
   /^[\w./:@=+-]+$/.test(word) ? word : unitQuoted(word).replaceAll('$', '$$$$');
 
-/** In `Environment=`, a dollar is no variable. */
+/** In `Environment=`, a dollar sign does not start a variable. */
 const unitQuoted = (text: string): string =>
   `"${unitText(text).replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 
-/** For launchd. A guard outlives the worker, as `AbandonProcessGroup` lets it. */
+/** For launchd. `AbandonProcessGroup` lets a guard outlive the worker. */
 export const launchdPlist = ({ id, command, folder, path }: Service): string =>
   `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -73,7 +73,7 @@ ${path === null ? '' : `  <key>EnvironmentVariables</key><dict><key>PATH</key><s
 </plist>
 `;
 
-/** For the task scheduler of Windows, to be read by `schtasks /Create /XML`. */
+/** For the Windows Task Scheduler; `schtasks /Create /XML` reads it. */
 export const windowsTask = ({ worker, command: [program = '', ...args], folder }: Service): string =>
   `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
@@ -104,7 +104,7 @@ const xml = (text: string): string =>
     .replaceAll('"', '&quot;')
     .replaceAll(/[\p{Cc}]/gu, ' ');
 
-/** As the C runtime of Windows takes command lines apart: backslashes count only before a quote. */
+/** Quotes a word for the Windows C runtime, where backslashes are special only before a quote. */
 const windowsWord = (word: string): string =>
   /^[\w./:@=+\\-]+$/.test(word)
     ? word

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { launchdPlist, type Service, systemdUnit, windowsTask } from './service-files.ts';
 
-/** What makes a service of a worker, and what takes it away again. */
+/** How to install a worker as a service, and how to uninstall it. */
 export interface ServicePlan {
   readonly file: string;
   readonly text: string;
   readonly encoding: 'utf8' | 'utf16le';
-  /** In this order, after the file is there. */
+  /** Commands in order. Run them after the file has been written. */
   readonly install: readonly (readonly string[])[];
-  /** In this order; the file is removed before the last one. */
+  /** Commands in order. Remove the file after the first one. */
   readonly uninstall: readonly (readonly string[])[];
-  /** What shows how it is. */
+  /** A command that shows the state or the log of the service. */
   readonly look: string;
-  /** What a person may want to know or do besides; null for nothing. */
+  /** Advice for the user; null for none. */
   readonly note: string | null;
 }
 
@@ -20,11 +20,11 @@ export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly uid: number;
-  /** `XDG_CONFIG_HOME`, or what stands for it. */
+  /** `XDG_CONFIG_HOME`, or its default. */
   readonly configHome: string;
 }
 
-/** Null where there is no manager of services that is known here. */
+/** Returns null when the platform has no supported service manager. */
 export function planService(service: Service, machine: Machine): ServicePlan | null {
   const { platform } = machine;
   if (platform === 'linux') return systemdPlan(service, machine);

@@ -10,11 +10,11 @@ import { readFields } from './whole-file.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The PATH of the service: that of the caller, whose active Python environment comes first. A service manager's own PATH has neither.
- * Relative folders would depend on where the service starts, so they are left out.
+ * Returns the PATH of the service: the caller's, with the active Python environment first. A service manager's own PATH has neither.
+ * Relative folders are left out, because they would depend on where the service starts. Null means the service manager's own PATH.
  */
 export function servicePath(env: Env, platform: NodeJS.Platform = process.platform): string | null {
-  // A task of Windows has the environment of its user.
+  // A Windows task has its user's environment.
   if (platform === 'win32') return null;
   const active = [env['VIRTUAL_ENV'], env['CONDA_PREFIX']].flatMap(folder =>
     folder ? [join(folder, 'bin')] : [],
@@ -25,8 +25,8 @@ export function servicePath(env: Env, platform: NodeJS.Platform = process.platfo
 }
 
 /**
- * The state folder of the service: the one that this worker has used already, with the token it joined with, or else `own`. A worker
- * with a token from outside needs no such token: its folder has its instance id and its runs.
+ * Returns the state folder of the service: the one that this worker already uses, or else `own`. A used folder contains the token
+ * from joining. For a worker whose token is given, the instance id also shows that the folder is used.
  */
 export function serviceFolder(own: string, earlier: string, hasGivenToken: boolean): string {
   const files = hasGivenToken ? ['token', 'instance'] : ['token'];
@@ -36,14 +36,14 @@ export function serviceFolder(own: string, earlier: string, hasGivenToken: boole
 
 export interface Start {
   readonly config: Pick<AgentConfig, 'name' | 'token' | 'trainers'>;
-  /** As `--trainer` was given. */
+  /** The values of `--trainer`, as given. */
   readonly trainerTexts: readonly string[];
   readonly folder: string;
   readonly path: string | null;
   readonly env: Env;
 }
 
-/** Why a worker that is started like that would end at once, or run no job; null when nothing is known against it. */
+/** Returns why a worker with these settings would exit at once or run no job; null when no problem is known. */
 export async function findStartTrouble(start: Start): Promise<string | null> {
   const { config, trainerTexts, folder, path, env } = start;
   const tokenTrouble = findTokenTrouble(config, folder);
@@ -71,7 +71,7 @@ function findTokenTrouble({ name, token }: Start['config'], folder: string): str
   );
 }
 
-/** The first of these `--trainer` texts with a path that depends on the folder of the caller; null when there is none. */
+/** Returns the first `--trainer` value whose path depends on the caller's working directory; null when there is none. */
 function findRelativeTrainer(texts: readonly string[]): string | null {
   const isRelative = (text: string): boolean => {
     const [, name = '', where = text] = /^([a-z-]+)=(.*)$/s.exec(text) ?? [];
@@ -82,7 +82,7 @@ function findRelativeTrainer(texts: readonly string[]): string | null {
   return texts.find(isRelative) ?? null;
 }
 
-/** The process of a worker that uses the folder now, and would keep the service from it; null when there is none. */
+/** Returns the pid of a running worker that has locked the folder; null when there is none. */
 export async function findRival(folder: string, processes: Processes): Promise<number | null> {
   const holder = refOf(readFields(join(folder, 'lock')));
   return holder !== null && (await isRunning(processes, holder)) ? holder.pid : null;

@@ -31,24 +31,24 @@ export interface SessionParts {
   readonly introduction: RegistrationBody;
   readonly telemetry: () => Telemetry;
   readonly datasets?: () => readonly string[];
-  /** Nothing is reported of them unless given. */
+  /** Without it, the worker does not report trainer keys. */
   readonly trainerKeys?: ReportTrainerKeys;
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: TroubleTeller;
-  /** Nothing is asked of trainers unless given. */
+  /** Without it, the worker ignores requests for its trainer. */
   readonly ask?: Ask;
   /** Finishes the job, then leaves. */
   readonly leave: () => void;
   readonly over: AbortSignal;
 }
 
-/** Why there is no further session: the agent leaves, or its introduction or its token was refused. */
+/** Why the sessions ended: the agent left, or the orchestrator refused its registration or rejected its token. */
 export type SessionsEnd = 'left' | 'refused' | 'rejected';
 
-/** Registers and follows the stream, over and over, until there is nothing to stay for. */
+/** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
 export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
   const { clock, random, state, troubles } = parts;
   const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
@@ -56,7 +56,7 @@ export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
     ...parts,
     onTrouble: troubles.tell,
     onDuplicate: () => {
-      // What is said in this worker's name would count as the other machine's word.
+      // The orchestrator would attribute calls with this id to the other machine.
       state.workerId = null;
     },
   });
@@ -122,7 +122,7 @@ function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }:
     case 'job_cancel':
       return slot.cancel({ jobId: command.job_id, attemptId: command.attempt_id });
     case 'job_ask':
-      // Of an attempt that is over, or another one's, nothing is asked.
+      // Ignore a request for an attempt that has ended, or that is not this worker's.
       if (slot.alive(command.attempt_id))
         void ask?.({ jobId: command.job_id, attemptId: command.attempt_id }, command.what);
       return;

@@ -7,9 +7,9 @@ import { createLogPace } from './log-pace.ts';
 import { createLogShipper, leaveLogs, type LogShipper } from './log-shipper.ts';
 import type { RunOrigin } from './run.ts';
 
-/** What make-believe trainings print: kept in memory, and gone with their worker. */
+/** The logs of simulated trainings. They are in memory, and are lost when their worker ends. */
 export interface SimulatedLogs extends Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'> {
-  /** Answers with what prints its progress, as a bar. */
+  /** Returns a function that prints progress as a bar. */
   open(origin: RunOrigin): (progress: Progress) => void;
 }
 
@@ -21,7 +21,7 @@ export interface SimulatedLogsParts {
   readonly signal: AbortSignal;
 }
 
-/** Of a log; what is older is lost. */
+/** Maximum size of a log; older output is lost. */
 const mostBytes = 64 * 1024;
 
 export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
@@ -60,7 +60,7 @@ export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
       return progress => print(`${barOf(progress)}\r`);
     },
     follow() {},
-    // There is no folder: what it prints is in memory.
+    // The log is in memory, so there is no folder to keep.
     keepFor() {},
     finish(attemptId) {
       const log = open.get(attemptId);
@@ -78,7 +78,7 @@ export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
 
 const barWidth = 20;
 
-/** As tqdm draws it, without times. */
+/** Formats progress as a tqdm bar without times. */
 function barOf({ step = 0, total_steps: total = 0, loss }: Progress): string {
   const share = total > 0 ? Math.min(1, step / total) : 0;
   const bar = '#'.repeat(Math.round(share * barWidth)).padEnd(barWidth);

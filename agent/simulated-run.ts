@@ -5,17 +5,17 @@ import type { ExitRecord, Order } from './guard-files.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
 
-/** What a simulated trainer is told of its job. */
+/** The parts of a job that a simulated trainer receives. */
 export interface SimulatedJob {
   readonly configName: string;
   readonly config: TrainerConfig;
 }
 
-/** A training that takes time and nothing else. */
+/** A simulated training: it takes time and does nothing else. */
 export interface SimulatedTraining {
-  /** `tail`: the last lines that it printed. */
+  /** `tail`: the last lines of its output. */
   readonly exited: Promise<Pick<ExitRecord, 'code' | 'signal' | 'tail'>>;
-  /** As SIGTERM. */
+  /** Has the effect of SIGTERM. */
   stop(): void;
 }
 
@@ -31,8 +31,8 @@ interface SimulatedRunParts {
 }
 
 /**
- * Runs a simulated training as `startRun` runs a real one: the first order counts, and one that must not outlive its
- * contact is stopped after T. There is no guard: what its agent leaves behind ends.
+ * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
+ * contact is stopped T after the last one. There is no guard, so a training ends when its agent leaves it.
  */
 export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunParts): Run {
   const { trainer, job, clock } = parts;

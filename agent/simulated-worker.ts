@@ -27,17 +27,17 @@ export type { Telemetry } from './telemetry.ts';
 export interface SimulatedWorkerParts {
   readonly url: string;
   readonly token: string;
-  /** Its way to the orchestrator; the usual one unless told. */
+  /** How it calls the orchestrator; by default over the real network. */
   readonly fetch?: Fetch;
   readonly name: string;
-  /** Else it leaves after one job. */
+  /** If false, the worker leaves after one job. */
   readonly persistent: boolean;
   readonly accelerator: Accelerator;
   readonly gpus: readonly Gpu[];
   readonly trainer: SimulatedTrainer;
   readonly telemetry: () => Telemetry;
   readonly random: () => number;
-  /** Its stream was opened, or has ended. */
+  /** The command stream has opened, or has ended. */
   readonly onConnection: (isOpen: boolean) => void;
   /** One line for people. */
   readonly say: (message: string) => void;
@@ -45,18 +45,18 @@ export interface SimulatedWorkerParts {
 }
 
 export interface SimulatedWorker {
-  /** Runs until the worker has left; answers with the exit code that an agent would have. */
+  /** Runs until the worker has left. Resolves with the exit code that a real agent would have. */
   run(): Promise<number>;
-  /** Stops its job, says so and goodbye. */
+  /** Stops the job, reports that, and disconnects. */
   leaveNow(): void;
-  /** Is gone without a word; a training goes on. */
+  /** Cuts the connection without disconnecting; a training continues. */
   vanish(): void;
   comeBack(): void;
 }
 
 /**
- * The agent itself, in a process that it may share with others of its kind: only its GPUs, its trainer and its network
- * are make-believe. It writes nothing to disk, so that its end ends its training.
+ * Creates the real agent with simulated GPUs, trainer and network. Several of them can share a process. They write nothing to disk,
+ * so a training ends when its worker ends.
  */
 export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWorker {
   const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = parts;
@@ -84,7 +84,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
         report,
         [],
       ),
-      // It makes believe, whatever the config is for.
+      // The simulated trainer runs configs for any trainer.
       trainers: [{ name: 'any', version: null }],
       instance_id: `simulated-${name}`,
       start_id: randomBytes(12).toString('hex'),
@@ -111,7 +111,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
   };
 }
 
-/** All of its GPUs do the same. */
+/** Reports the same values for all GPUs. */
 function figuresOf(
   { gpu_utilization: utilization, vram_used_gb: usedGb }: Telemetry,
   gpus: readonly Gpu[],
@@ -126,7 +126,7 @@ function figuresOf(
   );
 }
 
-/** There is one slot: what was prepared last is what is started. */
+/** The worker has one slot, so it starts the job that was prepared last. */
 function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs) {
   let prepared: JobOffer | null = null;
   return {

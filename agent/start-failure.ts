@@ -1,4 +1,4 @@
-/** Why a command could not be started, in words for people. */
+/** Returns why a command could not start, as text for people. */
 export function startFailure(cause: unknown): string {
   const missing = cause instanceof Error && 'syscall' in cause && /^spawn .*ENOENT/.test(cause.message);
   if (missing && 'path' in cause)
