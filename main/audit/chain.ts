@@ -2,9 +2,9 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
 
 /**
- * Seals a row with HMAC-SHA256 in lower-case hex. It covers the hash of the previous row and every field of this one, as one JSON
- * array, so that no two different rows produce the same text. Without the key, nobody who edits the database can repair the
- * chain.
+ * Seals a row with HMAC-SHA256 in lower-case hex. It covers the hash of the previous row and every field of this one. They form
+ * one JSON array, so that no two different rows produce the same text. Without the key, nobody who edits the database can repair
+ * the chain.
  */
 export function createSeal(folderKey: Uint8Array): AuditSeal {
   // Created once, because creating a key takes longer than sealing a row.

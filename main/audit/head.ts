@@ -25,7 +25,10 @@ export type Head = SealedMark | 'unreadable' | null;
 export interface HeadKeeper {
   /** Returns the current head. */
   head(): Head;
-  /** Whether the head has a valid seal and the trail still contains its row, or retention has removed that row. */
+  /**
+   * True without a head. Otherwise the head must have a valid seal, and the trail must contain its row unless retention has
+   * removed it.
+   */
   fits(): boolean;
   /**
    * The head was missing at startup, and the row that reports it could not be written. A later start that can write the row
