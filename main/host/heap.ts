@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Workers that were connected before the restart are back by then. */
+/** Clients that were connected before the restart have reconnected by then. */
 const settleAfterMs = 2_000;
 
 /**
