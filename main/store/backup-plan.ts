@@ -51,8 +51,8 @@ export const fileTime = (at: WallMs): string =>
 /**
  * Returns the backups to delete. Keeps the newest 24 hourly ones, and the last of each of the newest 7 days that have any. Keeps
  * the newest 3 per schema, because a failing migration retries at every start. Keeps the newest 10 of the kinds `manual` and
- * `before-restore`. Hourly ones of the last day and `before-restore` ones of the last week always stay, so repeated restores drop
- * nothing that was made before them.
+ * `before-restore`. Hourly ones of the last day always stay, as do `before-restore` ones of the last week. Repeated restores
+ * therefore drop nothing that was made before them.
  */
 export function planRetention(backups: readonly Backup[], now: WallMs): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);

@@ -11,7 +11,7 @@ export interface Companion {
 }
 
 /**
- * Returns the files of a config as stored beside it, each under the last part of its path, where the config finds it
+ * Returns the files of a config as stored beside it. Each is named by the last part of its path, where the config finds it
  * (config-reading). Refuses files that the config does not name, so that nothing else is ever written.
  */
 export function companionsOf(

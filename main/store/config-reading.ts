@@ -122,9 +122,9 @@ async function bundleOf(tree: ConfigTree, file: string, config: TrainerConfig): 
 }
 
 /**
- * Finds a file that a config refers to. The path is relative to the trainer's working directory, which may be this folder, one
- * above or below it, or on another machine. So only the end of the path counts: the longest suffix found in the config's own
- * folder or a parent folder. Otherwise a file of that name anywhere in the configs folder matches, if it is unique.
+ * Finds a file that a config refers to. The path is relative to the trainer's working directory, which may differ from this
+ * folder or be on another machine. So only the end of the path counts: the longest suffix found in the config's own folder or a
+ * parent folder. Otherwise a file of that name anywhere in the configs folder matches, if it is unique.
  */
 async function findFor(tree: ConfigTree, configFile: string, path: string): Promise<FoundFile> {
   const parts = path

@@ -50,8 +50,8 @@ export class StorageError extends Error {
 }
 
 /**
- * Single writer with group commit. Commands queue up during a turn of the event loop, run in order inside one transaction, and
- * are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
+ * Single writer with group commit. Commands queue up during a turn of the event loop and run in order inside one transaction.
+ * They are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
  * command has its own savepoint, so one that throws rolls back only itself.
  */
 export function createWriter(parts: WriterParts): Writer {

@@ -107,7 +107,7 @@ export function createJobRows(db: Database): JobStatements {
 
 /**
  * Finds the row with a subquery. SQLite is built with STAT4 here, so binding a value in a join condition prepares the whole
- * statement again, which takes ten times as long as running it.
+ * statement again. That takes ten times as long as running it.
  */
 const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';

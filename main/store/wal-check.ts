@@ -13,8 +13,8 @@ export interface WalCheck {
 }
 
 /**
- * Detects lost commits. SQLite reads its log up to the first invalid frame and treats the rest as an uncommitted transaction,
- * which is right after a power failure. But each commit is on disk before the next one starts. So more than one commit after the
+ * Detects lost commits. SQLite reads its log up to the first invalid frame and treats the rest as an uncommitted transaction.
+ * That is right after a power failure. But each commit is on disk before the next one starts. So more than one commit after the
  * first invalid frame, or an invalid header, means that acknowledged changes are lost. SQLite would ignore that.
  */
 export function checkWal(file: string): WalCheck {
