@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Who may make a request: everyone (`open`), a worker with its own token, a machine with a join token, a trainer with the upload
- * token of its attempt, or a bearer token with a permission.
+ * Required authorization. `open`: none. `worker`: the worker's own token. `join`: a join token. `upload`: the upload token of an
+ * attempt. Otherwise a bearer token with this permission.
  */
 export type Authority = 'open' | 'worker' | 'join' | 'upload' | FullPermission;
 
@@ -116,7 +116,7 @@ export type BodyOf<C> = C extends Call<z.ZodType, z.ZodType, infer B, z.ZodType>
 /** The reply as the handler returns it, before the schema transforms it. */
 export type ReplyOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R> ? z.input<R> : never;
 
-/** What a bearer may reach with an operation: all jobs, only its own, or nothing for lack of permission. */
+/** Jobs that a bearer may reach with an operation: all, only its own, or none for lack of permission. */
 export type Reach = 'all' | 'own' | 'none';
 
 /**

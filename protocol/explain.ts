@@ -4,8 +4,8 @@ import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
 /**
- * Blockers of a job itself, whichever workers are idle (docs/internals/semantics.md, section 6). The summary
- * shows the first one that applies, in this order.
+ * Blockers of a job itself, whichever workers are idle (docs/internals/semantics.md, section 6). The summary shows the first one
+ * that applies, in this order.
  */
 export const WaitCode = z.enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead']);
 
@@ -88,7 +88,7 @@ export const Explanation = z
         at: z.iso.datetime(),
         in_s: z.number(),
         guess: z.literal(true),
-        /** What the prediction is based on. */
+        /** Basis of the prediction. */
         basis: z.string(),
       })
       .nullable(),

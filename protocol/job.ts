@@ -84,7 +84,7 @@ export const ConfigFiles = z
     'the files of a config have at most 1,000,000 characters in all',
   );
 
-/** What a job requires of a worker. */
+/** Requirements of a job for its worker. */
 export interface Requirements {
   readonly target: Target;
   /** Minimum number of GPUs of the worker. */
@@ -211,7 +211,7 @@ export const JobView = z
     on_lost_contact: OnLostContact,
     /** Actions that the trainer supports while it runs, according to its config. */
     requests: z.array(RequestKind),
-    /** What a recovering or cancelling job waits for; null for other jobs. */
+    /** Describes what a recovering or cancelling job waits for; null for other jobs. */
     hold: Hold.nullable(),
   })
   .meta({ id: 'JobView' });

@@ -20,7 +20,7 @@ import {
 /** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
 
-/** An agent's introduction in one shape, whichever way it spelled it (docs/internals/worker-contract.md, section 1). */
+/** A registration in normal form, whichever spelling the agent used (docs/internals/worker-contract.md, section 1). */
 export interface Registration {
   readonly capabilities: Capabilities;
   readonly host: string | null;

@@ -47,7 +47,7 @@ export interface Capabilities {
 /** Which outputs of trainers a worker uploads. */
 export const UploadChoice = z.enum(['all', 'checkpoints', 'none']);
 
-/** What a worker reports about the outputs of its trainers. */
+/** Facts that a worker reports about the outputs of its trainers. */
 export interface OutputFacts {
   readonly upload: z.infer<typeof UploadChoice>;
   /** Whether the owner's trainer command contains `{output_dir}`; null when the rig has no such command. */
