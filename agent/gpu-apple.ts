@@ -1,4 +1,4 @@
-/** Apple silicon, through system_profiler: one GPU, which shares the machine's memory. */
+/** Probes Apple silicon with system_profiler: one GPU, which shares the machine's memory. */
 
 import { commandProblem, runFirst } from './gpu-command.ts';
 import type { RunCommand } from './gpu-command.ts';
@@ -9,19 +9,19 @@ import type { GpuReport } from './gpu-report.ts';
 
 const ARGS = ['SPDisplaysDataType', 'SPHardwareDataType', '-json'];
 
-/** `{"SPHardwareDataType": [{...}]}`: the first entry of a section. */
+/** Returns the first entry of a section, as in `{"SPHardwareDataType": [{...}]}`. */
 function entryOf(profile: JsonObject | undefined, section: string): JsonObject | undefined {
   const entries = profile?.[section];
   return Array.isArray(entries) ? asObject(entries[0]) : undefined;
 }
 
-/** `"64 GB"`, as Apple writes it: GiB, and TB from 1024 of them on. */
+/** Parses `"64 GB"`, as Apple writes it. GB means GiB, and TB means 1024 GiB. */
 function memoryGbOf(text: string | undefined): number | undefined {
   const match = /^(\d{1,6}) (GB|TB)$/.exec(text ?? '');
   return match === null ? undefined : Number(match[1]) * (match[2] === 'TB' ? 1024 : 1);
 }
 
-/** The chip is there whatever system_profiler says, so a failure costs only the figures, and is told. */
+/** Reports the GPU even if system_profiler fails. A failure loses only its details, and is reported as a problem. */
 export async function probeApple(run: RunCommand): Promise<GpuReport> {
   const result = await runFirst(run, ['system_profiler', '/usr/sbin/system_profiler'], ARGS);
   const profile = result.kind === 'exited' ? parseObject(result.stdout) : undefined;

@@ -1,4 +1,4 @@
-/** Runs the vendors' tools. Every outcome is a value: a probe must neither throw nor hang the agent. */
+/** Runs the vendors' tools. Each outcome is a value, because a probe must neither throw nor block the agent. */
 
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
@@ -6,19 +6,19 @@ import type { GpuProblem } from './gpu-report.ts';
 
 export type CommandResult =
   | { readonly kind: 'exited'; readonly code: number; readonly stdout: string; readonly stderr: string }
-  /** There is no such program. */
+  /** The program does not exist. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'timed_out'; readonly timeoutMs: number }
-  /** It could not be started, was killed, or printed too much. */
+  /** The program could not be started, was killed, or printed too much. */
   | { readonly kind: 'failed'; readonly message: string };
 
 export type RunCommand = (command: string, args: readonly string[]) => Promise<CommandResult>;
 
 export interface RunCommandOptions {
-  /** For the programs: the agent's own, PATH above all. */
+  /** The environment of the programs: the agent's own, mainly for PATH. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs?: number;
-  /** Of stdout and of stderr, each. */
+  /** The maximum size of stdout and of stderr, each. */
   readonly maxBytes?: number;
 }
 
@@ -30,8 +30,8 @@ function resultOf(error: ExecFileException | null, stdout: string, stderr: strin
 }
 
 /**
- * A runner without a shell, its output bounded, in the C locale so that messages are the ones that are looked for.
- * It answers on time even when the program cannot be killed: nvidia-smi stuck in the driver (state D) ignores SIGKILL,
+ * Runs programs without a shell, with bounded output, in the C locale so that their messages are the expected ones. It
+ * resolves on time even when the program cannot be killed: nvidia-smi stuck in the driver (state D) ignores SIGKILL,
  * and a grandchild may hold the pipes open.
  */
 export function createRunCommand(options: RunCommandOptions): RunCommand {
@@ -58,15 +58,15 @@ export function createRunCommand(options: RunCommandOptions): RunCommand {
           resolve({ kind: 'timed_out', timeoutMs });
         }, timeoutMs);
       } catch (error) {
-        // Node refuses some arguments (a NUL character) and some failures of spawn (no memory) by throwing.
+        // Node throws for some arguments (a NUL character) and some spawn failures (no memory).
         resolve({ kind: 'failed', message: String(error) });
       }
     });
 }
 
 /**
- * Runs the first of `commands` that exists: a service's PATH often lacks the folder that a login shell has.
- * A runner that rejects counts as a command that failed.
+ * Runs the first of `commands` that exists, because a service's PATH often lacks a folder that a login shell has. If
+ * `run` rejects, the command counts as failed.
  */
 export async function runFirst(
   run: RunCommand,
@@ -82,7 +82,7 @@ export async function runFirst(
   return { kind: 'missing' };
 }
 
-/** Why a command gave no output to read; undefined when it did, or when it is simply not installed. */
+/** Why a command gave no output; undefined when it did, or when it is not installed. */
 export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
   switch (result.kind) {
     case 'timed_out':

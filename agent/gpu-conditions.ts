@@ -1,34 +1,37 @@
-/** Whether the chosen GPUs are there and sound, as their vendor's tool tells. Decisions alone: nothing is run here. */
+/** Decides whether the chosen GPUs are present and healthy, from the output of the vendor's tool. Runs nothing. */
 
 import type { GpuTrouble, GpuTroubleKind } from '../protocol/worker.ts';
 import type { Gpu, GpuProblemCode, GpuReport } from './gpu-report.ts';
 
-/** A GPU as a tool lists it. */
+/** A GPU as the vendor's tool lists it. */
 export interface Card {
   readonly index: number;
   readonly uuid: string | undefined;
-  /** It is listed, and answers nothing. */
+  /** The tool lists the GPU, but the GPU does not respond. */
   readonly isLost: boolean;
-  /** Memory errors that could not be corrected, since the driver was loaded; undefined where they are not counted. */
+  /**
+   * Memory errors that could not be corrected, since the driver was loaded; undefined where the GPU does not count
+   * them.
+   */
   readonly uncorrected: number | undefined;
 }
 
-/** What came of a look. */
+/** The result of a probe. */
 export type Cards =
   | { readonly kind: 'listed'; readonly cards: readonly Card[] }
-  /** The tool itself says that nothing here can be used, and why. */
+  /** The tool reports that no GPU can be used, and why. */
   | { readonly kind: 'broken'; readonly message: string }
-  /** It did not answer: a machine may be too busy for once, or its driver hangs. */
+  /** The tool did not answer: the machine may be too busy, or its driver hangs. */
   | { readonly kind: 'silent'; readonly message: string }
-  /** Nothing that says anything about the GPUs: a tool too old to know what was asked. */
+  /** The output says nothing about the GPUs: the tool is too old to know the query. */
   | { readonly kind: 'unknown' };
 
-/** A trouble as the agent knows it; `ours`: what holds the GPU has come from a job of this worker. */
+/** A trouble as the agent knows it. `ours`: a job of this worker started the process that holds the GPU. */
 export interface KnownTrouble extends GpuTrouble {
   readonly ours?: true;
 }
 
-/** What the protocol takes. */
+/** The protocol's limit. */
 const mostChars = 200;
 
 export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): KnownTrouble => ({
@@ -38,8 +41,8 @@ export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): 
 });
 
 /**
- * Which of the chosen GPUs are missing or have errors; null when this look says nothing. One look without an answer is none: the
- * second in a row counts, `wasSilent`.
+ * Returns which of the chosen GPUs are missing or have errors; null when this probe does not show it. A tool must fail
+ * to answer twice in a row (`wasSilent`) before its GPUs count as missing.
  */
 export function conditionsOf(
   chosen: readonly Gpu[],
@@ -58,7 +61,7 @@ export function conditionsOf(
   }
 }
 
-/** Of the probe at the start: what keeps GPUs from being found that this machine has. */
+/** Problems of the first probe that can hide GPUs of this machine. */
 const findsLess: ReadonlySet<GpuProblemCode> = new Set([
   'gpu_lost',
   'driver_unreachable',
@@ -68,15 +71,15 @@ const findsLess: ReadonlySet<GpuProblemCode> = new Set([
 ]);
 
 /**
- * What is wrong from the start, and until the worker is started anew: jobs that name no number of GPUs would come here, and fail.
- * `choice`: whether this worker is to use all GPUs that there are, some of them, or none.
+ * Returns the troubles that last from the start until the worker restarts. Without them, jobs that request no number of
+ * GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of its machine, some, or none.
  */
 export function missingFromStart(
   { gpus, problem }: GpuReport,
   choice: 'all' | 'some' | 'none',
 ): readonly KnownTrouble[] {
   if (problem === undefined || !findsLess.has(problem.code)) return [];
-  // With those that were chosen all may be well.
+  // The chosen GPUs may all be healthy.
   if (choice === 'none' || (choice === 'some' && gpus.length > 0)) return [];
   const first = gpus.findIndex(({ index }, at) => index !== at);
   return [makeTrouble(first === -1 ? gpus.length : first, 'missing', problem.message)];
@@ -85,7 +88,7 @@ export function missingFromStart(
 const allMissing = (chosen: readonly Gpu[], message: string): readonly KnownTrouble[] =>
   chosen.map(({ index }) => makeTrouble(index, 'missing', message));
 
-/** By its UUID: when one falls off the bus, those behind it move up a number. */
+/** Finds a GPU by its UUID, because indices shift when a GPU falls off the bus. */
 const cardOf = ({ index, uuid }: Gpu, cards: readonly Card[]): Card | undefined =>
   (uuid === undefined ? undefined : cards.find(card => card.uuid === uuid)) ??
   cards.find(card => card.index === index && (uuid === undefined || card.uuid === undefined));
@@ -95,14 +98,14 @@ const whatHelps = 'reboot this machine, then check its power, cooling and slot';
 function conditionOf({ index }: Gpu, card: Card | undefined): KnownTrouble | null {
   if (card === undefined) return makeTrouble(index, 'missing', `it is not listed any more: ${whatHelps}`);
   if (card.isLost) return makeTrouble(index, 'missing', `it does not answer any more: ${whatHelps}`);
-  // A trainer is told numbers, and would be given another card.
+  // Trainers select a GPU by its index, and would get another one.
   if (card.index !== index)
     return makeTrouble(
       index,
       'missing',
       `it is number ${card.index} now, since another GPU is gone: reboot this machine, or restart the worker`,
     );
-  // Those that a reset has dealt with are not in this count: with a single one the card wants one before it can be trusted again.
+  // A reset clears this count. After a single error, the GPU needs a reset before it can be trusted again.
   if ((card.uncorrected ?? 0) > 0)
     return makeTrouble(
       index,

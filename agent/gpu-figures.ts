@@ -1,4 +1,4 @@
-/** What the GPUs of a job do while it runs, as values for its curves: `gpu.0.utilization`, `gpu.0.memory_mb`, ... */
+/** GPU metrics of a running job, as values for its curves: `gpu.0.utilization`, `gpu.0.memory_mb`, ... */
 
 import type { MetricPoint } from '../protocol/metrics-api.ts';
 import { runFirst } from './gpu-command.ts';
@@ -21,7 +21,10 @@ interface GpuFigures {
   readonly power_w: number | undefined;
 }
 
-/** The keys of a job are bounded, and the trainer's come first: of a machine with more GPUs the first ones are shown. */
+/**
+ * A job has a bounded number of keys, and the trainer's take precedence. On a machine with more GPUs, only the first
+ * are shown.
+ */
 const mostGpus = 8;
 const nvidiaFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
 const rocmArgs = ['--showuse', '--showmeminfo', 'vram', '--showtemp', '--showpower', '--json'];
@@ -34,7 +37,7 @@ function nvidiaFigures(stdout: string): readonly GpuFigures[] {
   });
 }
 
-/** The hottest place is told where there are several: edge, junction, memory. Names change from version to version. */
+/** Reports the hottest sensor when there are several: edge, junction, memory. Their names differ between versions. */
 function rocmFigures(stdout: string): readonly GpuFigures[] {
   return cardsOf(parseObject(stdout) ?? {}).map((card, index) => {
     const bytes = figureAt(card, /^VRAM Total Used Memory \(B\)$/);
@@ -48,7 +51,7 @@ function rocmFigures(stdout: string): readonly GpuFigures[] {
   });
 }
 
-/** The highest of what the names that fit say. */
+/** The highest value among the keys that match. */
 function figureAt(card: JsonObject, name: RegExp): number | undefined {
   const found = Object.keys(card)
     .filter(key => name.test(key) && !key.startsWith('Max '))
@@ -61,7 +64,10 @@ const ask = {
   rocm: (run: RunCommand) => runFirst(run, rocmCommands, rocmArgs),
 };
 
-/** Asks once; rejects when there was no answer, so that the next question can wait. Without GPUs to ask nothing is run. */
+/**
+ * Queries the vendor's tool once. Rejects when it does not answer, so that the caller can wait longer before the next
+ * query. Runs nothing for accelerators without such a tool.
+ */
 export async function probeFigures(deps: {
   readonly run: RunCommand;
   readonly report: GpuReport;

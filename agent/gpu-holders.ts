@@ -1,13 +1,16 @@
-/** Whose processes are on the GPUs: this worker's own, what they have left behind, or somebody else's. No effects. */
+/**
+ * Decides who owns the processes on the GPUs: a run of this worker, one that has ended, or another program. Has no side
+ * effects.
+ */
 
 import type { JobId } from '../protocol/ids.ts';
 import { type KnownTrouble, makeTrouble } from './gpu-conditions.ts';
 import type { GpuProcess } from './gpu-processes.ts';
 
-/** A trainer of this worker. Its number is that of its process group and of its session, too. */
+/** A trainer of this worker. `leader` is its pid, and also the id of its process group and of its session. */
 export interface OwnRun {
   readonly jobId: JobId;
-  /** Null when nobody could look at it before its end. */
+  /** Null when its pid is not known, for example because it ended too early. */
   readonly leader: number | null;
 }
 
@@ -22,13 +25,13 @@ export interface ProcessFacts {
   readonly group: number;
   readonly session: number;
   readonly name: string;
-  /** It runs in a container other than this worker's own, if that has one. */
+  /** Whether it runs in a container other than the worker's own. */
   readonly isContained: boolean;
-  /** The job of this worker for which it was started, as its environment says: that goes with it wherever it goes. */
+  /** The job of this worker that started it, according to its environment, which child processes inherit. */
   readonly jobId: JobId | null;
 }
 
-/** Null for one that can not be seen here: it has ended, or it is in another container. */
+/** Looks up a process. Null when it is not visible here: it has ended, or it is in another container. */
 export type ProcessTable = (pid: number) => ProcessFacts | null;
 
 export type Owner =
@@ -40,9 +43,9 @@ const mostAncestors = 100;
 
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
-  // In a container the driver tells numbers that mean nothing here: as long as ours runs, that may be it.
+  // In a container, the driver reports pids that mean nothing here. While a run of ours is live, it may be that run.
   if (facts === null) return { kind: live.length > 0 ? 'ours' : 'unseen' };
-  // A trainer may be a container, and that is nobody's child: whether it has gone is seen when the training has ended.
+  // A trainer may run in a container, which is no child of the worker. It can only be checked after its run has ended.
   if (facts.isContained && live.length > 0) return { kind: 'ours' };
   if (live.some(run => run.jobId === facts.jobId || descends(pid, run.leader, table)))
     return { kind: 'ours' };
@@ -67,18 +70,24 @@ function descends(pid: number, leader: number | null, table: ProcessTable): bool
   return false;
 }
 
-/** Less than a context takes that computes something: monitoring tools and such have that. */
+/** In MiB. A context that computes takes more; monitoring tools and the like take less. */
 const leastMib = 256;
 
 export interface Holding {
   readonly troubles: readonly KnownTrouble[];
-  /** Who is on a GPU and should not be, seen for the first time or again: whoever is just ending is gone by the next look. */
+  /**
+   * Processes that should not be on a GPU, seen for the first time or again. One that is ending is gone by the next
+   * probe.
+   */
   readonly suspects: ReadonlySet<string>;
-  /** Whether there is one that is still to be seen a second time. */
+  /** Whether a suspect still has to be seen a second time. */
   readonly isOpen: boolean;
 }
 
-/** `earlier`: the suspects of the look before. */
+/**
+ * Reports GPUs that are held by processes other than a live run's, once two probes in a row found them. `earlier`: the
+ * suspects of the previous probe.
+ */
 export function holdingOf(
   processes: readonly GpuProcess[],
   ownerAt: (pid: number) => Owner,

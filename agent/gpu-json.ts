@@ -1,4 +1,4 @@
-/** Reading the JSON that rocm-smi and system_profiler print, whose shapes vary from version to version. */
+/** Reads the JSON of rocm-smi and system_profiler, whose shape differs between versions. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ export function asObject(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** The object in `text`; tools print warnings before it and after it. Undefined when there is none. */
+/** Returns the object in `text`, which may have warnings before and after it. Undefined when there is none. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)));
@@ -19,7 +19,9 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The first of `keys` that holds a text that says something; `N/A` and `Unknown` do not. */
+/**
+ * Returns the first meaningful text among `keys`, cut to 200 characters. Empty texts, `N/A` and `Unknown` do not count.
+ */
 export function textAt(object: JsonObject | undefined, ...keys: readonly string[]): string | undefined {
   const says = (value: unknown): value is string =>
     typeof value === 'string' && !['', 'N/A', 'Unknown'].includes(value.trim());

@@ -1,15 +1,15 @@
-/** NVIDIA's GPUs, through nvidia-smi (field names: `nvidia-smi --help-query-gpu`; exit codes: its man page). */
+/** Probes NVIDIA GPUs with nvidia-smi (field names: `nvidia-smi --help-query-gpu`; exit codes: its man page). */
 
 import { commandProblem, runFirst } from './gpu-command.ts';
 import type { CommandResult, RunCommand } from './gpu-command.ts';
 import { gbFromMib, makeReport } from './gpu-report.ts';
 import type { Gpu, GpuProblem, GpuProblemCode, GpuReport } from './gpu-report.ts';
 
-/** The second is where WSL keeps it, outside the PATH of a service. */
+/** The second path is used by WSL, and is not in the PATH of a service. */
 const COMMANDS = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi'];
 const FORMAT = '--format=csv,noheader,nounits';
 
-/** What nvidia-smi prints, on stdout as a rule, when it cannot do its work; the first that occurs names the problem. */
+/** Error messages of nvidia-smi, which it usually prints on stdout. The first match determines the problem. */
 const COMPLAINTS: readonly {
   readonly says: string;
   readonly code: GpuProblemCode;
@@ -54,18 +54,21 @@ const COMPLAINTS: readonly {
   },
 ];
 
-/** Field values of a GPU that is gone; other bracketed values ([N/A], [Not Supported], ...) are an unknown figure. */
+/**
+ * Field values of a GPU that is gone. Other values in brackets ([N/A], [Not Supported], ...) mean that a value is
+ * unknown.
+ */
 const LOST = ['[GPU is lost]', '[GPU requires reset]'];
 
 export function queryNvidia(run: RunCommand, fields: readonly string[]): Promise<CommandResult> {
   return runFirst(run, COMMANDS, [`--query-gpu=${fields.join(',')}`, FORMAT]);
 }
 
-/** Those that compute; what only draws a desktop is not among them. */
+/** Lists the processes that compute. Those that only draw a desktop are not included. */
 export const listNvidiaProcesses = (run: RunCommand): Promise<CommandResult> =>
   runFirst(run, COMMANDS, ['--query-compute-apps=pid,gpu_uuid,used_memory', FORMAT]);
 
-/** Splits nvidia-smi's output into rows of `--query-gpu`, which begin with the GPU's index, and everything else. */
+/** Splits nvidia-smi's output into the rows of `--query-gpu`, which start with the GPU's index, and all other text. */
 export function splitRows(stdout: string): { readonly rows: readonly string[][]; readonly talk: string } {
   const lines = stdout.split('\n').map(line => line.trim());
   const isRow = (line: string): boolean => /^\d{1,4},/.test(line);
@@ -75,7 +78,7 @@ export function splitRows(stdout: string): { readonly rows: readonly string[][];
   };
 }
 
-/** A figure of one row, or undefined for [N/A], [Not Supported], [Insufficient Permissions] and the like. */
+/** Parses a number; undefined for [N/A], [Not Supported], [Insufficient Permissions] and the like. */
 export function figure(field: string | undefined): number | undefined {
   return field !== undefined && /^\d{1,12}(\.\d{1,6})?$/.test(field) ? Number(field) : undefined;
 }
@@ -87,13 +90,13 @@ function textOf(field: string | undefined): string | undefined {
 }
 
 /**
- * `index, name, memory.total, driver_version, uuid`; taken from both ends, since a name may have commas. Undefined for
- * a GPU that is gone: nvidia-smi goes on listing it.
+ * Parses `index, name, memory.total, driver_version, uuid` from both ends, because a name may contain commas. Undefined
+ * for a GPU that is gone, which nvidia-smi still lists.
  */
 function gpuOf(row: readonly string[]): Gpu | undefined {
   const [memory, driver, uuid] = row.slice(-3);
   const name = row.slice(1, -3).join(', ');
-  // A laptop's power figure may be an [Unknown Error] in good health; a name or a memory is not.
+  // On a healthy laptop, the power value may be [Unknown Error]. A name or a memory size is not.
   if (name === '' || isLost(row) || name === '[Unknown Error]' || memory === '[Unknown Error]')
     return undefined;
   const mib = figure(memory);
@@ -106,12 +109,12 @@ function gpuOf(row: readonly string[]): Gpu | undefined {
   };
 }
 
-/** Whether a row of any query is that of a GPU that is gone. */
+/** Whether a row, of any query, is that of a GPU that is gone. */
 export function isLost(row: readonly string[]): boolean {
   return row.some(field => LOST.includes(field));
 }
 
-/** The problem of GPUs that nvidia-smi lists but that do not answer; undefined when there is none. */
+/** The problem of GPUs that nvidia-smi lists but that do not respond; undefined when there are none. */
 function lostProblem(rows: readonly string[][]): GpuProblem | undefined {
   if (rows.length === 0) return undefined;
   return {
@@ -126,7 +129,7 @@ function readComplaint(talk: string): GpuProblem | undefined {
   return { code: complaint.code, message: `nvidia-smi says: ${talk.slice(0, 300)} ${complaint.remedy}` };
 }
 
-/** What output of any query says of lost GPUs and of the driver. */
+/** The problem that the output of any query shows: a driver failure, or lost GPUs. */
 export function readProblem(rows: readonly string[][], talk: string): GpuProblem | undefined {
   return readComplaint(talk) ?? lostProblem(rows.filter(isLost));
 }
@@ -139,7 +142,10 @@ function memoryProblem(gpu: Gpu | undefined): GpuProblem | undefined {
   };
 }
 
-/** The NVIDIA GPUs of this machine. A missing nvidia-smi is an empty report; a broken driver one with a problem. */
+/**
+ * Finds the NVIDIA GPUs of this machine. Without nvidia-smi, the report is empty; with a broken driver, it has a
+ * problem.
+ */
 export async function probeNvidia(run: RunCommand): Promise<GpuReport> {
   const result = await queryNvidia(run, ['index', 'name', 'memory.total', 'driver_version', 'uuid']);
   if (result.kind !== 'exited') return makeReport('cuda', [], commandProblem('nvidia-smi', result));

@@ -1,5 +1,5 @@
 /**
- * Finds this machine's GPUs. The face of the gpu-*.ts files:
+ * Finds this machine's GPUs. The public interface of the gpu-*.ts files:
  *
  *     const run = createRunCommand({ environment });
  *     const report = await probeGpus({ run, platform, arch, environment });
@@ -26,10 +26,10 @@ export { probeUtilisation } from './gpu-utilisation.ts';
 
 export interface ProbeDeps {
   readonly run: RunCommand;
-  /** As Node's `process.platform` and `process.arch` have them. */
+  /** As in Node's `process.platform` and `process.arch`. */
   readonly platform: string;
   readonly arch: string;
-  /** Of the agent: CUDA_VISIBLE_DEVICES in it narrows the report. */
+  /** The agent's environment. CUDA_VISIBLE_DEVICES in it narrows the report. */
   readonly environment: Environment;
 }
 
@@ -42,8 +42,8 @@ async function probeMachine(deps: ProbeDeps): Promise<GpuReport> {
 }
 
 /**
- * The GPUs that trainings on this machine may use. NVIDIA's come first: a machine with usable GPUs of both makes reports
- * NVIDIA's. Never rejects, and takes no longer than its commands (10 s each with `runCommand`): what went wrong is in
+ * Finds the GPUs that jobs on this machine may use. On a machine with usable GPUs of both vendors, it reports NVIDIA's
+ * only. It never rejects, and takes no longer than its commands (10 s each with `createRunCommand`). Failures are in
  * `problem`.
  */
 export async function probeGpus(deps: ProbeDeps): Promise<GpuReport> {

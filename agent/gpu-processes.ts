@@ -1,4 +1,7 @@
-/** Which processes compute on the GPUs, as the vendors' tools list them. What only draws a desktop is not among them. */
+/**
+ * Lists the processes that compute on the GPUs, from the vendors' tools. Those that only draw a desktop are not
+ * included.
+ */
 
 import type { Card, Cards } from './gpu-conditions.ts';
 import { runFirst } from './gpu-command.ts';
@@ -12,17 +15,16 @@ import { cardsOf, rocmCommands } from './gpu-rocm.ts';
 export interface GpuProcess {
   readonly gpu: number;
   readonly pid: number;
-  /** MiB. */
   readonly memoryMib: number;
 }
 
 export interface ProcessLook {
   readonly processes: readonly GpuProcess[];
-  /** Where the same look tells of the GPUs, too. */
+  /** Present when the same probe also lists the GPUs. */
   readonly cards?: Cards;
 }
 
-/** Null when there was no answer. Without GPUs to ask nothing is run. */
+/** Null when the tool did not answer. Runs nothing for accelerators without such a tool. */
 export async function probeProcesses(deps: {
   readonly run: RunCommand;
   readonly report: GpuReport;
@@ -40,7 +42,10 @@ export async function probeProcesses(deps: {
 const succeeded = (result: CommandResult): result is CommandResult & { readonly kind: 'exited' } =>
   result.kind === 'exited' && result.code === 0;
 
-/** `4711, GPU-5d5b..., 9216`. Memory that is not told (`[N/A]`, on Windows and WSL) is none: it can not be judged. */
+/**
+ * Parses lines such as `4711, GPU-5d5b..., 9216`. Unknown memory (`[N/A]`, on Windows and WSL) counts as 0, because it
+ * cannot be judged.
+ */
 function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuProcess[] {
   const found = stdout.split('\n').flatMap(line => {
     const [pid, uuid, memory] = line.split(',').map(field => field.trim());
@@ -50,7 +55,7 @@ function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuPr
       ? []
       : [{ gpu: gpu.index, pid: known, memoryMib: figure(memory) ?? 0 }];
   });
-  // One that has several contexts has a line for each.
+  // A process with several contexts has a line for each.
   const groups = Map.groupBy(found, ({ gpu, pid }) => `${gpu} ${pid}`);
   return [...groups.values()].flatMap(([first, ...others]) =>
     first === undefined
@@ -62,8 +67,8 @@ function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuPr
 const bytesPerMib = 1024 * 1024;
 
 /**
- * `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, how many GPUs, memory in bytes, and two more. Which GPUs those are it
- * does not say, so that they are this worker's for sure only where it has them all.
+ * Parses `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, number of GPUs, memory in bytes, and two more.
+ * The output does not name the GPUs. So the processes count only when this worker has all GPUs of the machine.
  */
 function rocmLook(stdout: string, chosen: readonly Gpu[]): ProcessLook {
   const smi = parseObject(stdout) ?? {};

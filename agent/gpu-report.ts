@@ -1,15 +1,15 @@
 /**
- * What a probe says about this machine's GPUs: the list, and the few figures that registration sends
- * (docs/internals/worker-contract.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
+ * The result of a probe of this machine's GPUs: the list, and the summary that registration sends
+ * (CONTRACT.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
  */
 
 export type Accelerator = 'cuda' | 'rocm' | 'mps' | 'cpu';
 
 export interface Gpu {
-  /** The number that nvidia-smi or rocm-smi gives it, in PCI order; 0 for Apple's only one. */
+  /** Its index in nvidia-smi or rocm-smi, in PCI order; 0 for Apple's single GPU. */
   readonly index: number;
   readonly name: string;
-  /** GiB, rounded to whole ones: 81559 MiB is 80, 24564 is 24, and 46068 (an L40S) 45. Undefined: not reported. */
+  /** Whole GiB, rounded: 81559 MiB is 80, 24564 is 24, and 46068 (an L40S) is 45. Undefined when it is not reported. */
   readonly vramGb?: number;
   readonly driver?: string;
   readonly uuid?: string;
@@ -26,30 +26,32 @@ export type GpuProblemCode =
   | 'mig_selection'
   | 'bad_selection';
 
-/** Something a person should look at. `message` says what was seen and what to do; GPUs may be usable all the same. */
+/** A problem for the rig's owner. `message` says what was found and what to do. GPUs may be usable all the same. */
 export interface GpuProblem {
   readonly code: GpuProblemCode;
   readonly message: string;
 }
 
 export interface GpuReport {
-  /** What the usable GPUs are driven by; `cpu` when there is none, a broken driver included. */
+  /** The platform of the usable GPUs; `cpu` when there are none, for example with a broken driver. */
   readonly accelerator: Accelerator;
   /** The usable GPUs only. */
   readonly gpus: readonly Gpu[];
   readonly count: number;
-  /** The common name, or for a mixed box e.g. `2x A100-SXM4-80GB + 1x RTX 3090`. Undefined without a GPU. */
+  /** The common name, or for different GPUs e.g. `2x A100-SXM4-80GB + 1x RTX 3090`. Undefined without a GPU. */
   readonly name?: string;
-  /** Of the SMALLEST GPU, since that is what a job may rely on wherever it lands; undefined when one is unknown. */
+  /**
+   * Memory of the SMALLEST GPU, because a job can rely on that much wherever it runs. Undefined when one is unknown.
+   */
   readonly vramGb?: number;
   readonly driver?: string;
   readonly problem?: GpuProblem;
 }
 
-/** What the protocol takes. */
+/** The protocol's limit. */
 const MAX_NAME_LENGTH = 200;
 
-/** MiB, as nvidia-smi counts, to the whole GB of the data sheet. */
+/** Converts MiB, the unit of nvidia-smi, to the whole GB of a data sheet. */
 export function gbFromMib(mib: number): number {
   return Math.round(mib / 1024);
 }
@@ -69,7 +71,7 @@ function smallestVramGb(gpus: readonly Gpu[]): number | undefined {
   return known.length === gpus.length && known.length > 0 ? Math.min(...known) : undefined;
 }
 
-/** Makes the report of a list of GPUs. An empty list makes a CPU worker of the machine, with the problem kept. */
+/** Makes the report for a list of GPUs. An empty list reports a CPU worker, and keeps the problem. */
 export function makeReport(accelerator: Accelerator, gpus: readonly Gpu[], problem?: GpuProblem): GpuReport {
   return {
     accelerator: gpus.length > 0 ? accelerator : 'cpu',

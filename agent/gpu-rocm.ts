@@ -1,4 +1,4 @@
-/** AMD's GPUs, through rocm-smi (ROCm/rocm_smi_lib, python_smi_tools/rocm_smi.py). */
+/** Probes AMD GPUs with rocm-smi (ROCm/rocm_smi_lib, python_smi_tools/rocm_smi.py). */
 
 import { commandProblem, runFirst } from './gpu-command.ts';
 import type { RunCommand } from './gpu-command.ts';
@@ -7,7 +7,7 @@ import type { JsonObject } from './gpu-json.ts';
 import { gbFromMib, makeReport } from './gpu-report.ts';
 import type { Gpu, GpuProblem, GpuReport } from './gpu-report.ts';
 
-/** The second is where ROCm installs it, outside the PATH of a service. */
+/** ROCm installs to the second path, which is not in the PATH of a service. */
 export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const ARGS = ['--showproductname', '--showmeminfo', 'vram', '--showdriverversion', '--json'];
 const BYTES_PER_MIB = 1024 * 1024;
@@ -17,7 +17,10 @@ function vramMibOf(card: JsonObject): number | undefined {
   return bytes !== undefined && /^\d{1,15}$/.test(bytes) ? Number(bytes) / BYTES_PER_MIB : undefined;
 }
 
-/** rocm-smi 5 writes `Card series`, 6 `Card Series`; a card too new for its table has only its model and GFX version. */
+/**
+ * rocm-smi 5 prints `Card series`, version 6 `Card Series`. A card that is too new for its table has only a model and a
+ * GFX version.
+ */
 function nameOf(card: JsonObject): string {
   return (
     textAt(card, 'Card Series', 'Card series') ??
@@ -26,14 +29,14 @@ function nameOf(card: JsonObject): string {
 }
 
 /**
- * A processor's own graphics stand beside the cards with a slice of the machine's memory (64 MiB to 2 GiB). Counting
- * them would double the GPUs of the machine and shrink what a job may rely on to nothing.
+ * Whether this is integrated graphics, which rocm-smi lists beside the cards. It uses 64 MiB to 2 GiB of system memory.
+ * If it counted as a GPU, the machine would report too many GPUs, and almost no memory that jobs can rely on.
  */
 function isDisplayPart(mib: number | undefined, largestMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= largestMib;
 }
 
-/** In the order in which HIP counts them, whatever they are called. */
+/** Returns the cards in the order in which HIP numbers them, whatever their names are. */
 export const cardsOf = (smi: JsonObject): readonly JsonObject[] =>
   Object.entries(smi)
     .filter(([key]) => /^card\d{1,4}$/.test(key))
@@ -49,7 +52,7 @@ function gpusOf(smi: JsonObject): readonly Gpu[] {
     const mib = vramMibOf(card);
     if (isDisplayPart(mib, largestMib)) return [];
     return {
-      // HIP counts from 0 in this order, while an old rocm-smi names its only card card1.
+      // HIP numbers from 0 in this order, but an old rocm-smi names its only card `card1`.
       index,
       name: nameOf(card),
       vramGb: mib === undefined ? undefined : gbFromMib(mib),
@@ -72,12 +75,14 @@ function problemOf(text: string, code: number): GpuProblem {
   };
 }
 
-/** The AMD GPUs of this machine. A missing rocm-smi is an empty report; a broken driver one with a problem. */
+/**
+ * Finds the AMD GPUs of this machine. Without rocm-smi, the report is empty; with a broken driver, it has a problem.
+ */
 export async function probeRocm(run: RunCommand): Promise<GpuReport> {
   const result = await runFirst(run, rocmCommands, ARGS);
   if (result.kind !== 'exited') return makeReport('rocm', [], commandProblem('rocm-smi', result));
   const gpus = gpusOf(parseObject(result.stdout) ?? {});
-  // It exits with 0 without its driver, too, so the exit code alone says nothing.
+  // rocm-smi exits with 0 even without its driver, so the exit code alone shows nothing.
   return makeReport(
     'rocm',
     gpus,

@@ -1,4 +1,4 @@
-/** Which of the GPUs this worker may use: by `--gpus`, and by the variables that the drivers themselves obey. */
+/** Selects the GPUs that this worker may use, by `--gpus` and by the environment variables of the drivers. */
 
 import { makeReport } from './gpu-report.ts';
 import type { Accelerator, Gpu, GpuProblem, GpuReport } from './gpu-report.ts';
@@ -17,7 +17,7 @@ const VARIABLES: Readonly<Record<Accelerator, readonly string[]>> = {
   cpu: [],
 };
 
-/** Whether a worker is to use all GPUs of its machine, some of them, or none, as far as its owner has said. */
+/** Whether a worker uses all GPUs of its machine, some, or none, according to its owner's settings. */
 export function choiceOf(
   indices: readonly number[] | null,
   environment: Environment,
@@ -27,7 +27,10 @@ export function choiceOf(
   return indices === null && visible === undefined ? 'all' : 'some';
 }
 
-/** Keeps the GPUs of `--gpus 0,1`, in that order, or refuses and names the index that this machine does not have. */
+/**
+ * Selects the GPUs of `--gpus 0,1`, in that order. Fails, and names the index, when this machine does not have one of
+ * them.
+ */
 export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSelection {
   const wanted = [...new Set(indices)];
   const gpus = wanted.flatMap(index => report.gpus.find(gpu => gpu.index === index) ?? []);
@@ -46,7 +49,7 @@ export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSe
   };
 }
 
-/** One entry of the variable: an index, or a UUID that may be cut short as long as it fits one GPU only. */
+/** Finds the GPU of one entry of the variable: an index, or a UUID, which may be shortened while it is unique. */
 function findGpu(gpus: readonly Gpu[], entry: string): Gpu | undefined {
   if (/^\d{1,4}$/.test(entry)) return gpus.find(gpu => gpu.index === Number(entry));
   if (!entry.startsWith('GPU-')) return undefined;
@@ -55,9 +58,9 @@ function findGpu(gpus: readonly Gpu[], entry: string): Gpu | undefined {
 }
 
 /**
- * Applies CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) as the driver does: `''` and `-1` mean none, and the first entry
- * that fits no GPU hides everything from there on (CUDA C++ Programming Guide, "CUDA Environment Variables"). Indices
- * are taken in PCI order, which `trainerGpuEnvironment` makes true for the trainer.
+ * Applies CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) as the driver does. `''` and `-1` mean none. The first entry that
+ * matches no GPU hides everything from there on (CUDA C++ Programming Guide, "CUDA Environment Variables"). Indices are
+ * in PCI order, which `trainerGpuEnvironment` also sets for the trainer.
  */
 export function narrowByEnvironment(report: GpuReport, environment: Environment): GpuReport {
   const variable = VARIABLES[report.accelerator].find(name => environment[name] !== undefined);
@@ -88,9 +91,9 @@ function migProblem(value: string): GpuProblem {
 }
 
 /**
- * The variables that give a trainer exactly the GPUs of `report`, or those of its job, by their positions there. Positions that are gone
- * since the worker registered are left out. The order is set as well, because CUDA by itself counts the fastest GPU first while
- * nvidia-smi and `--gpus` count by PCI slot.
+ * Returns the variables that give a trainer exactly the GPUs of `report`, or those at the `positions` of its job. Skips
+ * positions that no longer exist since the worker registered. Sets the order as well: by default, CUDA numbers the
+ * fastest GPU first, while nvidia-smi and `--gpus` number by PCI slot.
  */
 export function trainerGpuEnvironment(
   report: GpuReport,

@@ -1,4 +1,4 @@
-/** How busy the GPUs are, for heartbeats (NVIDIA only; other accelerators answer with no figures). */
+/** Queries how busy the GPUs are, for heartbeats (NVIDIA only; other accelerators report no values). */
 
 import { commandProblem } from './gpu-command.ts';
 import type { RunCommand } from './gpu-command.ts';
@@ -6,7 +6,7 @@ import type { Card, Cards } from './gpu-conditions.ts';
 import { figure, isLost, queryNvidia, readProblem, splitRows } from './gpu-nvidia.ts';
 import type { GpuProblem, GpuReport } from './gpu-report.ts';
 
-/** Each figure is undefined where the GPU does not report it. */
+/** A value is undefined when the GPU does not report it. */
 export interface GpuUtilisation {
   readonly index: number;
   /** 0 to 100. */
@@ -19,9 +19,9 @@ export interface GpuUtilisation {
 
 export interface UtilisationReport {
   readonly gpus: readonly GpuUtilisation[];
-  /** Told here as well, so that a GPU that is lost in the middle of a training shows in the panel. */
+  /** Reported here as well, so that the panel shows a GPU that is lost during a job. */
   readonly problem?: GpuProblem;
-  /** Whether they are there and sound; absent where nothing was asked. */
+  /** Whether the GPUs are present and healthy; absent when nothing was queried. */
   readonly cards?: Cards;
 }
 
@@ -51,7 +51,7 @@ function cardOf(row: readonly string[]): Card {
   return {
     index: Number(row[0]),
     uuid: uuid?.startsWith('GPU-') === true ? uuid : undefined,
-    // A figure may be an error in good health, on laptops above all; a name that is burnt into the card is not.
+    // On a healthy GPU, mostly in laptops, a measured value may be an error. Its UUID, which is fixed, is not.
     isLost: isLost(row) || uuid === '[Unknown Error]' || uuid === 'ERR!',
     uncorrected: figure(row[6]),
   };
@@ -68,8 +68,8 @@ function cardsFrom(rows: readonly string[][], talk: string, problem: GpuProblem 
 }
 
 /**
- * The figures of the GPUs of `report`, at most 10 s late. After `probe_timeout` a caller should ask less often:
- * each question to a hanging driver leaves a process behind that nobody can kill.
+ * Queries the GPUs of `report`. Resolves within 10 s. After `probe_timeout`, a caller should query less often: each
+ * query of a driver that hangs leaves a process that cannot be killed.
  */
 export async function probeUtilisation(deps: {
   readonly run: RunCommand;

@@ -9,37 +9,40 @@ import type { Run } from './run.ts';
 
 export interface GpuWatchParts {
   readonly run: RunCommand;
-  /** The GPUs that were chosen. */
+  /** The chosen GPUs. */
   readonly report: GpuReport;
   readonly clock: Clock;
-  /** Null where processes can not be looked at: then nobody is said to hold a GPU. */
+  /** Null where processes cannot be inspected. Then the worker reports no GPU as held. */
   readonly table: ProcessTable | null;
   readonly say: (message: string) => void;
-  /** What has been wrong from the start, and stays so. */
+  /** Troubles that last from the start until the worker restarts. */
   readonly lasting?: readonly KnownTrouble[];
-  /** The job whose training an earlier process of this agent has left, until that is followed. */
+  /**
+   * The job of a run that an earlier process of this agent left. The run counts as live until `follow` is called for
+   * it.
+   */
   readonly found?: JobId | null;
 }
 
-/** What is known to be wrong with the GPUs of this worker. */
+/** Tracks the troubles of this worker's GPUs. */
 export interface GpuWatch {
-  /** As of the last look, of each kind. */
+  /** The troubles that the last probe of each kind found. */
   troubles(): readonly KnownTrouble[];
-  /** What a look at the GPUs has shown that was made for their figures anyway. */
+  /** Records the GPU list of a probe that was made for metrics. */
   noteCards(cards: Cards): void;
-  /** Looks who computes on them, if that is due. Never rejects. */
+  /** Checks which processes are on the GPUs, if a check is due. Never rejects. */
   lookNowAndThen(): Promise<void>;
-  /** Looks again, where somebody was there for the first time who should not be: by then it is known. */
+  /** If the last check found a new suspect, waits and checks again, to confirm or clear it. */
   settled(): Promise<void>;
-  /** The same run, whose end is told only after it was looked whether all of it has left the GPUs. */
+  /** Returns the same run, but `finished` resolves only after a check whether all its processes have left the GPUs. */
   follow(jobId: JobId, run: Run): Run;
 }
 
-/** The tools take a part of a second of a processor, and the driver's lock: not with every beat. */
+/** The interval in ms. The tools use CPU time and the driver's lock, so not every heartbeat runs them. */
 const everyMs = 30_000;
-/** Memory of a process that was killed takes its time to come back. */
+/** The driver takes some time to free the memory of a killed process. */
 const againAfterMs = 2_000;
-/** Of those that ended before, nothing can be left that has their group's number by now. */
+/** The number of ended runs to remember. No process in the group of an older run can remain by now. */
 const mostEnded = 8;
 
 export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
@@ -67,7 +70,7 @@ export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
   };
   const lookOnce = async (): Promise<void> => {
     lookedAt = clock.mono();
-    // A driver that hangs leaves a process behind with each question, which nobody can kill.
+    // Each query of a driver that hangs leaves a process that cannot be killed.
     if (wasSilent || table === null) return;
     const look = await probeProcesses({ run: command, report });
     if (look === null) return;
@@ -76,7 +79,7 @@ export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
     ({ suspects, isOpen } = holding);
     learn('holding', holding.troubles);
   };
-  /** One after the other: whoever asks for a look wants one that began after that. */
+  /** Runs one check at a time. Each caller gets a check that starts after its call. */
   const look = (): Promise<void> => {
     last = last.then(lookOnce).catch(() => {});
     return last;
