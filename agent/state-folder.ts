@@ -7,36 +7,36 @@ import { readReportFields, type RunFolder, writeReport } from './guard-files.ts'
 import { openRegistrations, type Registrations } from './registrations.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** How an attempt ended: kept on disk until the orchestrator has taken note of it. */
+/** How an attempt ended. Stays on disk until the orchestrator has acknowledged it. */
 export interface FinalReport {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** As it is sent. */
+  /** The body of the status report, as sent. */
   readonly body: StatusReportBody;
 }
 
 /**
- * What must outlive the agent's process; for its owner's eyes only.
+ * State that must outlive the agent process, readable only by its owner.
  *
- *     lock           who uses the folder
- *     instance       the worker's own name for itself on this machine
+ *     lock           the process that uses the folder
+ *     instance       a random id of this worker on this machine
  *     registered     empty; exists once an orchestrator has accepted this worker
- *     token          what it has joined with (own-tokens.ts)
+ *     token          the tokens from joining (own-tokens.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
- *     outputs/       of which attempts something is still to be brought (attempt-outputs.ts)
- *     images/        images of event files of those attempts (event-images/)
+ *     outputs/       the attempts with pending uploads (attempt-outputs.ts)
+ *     images/        images from the event files of those attempts (event-images/)
  */
 export interface StateFolder {
-  /** One for each machine and name of a worker, kept over restarts. */
+  /** One for each machine and worker name; survives restarts. */
   readonly instanceId: string;
-  /** Where the runs are, one folder an attempt. */
+  /** Contains one folder per attempt. */
   readonly runsDir: string;
   readonly outputsDir: string;
   readonly imagesDir: string;
   readonly registrations: Registrations;
   runOf(attemptId: AttemptId): RunFolder;
   keepReport(report: FinalReport): void;
-  /** The orchestrator has taken note: nothing of the run is needed here any more. */
+  /** Removes the folder of the run, after the orchestrator has acknowledged the report. */
   dropReport(attemptId: AttemptId): void;
 }
 
@@ -52,7 +52,7 @@ export function openStateFolder(dir: string): StateFolder {
     registrations: openRegistrations(join(dir, 'registered')),
     runOf,
     keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
-    // Windows removes nothing that a guard has still open, which is about to end.
+    // Windows cannot remove a file that the guard still has open. The guard is about to end, so retry.
     dropReport: attemptId => rmSync(runOf(attemptId).path, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
@@ -73,7 +73,7 @@ function readOrNull(file: string): string | null {
   }
 }
 
-/** What is to be reported of a run; null when that is not known yet, or can't be read. */
+/** Returns the final report of a run; null when it does not exist yet or is unreadable. */
 export function readReport(run: RunFolder): FinalReport | null {
   const fields = readReportFields(run);
   const jobId = JobId.safeParse(fields?.['jobId']);

@@ -10,24 +10,24 @@ export type Locked =
   | { readonly kind: 'held'; readonly by: ProcessRef };
 
 export interface LockParts {
-  /** Made if it is not there. */
+  /** Created if missing. */
   readonly dir: string;
   readonly pid: number;
   readonly processes: Processes;
   readonly clock: Clock;
 }
 
-/** Two that start at once overwrite each other's lock; after this long only the last one still sees its own. */
+/** Two agents that start at once overwrite each other's lock. After this time, only the last one still finds its own. */
 const settleMs = 150;
 
 /**
- * One agent a state folder: two would adopt the same trainer. A lock whose owner is gone is taken over. Throws when
- * the folder can't be written.
+ * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
+ * when the folder cannot be written.
  */
 export async function lockState({ dir, pid, processes, clock }: LockParts): Promise<Locked> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = join(dir, 'lock');
-  // Where nothing tells when a process was started, nobody is kept out: a lock that stays for ever would be worse.
+  // Without a known start time, the lock does not keep other agents out. A lock that stays forever would be worse.
   const self = (await processes.identify(pid)) ?? { pid, start: 'unknown' };
   const holder = (): ProcessRef | null => refOf(readFields(file));
   const isMine = (ref: ProcessRef | null): boolean => ref?.pid === self.pid && ref.start === self.start;

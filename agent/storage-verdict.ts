@@ -4,7 +4,8 @@ export const rotatedCode = 'upload_token_rotated';
 
 /**
  * What a failed call about a file means. `later`: the same call may succeed. `over`: the attempt may not upload now. `closed`: it never
- * may again. `no_room`: smaller files may fit now, and this one later. `elsewhere`: the upload stands at another byte. `refused`: the server rejects this file.
+ * may again. `no_room`: smaller files may fit now, and this one later. `elsewhere`: the server expects another byte of the upload.
+ * `refused`: the server rejects this file.
  */
 export type StorageVerdict = 'later' | 'over' | 'closed' | 'no_room' | 'elsewhere' | 'refused';
 
@@ -14,18 +15,18 @@ export function storageVerdict(failure: CallFailure): StorageVerdict {
   if (status === 401) return verdictOnToken(kind === 'problem' ? failure.problem.code : null);
   if (status === 413 || status === 507) return 'no_room';
   if (status === 409) return 'elsewhere';
-  // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
+  // Only the orchestrator's own response is final. A proxy may refuse for a temporary reason.
   const isPassing = kind === 'unexpected' || status === 408 || status === 429 || status >= 500;
   return isPassing ? 'later' : 'refused';
 }
 
-/** A rotated upload token is exchanged as soon as the worker has its own new token. */
+/** A rotated upload token is renewed as soon as the worker has its own new token, so the same call may succeed later. */
 function verdictOnToken(code: string | null): StorageVerdict {
   if (code === rotatedCode) return 'later';
   return code === 'uploads_closed' ? 'closed' : 'over';
 }
 
-/** Why, in words for people. */
+/** Returns the reason of a failure, as text for people. */
 export function wordsOfFailure(failure: CallFailure): string {
   switch (failure.kind) {
     case 'problem':

@@ -6,9 +6,9 @@ import type { Clock } from './clock.ts';
 import type { Send, Stretch } from './http-fetch.ts';
 import { type Answered, createRenewing, type Failed } from './upload-token.ts';
 
-/** Where an attempt may bring its files, and what opens that. */
+/** Where an attempt uploads its files, and the token for it. */
 export interface StoragePlace {
-  /** Below the orchestrator's address. */
+  /** Path below the orchestrator's address. */
   readonly endpoint: string;
   readonly token: string;
 }
@@ -21,70 +21,70 @@ export interface StorageParts {
   readonly renew: RenewCall;
 }
 
-/** How much of an upload has come. */
+/** How much of an upload the server has, in bytes. */
 export interface Progress {
   readonly offset: number;
   readonly total: number;
-  /** Of a file that is there whole. */
+  /** Digest of a complete file; null while it is incomplete. */
   readonly sha256: string | null;
 }
 
 export interface Download {
-  /** The first byte that comes. */
+  /** Offset of the first byte of the response. */
   readonly from: number;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly bytes: number;
   readonly sha256: string;
-  /** Throws when the way breaks, or nothing comes any more. */
+  /** Throws when the connection breaks or stalls. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** Of what was not read. */
+  /** Discards the rest of the response. */
   leave(): Promise<void>;
 }
 
 export interface Upload {
-  /** Of the whole file; null when it is not known yet, because further parts follow. */
+  /** Digest of the whole file; null when it is not known yet, because further parts follow. */
   readonly sha256: string | null;
   readonly body: Stretch;
-  /** Where in the file the body is; null when it is all of it. */
+  /** Position of the body in the file; null when the body is the whole file. */
   readonly part: { readonly first: number; readonly total: number } | null;
 }
 
-/** What an attempt has not uploaded after its completed end. */
+/** What a completed attempt has not uploaded yet. */
 export interface OutstandingReport {
   readonly files: number;
   readonly bytes: number;
   readonly reason: string | null;
 }
 
-/** The files of one job, as the trainer of its attempt sees them. Failures are values; nothing is repeated here. */
+/** The files of one job, as the trainer of its attempt sees them. Returns failures as values. Retries a call only to renew the token. */
 export interface Storage {
-  /** The digests of all that is there, by key. */
+  /** Returns the SHA-256 of every stored file, by key. */
   list(signal: AbortSignal): Promise<Answered<ReadonlyMap<string, string>>>;
-  /** Null when nothing of it is there. */
+  /** Returns null when the server has nothing of this file. */
   progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** 0 files closes the uploads of the attempt. */
+  /** A report of 0 files closes the uploads of the attempt. */
   reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** From this byte on, unless the file is another by now than the one with this digest: then from its first. */
+  /** Downloads from this byte on if the file still has this digest, else from its start. */
   get(
     key: string,
     rest: { readonly from: number; readonly sha256: string } | null,
     signal: AbortSignal,
   ): Promise<Answered<Download>>;
-  /** A file of a dataset, from this byte on: contents never change. */
+  /** Downloads a file of a dataset from this byte on. Its content never changes. */
   content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
 
-/** The orchestrator reads a large file once more before it answers. */
+/** Timeout without traffic. It is long because the orchestrator reads a large file again before it responds. */
 const silenceMs = 120_000;
 /**
- * The answer to a call without a file takes no work: a longer silence means that the connection is dead.
+ * Timeout for calls without a file. Their response takes no work, so a longer silence means that the connection is dead.
  *
  * @internal
  */
 export const quickSilenceMs = 20_000;
 
-/** A signal that also fires when nothing has moved for this long. */
+/** Creates a signal that also fires after this time without traffic. `moved` restarts the time, and `over` stops it. */
 function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
   const silent = new AbortController();
   const arm = (): (() => void) =>
@@ -103,7 +103,7 @@ function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
 type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
-/** Makes calls that fail when nothing has moved for too long, with an upload token that is renewed after a rotation. */
+/** Makes calls that fail after `ms` without traffic, with an upload token that is renewed after a rotation. */
 const createWatched =
   (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
   <T>(
@@ -198,7 +198,7 @@ export function openStorage(place: StoragePlace, { url, send, clock, renew }: St
   };
 }
 
-/** The silence of a download is watched until it has been read. */
+/** Applies the timeout without traffic until the download has been read. */
 async function openDownload(
   key: string,
   asked: Promise<Answer>,
@@ -238,7 +238,7 @@ const headersOf = ({ sha256, body, part }: Upload): Readonly<Record<string, stri
   }),
 });
 
-/** Null when it does not say what a file needs. */
+/** Returns null when the response lacks a body, a digest or a length. */
 function downloadOf(
   answer: Answer,
   { moved, over }: Pick<ReturnType<typeof watchSilence>, 'moved' | 'over'>,
@@ -279,7 +279,7 @@ async function* noted(
 
 const digestIn = (etag: string): string => etag.replace(/^"|"$/g, '').toLowerCase();
 
-/** A refusal may have nothing in it, as that of a HEAD has. */
+/** The body of a refusal can be empty, as in the response to a HEAD. */
 async function failureOf(answer: Answer): Promise<Failed> {
   const { status } = answer;
   const text = await answer.text();

@@ -4,22 +4,23 @@ import { type GpuReport, probeUtilisation, type RunCommand } from './gpu-probe.t
 import { createGpuWatch, type GpuWatch, type GpuWatchParts } from './gpu-watch.ts';
 
 export interface Telemetry extends Pick<HeartbeatBody, 'gpu_utilization' | 'vram_used_gb'> {
-  /** Left out where nobody looks. */
+  /** Missing when the GPUs are not watched. */
   readonly gpu_troubles?: readonly GpuTrouble[];
 }
 
-/** What one look at the GPUs is good for. */
+/** The functions of the GPU watch that a probe uses. */
 type Watch = Pick<GpuWatch, 'noteCards' | 'lookNowAndThen' | 'troubles'>;
 
 export interface TelemetryBook {
-  /** As of a moment ago: asking for it starts the next look and does not wait for it. */
+  /** Returns the results of the last probe. Starts the next probe, and does not wait for it. */
   latest(): Telemetry;
-  /** Waits for a look, so that the first word of this worker has what is wrong here in it. */
+  /** Waits for a probe, so that the first registration includes GPU troubles. */
   look(): Promise<void>;
 }
 
 /**
- * How the GPUs are. A driver that hangs holds no heartbeat up, and is asked once.
+ * Probes the GPUs. A hanging driver does not delay heartbeats, and has only one probe at a time.
+ *
  * @internal
  */
 export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch): TelemetryBook {
@@ -50,7 +51,7 @@ export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch
   };
 }
 
-/** After the first looks: what is wrong here by now is known. */
+/** Resolves after the first probes, when existing GPU troubles are known. */
 export async function openTelemetry(
   parts: GpuWatchParts,
 ): Promise<{ readonly watch: GpuWatch; readonly telemetry: TelemetryBook }> {

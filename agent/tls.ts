@@ -10,18 +10,18 @@ import {
 import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './pins.ts';
 
-/** Whose word counts: keys that are known beforehand, authorities (in PEM) beside the usual ones, or anybody's. */
+/** How to verify the server: known keys, the usual authorities and `extra` ones (in PEM), or not at all. */
 export type Voucher =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }
   | { readonly kind: 'anybody' };
 
-/** A handshake that takes longer is none. */
+/** Timeout for a connection, including its handshake. */
 const connectWithinMs = 10_000;
 
 /**
- * `fetch` over TLS that writes nothing before it knows whom it speaks to: a call is given its connection when that was
- * looked at, and not before. No session is kept, so that each connection shows its key anew.
+ * Opens a `fetch` over TLS that sends nothing before it has verified the server. A request gets its connection only after that.
+ * TLS sessions are not resumed, so that the server proves its key on each connection.
  */
 export function openSecureFetch(voucher: Voucher): Send {
   const { options, refusalOf } = checksOf(voucher);
@@ -39,7 +39,7 @@ export function openSecureFetch(voucher: Voucher): Send {
     const fail = (cause: Error): void => {
       clearTimeout(timer);
       socket.destroy();
-      // Nobody looks at the connection when there is an error.
+      // The callback ignores the socket when there is an error.
       callback?.(cause, socket);
     };
     const timer = setTimeout(() => fail(coded('ETIMEDOUT', 'the connection took too long')), connectWithinMs);
@@ -58,7 +58,7 @@ export function openSecureFetch(voucher: Voucher): Send {
 
 interface Checks {
   readonly options: ConnectionOptions;
-  /** Of a connection that was made as the options say; null when it may be used. */
+  /** Checks a connection that was made with the options. Returns null when it may be used. */
   readonly refusalOf: (socket: TLSSocket) => Error | null;
 }
 
@@ -72,7 +72,7 @@ function checksOf(voucher: Voucher): Checks {
     case 'anybody':
       return { options: { rejectUnauthorized: false }, refusalOf: () => null };
     case 'authorities': {
-      // Node leaves the system's own out by default. Made once: it reads some hundred certificates.
+      // By default, Node ignores the system's authorities. Create the context once, because it parses hundreds of certificates.
       const ca = [...getCACertificates('default'), ...getCACertificates('system'), ...voucher.extra];
       return {
         options: { rejectUnauthorized: true, secureContext: createSecureContext({ ca }) },
@@ -83,8 +83,8 @@ function checksOf(voucher: Voucher): Checks {
 }
 
 /**
- * The server has shown that it holds one of the keys, and its certificate is within its dates. Who has issued it, and for which
- * names, does not count.
+ * Accepts a server that has proved one of the keys, and whose certificate is within its dates. The issuer and the names of the
+ * certificate do not matter.
  */
 function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   const certificate = socket.getPeerX509Certificate();
@@ -98,5 +98,5 @@ function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   return null;
 }
 
-/** As Node's errors are, so that they are told by the same words. */
+/** Has a code like Node's errors, so that both get the same messages. */
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });

@@ -1,30 +1,30 @@
 import { readToken, type TokenSource } from './config.ts';
 import type { Loaded } from './loaded.ts';
 
-/** The token that this worker was given, as it was last read: a worker token, or a join token. */
+/** The token that the worker was given, as last read: a worker token or a join token. */
 export interface GivenToken {
   current(): string;
-  /** Reads it again; true when there is another one now. */
+  /** Reads the token again. Returns true when it has changed. */
   reload(): boolean;
-  /** Where another one may appear; null for a token that was given as it is. */
+  /** File in which a new token can appear; null for a token that was given as text. */
   readonly file: string | null;
 }
 
-/** What a worker calls with. */
+/** The token that the worker uses for its calls. */
 export interface TokenHolder extends GivenToken {
-  /** The worker token; empty until `ready` has got one for the first time. */
+  /** The worker token; empty until `ready` has succeeded for the first time. */
   current(): string;
-  /** Turns the join token that was given into a worker token, where that is still to be done. */
+  /** Exchanges a given join token for a worker token, unless that has been done. */
   ready(signal: AbortSignal): Promise<Ready>;
-  /** Whether the worker token was made on this machine, and is nowhere else. */
+  /** Whether the worker token was made on this machine and exists nowhere else. */
   isOwn(): boolean;
 }
 
 export type Ready =
   | { readonly kind: 'ready' }
-  /** The join token is no good. */
+  /** The join token is invalid. */
   | { readonly kind: 'rejected'; readonly message: string }
-  /** Joining is not possible, and time won't change that. */
+  /** The orchestrator refuses to let this worker join, permanently. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
@@ -47,7 +47,7 @@ export function openToken(source: TokenSource): Loaded<GivenToken> {
   };
 }
 
-/** For a token that is the worker's own already. */
+/** For a token that is already a worker token. */
 export const holdWorkerToken = (given: GivenToken): TokenHolder => ({
   ...given,
   ready: async () => ({ kind: 'ready' }),

@@ -3,15 +3,15 @@ import { nameOfChoice, type ProbedTrainer } from './trainers/index.ts';
 
 export interface TrainerKeysParts {
   readonly trainers: readonly ProbedTrainer[];
-  /** Null where the keys of a trainer cannot be found out. */
+  /** Returns null when the keys of a trainer cannot be determined. */
   readonly read: (choice: ProbedTrainer['choice']) => Promise<readonly string[] | null>;
   readonly send: TrainerKeysCall;
 }
 
-/** Reports the keys of these trainers. What cannot be sent now is asked for again when the worker next registers. */
+/** Reports the keys of these trainers. If a report fails, the orchestrator requests it again at the next registration. */
 export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 
-/** To read a list takes as long as the trainer takes to import, so each is read once. */
+/** Reading a list takes as long as importing the trainer, so each list is read once. */
 export function createTrainerKeys({ trainers, read, send }: TrainerKeysParts): ReportTrainerKeys {
   const lists = new Map<string, ReturnType<TrainerKeysParts['read']>>();
   const listOf = (name: string): ReturnType<TrainerKeysParts['read']> => {

@@ -28,7 +28,7 @@ export interface Rig {
   readonly name: string;
   readonly orchestratorUrl: string;
   readonly workDir: string;
-  /** Where the agent was started: paths in a command or a config mean what they meant there. */
+  /** The agent's working directory. Relative paths in a command or a config refer to it. */
   readonly cwd: string;
   readonly trainers: readonly TrainerChoice[];
   /** Whether the built-in trainers may run here. */
@@ -39,27 +39,27 @@ export interface Rig {
   readonly sample: readonly string[] | null;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
-  /** Shows the trainer the GPUs of its job, by their positions in the worker's list, and no others; null: all in that list. */
+  /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
   readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Whether another attempt's log is in this file, of which not all has been shipped. */
+/** Whether this file contains another attempt's log that has not been shipped completely. */
 export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
 
 export interface PreparedJob extends Command {
-  /** The job's own. */
+  /** The job's own folder. */
   readonly folder: string;
   readonly outputDir: string;
-  /** The trainer writes each sample as a file: images in its event files are copies. */
+  /** The trainer writes each sample as a file, so images in its event files are copies. */
   readonly samplesAreFiles: boolean;
-  /** Where its data is to be before it starts. */
+  /** Where the job's data must be before the trainer starts. */
   readonly places: readonly DataPlace[];
-  /** Everything that the trainer prints is kept here. */
+  /** File for everything that the trainer prints. */
   readonly logFile: string;
 }
 
-/** Where the checkpoint is, once it has been fetched, that the attempt goes on from; empty when it begins anew. */
+/** Returns the path of the fetched checkpoint that the attempt resumes from; empty when it starts from the beginning. */
 const resumePath = ({ resume }: JobOffer, outputDir: string): string =>
   resume === null ? '' : join(outputDir, ...resume.checkpoint.split('/'));
 
@@ -68,8 +68,9 @@ export type Prepared =
   | { readonly ok: false; readonly cause: 'rejected' | 'start_failed'; readonly message: string };
 
 /**
- * Writes a job's files into a folder of its own and works out what is to be started. The command comes from the rig's
- * settings alone; what the orchestrator sent is data in a file, and keys that reach beyond the job are refused. Throws when the disk can't be written.
+ * Writes a job's files into its own folder, and determines the command to start. The command comes only from the rig's settings.
+ * The orchestrator's config is only data in a file, and keys that reach beyond the job are refused. Throws when the disk cannot be
+ * written.
  */
 export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () => false): Prepared {
   const builtIn = builtInOf(offer.config);
@@ -118,7 +119,7 @@ interface Start {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** For a program that this worker knows nothing of: the config as it was submitted. */
+/** Prepares a program that this worker does not know: writes the config as submitted. */
 function asItIs(
   { config, dataloader }: JobOffer,
   rig: Rig,
@@ -138,7 +139,7 @@ function asItIs(
   return { argv: builtIn === null ? argv : builtInArgv(builtIn, rig, values), cwd: null, configPath };
 }
 
-/** For a known trainer: a config that names the job's own folders, and the files that it refers to. */
+/** Prepares a known trainer: writes a config with the job's own folders, and the files that it refers to. */
 function launched(
   offer: JobOffer,
   rig: Rig,
@@ -159,18 +160,18 @@ function launched(
   return { ...start, configPath: configFile.path };
 }
 
-/** An earlier attempt may have left one. Node has no call for it, and Windows no such file. */
+/** Creates a named pipe, and replaces one of an earlier attempt. Runs `mkfifo`, since Node has no call. Returns null on Windows. */
 function makePipe(path: string): string | null {
   rmSync(path, { force: true });
   return spawnSync('mkfifo', ['-m', '600', path]).status === 0 ? path : null;
 }
 
-/** The trainer of this rig that a config is for; null when it has none. */
+/** Returns the trainer of this rig for a config; null when the rig has none. */
 function choiceFor({ config }: JobOffer, { trainers }: Pick<Rig, 'trainers'>): TrainerChoice | null {
   const { name } = trainerFor(config);
   const own = trainers.find(choice => nameOfChoice(choice) === name);
   const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
-  // SimpleTuner is what rigs had before configs were told apart.
+  // A config of an unknown trainer runs on SimpleTuner, which was the only trainer in earlier versions.
   const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
   return own ?? any ?? usual ?? null;
 }
@@ -181,7 +182,7 @@ function lacking({ config }: JobOffer, { name, trainers }: Rig): string {
   return `The config is for ${wanted.title}, and worker ${name} has ${there || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
 }
 
-/** Writes the files that a config refers to, and points it at them. */
+/** Writes the files that a config refers to. Returns the config with the paths of these files. */
 function withFiles({ config, dataloader, files }: JobOffer, folder: string): JobOffer['config'] {
   const dataloaderPath = writeDataloader(folder, dataloader);
   const attached = join(folder, 'files');
@@ -202,8 +203,9 @@ function withFiles({ config, dataloader, files }: JobOffer, folder: string): Job
 }
 
 /**
- * One that is still being shipped is left alone, since its next turn would take it away: then this attempt has one of its own. What
- * others have had so is removed, so that the space of a job's logs is bounded.
+ * Returns the file for the attempt's log. Another attempt's log that is still being shipped must stay, and the next rotation would
+ * remove it. This attempt then gets a separate file. Removes the separate files of other attempts that have been shipped, so that
+ * the space for a job's logs is limited.
  */
 function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
   const file = join(folder, 'trainer.log');
@@ -216,7 +218,7 @@ function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTak
   return isLogTaken(file, attemptId) ? own : file;
 }
 
-/** Trainers that need nothing but this program: a config names them, and the rig's owner can forbid them. */
+/** Trainers that need only this program. A config selects them by name, and the rig's owner can disable them. */
 type BuiltIn = 'selftest' | 'digits';
 
 const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
@@ -234,13 +236,13 @@ function refusalOf(builtIn: BuiltIn, rig: Rig): string | null {
   );
 }
 
-/** The server checks configs, too. The worker does not rely on that: a path in a config could lead out of the job's folder. */
+/** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */
 function configRefusal(offer: JobOffer, rig: Rig, choice: TrainerChoice | null): string | null {
   const problem = choice?.kind === 'command' ? null : trainerFor(offer.config).problem(offer.config);
   return problem === null ? restrictedRefusal(offer, rig, choice) : `The config cannot be used: ${problem}`;
 }
 
-/** Names the keys, the rig, and the flag with which its owner allows them. */
+/** The message names the keys, the rig, and the flag with which its owner can allow them. */
 function restrictedRefusal(
   { config, dataloader }: JobOffer,
   rig: Rig,
@@ -275,10 +277,10 @@ function writeDataloader(folder: string, dataloader: unknown): string | null {
   return path;
 }
 
-/** How its trainer may be asked, for `agent/ask`: beside the config, since not every trainer lets the key pass. */
+/** How to send requests to the trainer, for `agent/ask`. It is a separate file, because some trainers reject the key in a config. */
 export const requestsFile = 'requests.json';
 
-/** `trainer`: the known trainer that was started, which has a way of its own. */
+/** `trainer`: the known trainer that was started, which handles requests in its own way. */
 function writeRequests(
   folder: string,
   { [requestsKey]: requests }: JobOffer['config'],
@@ -293,7 +295,7 @@ const pythonOnPath = (env: Rig['env']): string =>
   findExecutable('python', env) ?? findExecutable('python3', env) ?? 'python';
 
 /**
- * The agent's environment without its secrets, and what the published agent sets
+ * The agent's environment without its secrets, plus the variables that the published agent sets
  * (docs/internals/worker-contract.md, section 3, item 3).
  */
 function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: string): PreparedJob['env'] {
@@ -310,14 +312,14 @@ function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: s
     SIMPLETUNER_UPLOAD_ENDPOINT: rig.orchestratorUrl + offer.upload_endpoint,
     SIMPLETUNER_UPLOAD_TOKEN: offer.upload_token ?? '',
     TRAINYARD_RESUME_FROM: resumeFrom,
-    // Python holds its output back when nobody looks at a terminal, and with it all progress.
+    // Without a terminal, Python buffers its output, which would delay all progress.
     PYTHONUNBUFFERED: '1',
     ...(offer.hf_token !== null && { HF_TOKEN: offer.hf_token }),
     ...rig.gpuEnv(offer.gpus),
   };
 }
 
-/** Where a program lies: as a path, or on PATH; null when it is not there. */
+/** Finds a program by its path or on PATH; null when it is missing. */
 function findExecutable(name: string, env: Rig['env']): string | null {
   if (/[/\\]/.test(name)) return isExecutable(name) ? name : null;
   const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE').split(';') : [''];
@@ -326,9 +328,9 @@ function findExecutable(name: string, env: Rig['env']): string | null {
   return candidates.find(isExecutable) ?? null;
 }
 
-/** How the trainers of a rig are looked at. To import torch from a slow disk can take a minute. */
+/** How to probe the trainers of a rig. Importing torch from a slow disk can take a minute. */
 export const trainerProbe = (env: Rig['env']): ProbeParts => ({
-  // The imports of SimpleTuner that take long are not needed to see that it is there.
+  // SimpleTuner's slow imports are not needed to find out that it is installed.
   run: createRunCommand({ environment: { ...env, SIMPLETUNER_SKIP_TORCH: '1' }, timeoutMs: 60_000 }),
   find: program => findExecutable(program, env),
 });

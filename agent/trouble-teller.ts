@@ -5,9 +5,9 @@ import { troubleOf } from './troubles.ts';
 export interface TroubleTeller {
   tell(failure: CallFailure): void;
   missedBeat(failure: CallFailure, timeoutMs: number): void;
-  /** A stream was answered with this status instead of being opened. */
+  /** The command stream did not open; the response had this status. */
   streamRefused(status: number): void;
-  /** The orchestrator has said that it goes: that nobody answers is no trouble for as long as T. */
+  /** The orchestrator has announced that it stops. Failures within T are not logged. */
   expectAbsence(reason: string, timeoutMs: number): void;
   beaten(): void;
   clear(): void;
@@ -16,7 +16,7 @@ export interface TroubleTeller {
 
 const atMost = 20;
 
-/** Says each trouble once, until something has worked again. */
+/** Logs each trouble once, until a call has succeeded again. */
 export function createTroubleTeller(
   clock: Clock,
   url: string,
@@ -29,7 +29,7 @@ export function createTroubleTeller(
   const isQuiet = (): boolean => clock.mono() < quietUntil;
   const once = (message: string): void => {
     if (told.has(message)) return;
-    // Some answers of proxies are never the same twice.
+    // Some proxies never send the same response twice, so the set needs a limit.
     if (told.size >= atMost) told.clear();
     told.add(message);
     say(message);
@@ -51,7 +51,7 @@ export function createTroubleTeller(
       );
     },
     streamRefused(status) {
-      // A 401 is told by the registration that follows it; a registration that works says nothing of the stream.
+      // The next registration reports a 401. It can succeed in spite of any other status, so log that here.
       if (status === 401 || status === streamStatus || isQuiet()) return;
       streamStatus = status;
       say(

@@ -2,7 +2,7 @@ import type { CallFailure } from '../protocol/client.ts';
 
 /**
  * What a failed call means and what to do about it, in the words that people search for (the guide's section on
- * troubleshooting). `rejected` says that trying again with the same token is of no use.
+ * troubleshooting). `rejected`: a retry with the same token cannot succeed.
  */
 export interface Trouble {
   readonly message: string;
@@ -89,7 +89,7 @@ function unreachable(cause: unknown, url: string): string {
 
 const clock = "Check this machine's clock first";
 
-/** What is wrong with a certificate, and what to do: the key that was presented is told, and never to be taken for the right one. */
+/** Explains what is wrong with a certificate and what to do. Shows the presented key, but never suggests it as the new pin. */
 function ofCertificate(code: string, message: string, url: string): string {
   switch (code) {
     case 'ERR_PIN_MISMATCH':
@@ -115,22 +115,22 @@ function ofCertificate(code: string, message: string, url: string): string {
   }
 }
 
-/** What the other side has a hand in, on one line. */
+/** Text that the other side can influence, as one line of at most 300 printable ASCII characters. */
 const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
 
-/** fetch wraps what really happened several causes deep. */
+/** Returns the innermost cause, because fetch wraps the real error several times. */
 function innermost(cause: unknown): { readonly code: string; readonly message: string } {
   let inner: unknown = cause;
   for (let depth = 0; depth < 8 && inner instanceof Error && inner.cause !== undefined; depth += 1)
     inner = inner.cause;
   if (!(inner instanceof Error)) return { code: '', message: String(inner) };
-  // Several addresses were tried: any of the failures will do.
+  // Several addresses have failed; any of the errors will do.
   if (inner instanceof AggregateError && inner.errors.length > 0) return innermost(inner.errors[0]);
   const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
   return { code, message: namesOf(inner) ?? inner.message };
 }
 
-/** For which names a certificate is, where that is what is wrong; Node's message leaves some out. */
+/** Returns the names of a certificate that does not fit the host; null for other errors. Node's message leaves some names out. */
 function namesOf(error: Error): string | null {
   if (!('cert' in error) || typeof error.cert !== 'object' || error.cert === null) return null;
   const { cert } = error;

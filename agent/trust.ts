@@ -1,19 +1,22 @@
 import { fail, type Loaded } from './loaded.ts';
 import { parsePins, type Pin } from './pins.ts';
 
-/** Whom to take for the orchestrator, over TLS. */
+/** Which server to accept as the orchestrator over TLS. */
 export interface Trust {
-  /** The keys that it may have: with any, nothing else counts but the dates of its certificate. None: its certificate has to be vouched for. */
+  /**
+   * Accepted keys. With pins, only the key and the certificate's dates count. Without pins, an authority must vouch for the
+   * certificate.
+   */
   readonly pins: readonly Pin[];
-  /** An authority beside those of Node and the system. */
+  /** An authority in addition to those of Node and the system. */
   readonly caFile: string | null;
-  /** False takes anybody for it. */
+  /** False accepts any server. */
   readonly verify: boolean;
 }
 
 export const usualTrust: Trust = { pins: [], caFile: null, verify: true };
 
-/** From settings as they were given; what contradicts itself, or would not protect, is refused. */
+/** Parses the given settings. Fails for settings that contradict each other, or that would not protect the connection. */
 export function parseTrust(
   url: string,
   given: Omit<Trust, 'pins'> & { readonly pin: unknown },

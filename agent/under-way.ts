@@ -3,13 +3,13 @@ import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
 export interface CallsUnderWay {
-  /** The same calls. */
+  /** The same calls, tracked. */
   readonly api: ApiClient;
-  /** Resolves when none waits for its answer any more, or after so long. */
+  /** Resolves when no call waits for its response, or after `withinMs`. */
   settled(withinMs: number): Promise<void>;
 }
 
-/** Knows which calls are under way: one that comes after the goodbye would count as the worker's return. */
+/** Tracks pending calls. One that arrives after `disconnect` would count as the worker's return. */
 export function noteUnderWay(api: ApiClient, clock: Clock): CallsUnderWay {
   const underWay = new Set<Promise<unknown>>();
   const noted = <R>(call: Promise<R>): Promise<R> => {

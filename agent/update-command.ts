@@ -17,7 +17,7 @@ export interface UpdateInvocation {
 
 const exitCodes = { failed: 1, usage: 2 } as const;
 
-/** `update`: the program of the orchestrator's version in the place of this one. */
+/** `update`: replaces this program with the orchestrator's. */
 export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation): Command {
   return new Command('update')
     .description("Put the orchestrator's worker program in the place of this one; trainings go on")
@@ -87,7 +87,7 @@ function programHere(ownCommand: readonly string[]) {
   }
 }
 
-/** What would run another's program here; null when that can not be. */
+/** Returns how somebody else's program could be installed here; null when that cannot happen. */
 function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
   if (typeof sums === 'string')
     return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums takes the 64 hex digits that the panel shows';

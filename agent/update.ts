@@ -12,9 +12,9 @@ export interface UpdateParts {
   readonly url: string;
   readonly fetch: Fetch;
   readonly own: OwnProgram;
-  /** The SHA-256 that SHA256SUMS must have; null where it is known by whom it is sent. */
+  /** The SHA-256 that SHA256SUMS must have; null when the connection itself proves who sends it. */
   readonly sums: string | null;
-  /** What a program says to `--version`; throws when it does not run. */
+  /** Returns what a program prints for `--version`; throws when it does not run. */
   readonly versionOf: (command: readonly string[]) => Promise<string>;
 }
 
@@ -23,16 +23,16 @@ export type Updated =
   /** Nothing was changed. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** A program that is larger than this is none of ours. */
+/** Maximum size of a download. The worker's programs are smaller. */
 const largestBytes = 512 * 1024 ** 2;
 const longestSums = 10_000;
 const patienceMs = 30_000;
-/** At a megabyte in ten seconds. */
+/** Enough for 120 MB at 100 KB/s. */
 const downloadMs = 20 * 60_000;
 
 /**
- * Puts the orchestrator's program in the place of this one, in one step, when it has the SHA-256 that was announced and says its
- * version. What runs by then goes on with the old one.
+ * Replaces this program with the orchestrator's, by one rename. Before that, the new program must have the announced SHA-256 and
+ * print its version. Running processes continue with the old program.
  */
 export async function updateProgram(parts: UpdateParts): Promise<Updated> {
   const { own, versionOf } = parts;
@@ -70,7 +70,7 @@ async function get({ url, fetch }: UpdateParts, name: string, timeoutMs: number)
   );
 }
 
-/** What SHA256SUMS says of this program. */
+/** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
 async function announced(parts: UpdateParts): Promise<string> {
   const bytes: Uint8Array[] = [];
   const answer = await get(parts, 'SHA256SUMS', patienceMs);

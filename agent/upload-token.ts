@@ -6,10 +6,10 @@ export interface Failed {
   readonly ok: false;
   readonly failure: CallFailure;
 }
-/** A failure is a value. */
+/** The result of a call; a failure is a value and not an exception. */
 export type Answered<T> = { readonly ok: true; readonly value: T } | Failed;
 
-/** Makes each call with the newest upload token, and repeats it once with a new one after a rotation. */
+/** Makes each call with the newest upload token. After a rotation, renews the token and retries the call once. */
 export function createRenewing(firstToken: string, renew: RenewCall) {
   let token = firstToken;
   return async <T>(
@@ -19,13 +19,13 @@ export function createRenewing(firstToken: string, renew: RenewCall) {
     const used = token;
     const answer = await ask({ 'x-upload-token': used });
     if (answer.ok || !mayBeRotated(answer.failure)) return answer;
-    // Another call may have renewed it meanwhile.
+    // Another call may have renewed the token in the meantime.
     if (token === used) token = (await renew(used, signal)) ?? used;
     return token === used ? answer : ask({ 'x-upload-token': token });
   };
 }
 
-/** The refusal of a HEAD has no code. */
+/** A refused HEAD has no problem code, so any 401 without one may mean a rotation. */
 const mayBeRotated = (failure: CallFailure): boolean =>
   failure.kind === 'problem'
     ? failure.problem.code === rotatedCode

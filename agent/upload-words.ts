@@ -18,8 +18,8 @@ const proxyAnswers: ReadonlyMap<number, { readonly what: string; readonly remedy
 ]);
 
 /**
- * Why the upload of a body of this size failed, in words for people. The server refuses an upload with a problem, so any other
- * answer is a proxy's own. Its HTML page is left out.
+ * Returns why the upload of a body of this size failed, as text for people. The server refuses an upload with a problem, so any
+ * other response is a proxy's own. The text leaves out the proxy's HTML page.
  */
 export function wordsOfUploadFailure(failure: CallFailure, bytes: number): string {
   if (failure.kind !== 'unexpected') return wordsOfFailure(failure);

@@ -12,25 +12,25 @@ import { storageVerdict } from './storage-verdict.ts';
 import type { Answered } from './upload-token.ts';
 import { wordsOfUploadFailure } from './upload-words.ts';
 
-/** What is to be sent. */
+/** The content to upload. */
 interface Whole {
   readonly key: string;
   readonly bytes: number;
-  /** Where it is not known beforehand, the server gets it with the last part. */
+  /** If it is not known beforehand, the server gets it with the last part. */
   readonly sha256: string | RunningDigest;
 }
 
-/** A file as it was found. */
+/** A file as the scan found it. */
 export interface Source extends Found, Whole {
   readonly path: string;
 }
 
-/** Where its bytes come from. */
+/** Reads the bytes of the content. */
 interface Reading {
   stretch(first: number, last: number): Stretch;
-  /** Why it could not be read; null when it could. */
+  /** Returns the reason of a failed read; null when there was none. */
   trouble(): string | null;
-  /** Whether it is still what it was. */
+  /** Whether the content is unchanged. */
   isSame(): Promise<boolean>;
 }
 
@@ -47,20 +47,20 @@ export interface UploadParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Beyond the first a file goes in parts of the second, in bytes; for tests. */
+  /** In bytes: a file larger than `wholeUpTo` is sent in parts of size `part`. For tests. */
   readonly sizes?: { readonly wholeUpTo: number; readonly part: number };
 }
 
-/** Below what proxies on the internet take as one request. */
+/** Smaller than the request size limit of proxies on the internet. */
 const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const portion = 1_048_576;
 const backoffRule = { firstMs: 1_000, mostMs: 30_000 } as const;
-/** After this many answers of a proxy in a row, other files get their turn, and a completed job shows why this one is missing. */
+/** After this many responses of a proxy in a row, other files get their turn. A completed job then shows why this one is missing. */
 const maxProxyAnswers = 6;
 
 /**
- * Uploads a file. Retries a call that fails for a reason of the moment until the signal fires, and resumes a large file behind
- * what the server has.
+ * Uploads a file. Retries a call that fails for a temporary reason until the signal fires. Resumes a large file at the first byte
+ * that the server does not have.
  */
 export async function uploadFile(source: Source, parts: UploadParts): Promise<UploadEnd> {
   let handle: FileHandle;
@@ -76,7 +76,7 @@ export async function uploadFile(source: Source, parts: UploadParts): Promise<Up
   }
 }
 
-/** The same from memory. */
+/** Uploads content from memory, like `uploadFile`. */
 export function uploadBytes(key: string, content: Uint8Array, parts: UploadParts): Promise<UploadEnd> {
   const sha256 = createHash('sha256').update(content).digest('hex');
   const reading: Reading = {
@@ -100,7 +100,7 @@ async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise
   const backoff = createBackoff({ ...backoffRule, random });
   const wait = (): Promise<boolean> => pause(clock, 200 + backoff.nextMs(), signal);
   const endOf = createEndFinder(Math.min(bytes, isLarge ? part : bytes));
-  /** Null when that is to be asked. */
+  /** Offset of the next byte to send; null when the server must be asked. */
   let first = isLarge ? null : 0;
   while (!signal.aborted) {
     if (first === null) {
@@ -137,7 +137,7 @@ async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise
   return { kind: 'aborted' };
 }
 
-/** Decides what a failed call means for an upload with bodies of this size. Null: try again. */
+/** Decides what a failed call means for an upload with bodies of this size. Null means retry. */
 function createEndFinder(bodyBytes: number) {
   let proxyAnswers = 0;
   const find = (failure: CallFailure): UploadEnd | null => {
@@ -168,7 +168,7 @@ function createEndFinder(bodyBytes: number) {
   });
 }
 
-/** Where the upload of a large file goes on. */
+/** Asks the server where to resume the upload of a large file. */
 async function askWhere(
   { key, bytes, sha256 }: Whole,
   { storage, signal }: UploadParts,
@@ -188,7 +188,7 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
   let trouble: string | null = null;
   const read = async (at: number, last: number): Promise<Buffer> => {
     try {
-      // Each in a buffer of its own: what is sent may still be held when the next one is read.
+      // Use a new buffer for each read, because the previous one may still be in use for sending.
       const buffer = Buffer.allocUnsafeSlow(Math.min(portion, last - at));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
       return buffer.subarray(0, bytesRead);
@@ -206,7 +206,7 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
           const piece = await next;
           if (piece.length === 0) throw new Error('the file has become shorter');
           const behind = at + piece.length;
-          // The disk reads on while this piece is sent.
+          // Read the next piece while this one is sent.
           if (behind < last) next = read(behind, last);
           next.catch(() => undefined);
           if (typeof sha256 !== 'string') sha256.add(at, piece);

@@ -3,13 +3,16 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Whole or not at all, and on disk when this returns. Makes no folder: where one was taken away, it throws. */
+/** Writes a file atomically. It is on disk when this returns. Creates no folder, and throws when the folder is missing. */
 export function writeWhole(file: string, text: string): void {
   replace(file, text, true);
   syncFolder(dirname(file));
 }
 
-/** Whole or not at all, for other processes to read; what a loss of power takes was of no use after it. Makes no folder, either. */
+/**
+ * Writes a file atomically for other processes to read. It may be lost in a power failure, after which nobody needs it. Creates
+ * no folder.
+ */
 export function showWhole(file: string, text: string): void {
   replace(file, text, false);
 }
@@ -19,7 +22,7 @@ function replace(file: string, text: string, durable: boolean): void {
   try {
     const handle = openSync(unfinished, 'wx', 0o600);
     try {
-      // Unlike writeSync it goes on after a short write, or throws.
+      // Unlike writeSync, this continues after a short write, or throws.
       writeFileSync(handle, text);
       if (durable) fsyncSync(handle);
     } finally {
@@ -32,7 +35,7 @@ function replace(file: string, text: string, durable: boolean): void {
   }
 }
 
-/** A new name is on disk when its folder is. Where folders can't be opened (Windows), renaming alone has to do. */
+/** A new file name is durable only after its folder is synced. Where folders cannot be opened (Windows), the rename must be enough. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r');
@@ -48,7 +51,7 @@ function syncFolder(folder: string): void {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The object in a file; null when there is no such file, or something else in it. */
+/** Returns the object in a JSON file; null when the file is missing or contains anything else. */
 export function readFields(file: string): Fields | null {
   try {
     return fieldsOf(JSON.parse(readFileSync(file, 'utf8')));
@@ -57,7 +60,7 @@ export function readFields(file: string): Fields | null {
   }
 }
 
-/** The same without waiting for a disk that hangs. */
+/** The same, but asynchronous, so that a hanging disk does not block the process. */
 export async function readFieldsSoon(file: string): Promise<Fields | null> {
   try {
     return fieldsOf(JSON.parse(await readFile(file, 'utf8')));
@@ -66,6 +69,6 @@ export async function readFieldsSoon(file: string): Promise<Fields | null> {
   }
 }
 
-/** Null for what is no object. */
+/** Returns null when the value is not an object, or is an array. */
 export const fieldsOf = (value: unknown): Fields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;

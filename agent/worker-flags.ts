@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { workerOptions } from '../protocol/worker-options.ts';
 import type { Flags } from './config.ts';
 
-/** By the names that stand in the help and in config files; what was not given is missing, defaults too. */
+/** Returns the flags of the command line by their names in the help and in config files. Leaves out defaults. */
 export const givenFlags = (command: Command): Flags => {
   const given = command.options.filter(
     option => command.getOptionValueSource(option.attributeName()) === 'cli',
@@ -15,7 +15,7 @@ export const givenFlags = (command: Command): Flags => {
   );
 };
 
-/** Adds the options of `trainyard worker`, which are also those of a service of it. */
+/** Adds the options of `trainyard worker`. A worker's service takes the same ones. */
 export const withWorkerOptions = (command: Command): Command =>
   workerOptions.reduce(
     (shaped, { flags, description, isRepeatable }) =>

@@ -63,25 +63,26 @@ export interface Host {
   /** One line for people. */
   readonly say: (message: string) => void;
   readonly onSignal: (signal: WorkerSignal, act: () => void) => void;
-  /** Acts when nobody can write to stdin any more: a parent that is killed says so no other way. */
+  /** Calls `act` when stdin is closed. There is no other sign that the parent was killed. */
   readonly onInputEnd: (act: () => void) => void;
 }
 
-/** The last as in sysexits.h: can't create. */
+/** `locked` is EX_CANTCREAT of sysexits.h. */
 const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 
 /**
- * The more is thrown away, the larger V8 makes the young part of its heap, up to 48 MiB: of a trainer that prints 20 MB a second
- * all is. At the size it begins with that is cleared away sooner, and no slower (150 MiB at the peak became 80).
+ * Stops V8 from growing the young generation of its heap, which it does for code that produces much garbage, up to 48 MiB. A
+ * trainer that prints 20 MB a second is such a case. At the initial size, V8 frees the garbage sooner and is not slower. Peak
+ * memory fell from 150 to 80 MiB.
  */
 const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
-/** Frees what the start has left behind: 3 MiB, which an idle worker would keep, since it never fills its heap. Only the executable has `gc`. */
+/** Frees 3 MiB of garbage from the start. An idle worker would keep it, since it never fills its heap. Only the executable has `gc`. */
 function clearAfterStart(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** Runs the worker from its settings to its exit code. */
+/** Runs the worker. Resolves with its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { say } = host;
   const signals = catchEarlySignals(host.onSignal);
@@ -219,7 +220,7 @@ async function serve(serving: Serving): Promise<number> {
   listen({ ...serving, agent, token, network });
   clearAfterStart();
   const code = await agent.run();
-  // What is still on its way interests nobody, and would keep the process.
+  // Nothing needs the pending calls, and they would keep the process running.
   network.abort();
   return code;
 }
@@ -253,13 +254,13 @@ function openTrainerKeys(
   return createTrainerKeys({ trainers, read: choice => readKnownKeys(choice, probe), send });
 }
 
-/** What it finds running on is this worker's own, too. */
+/** Registers an adopted run with the GPU watch, so that its processes count as this worker's own. */
 const followed = (found: Found, watch: GpuWatch): Found =>
   found.kind === 'reported'
     ? found
     : { ...found, attend: ears => watch.follow(found.origin.jobId, found.attend(ears)) };
 
-/** With the attempt's own token, as its trainer would. */
+/** Fetches the checkpoint to resume from, with the attempt's own token, as its trainer would. */
 async function fetchFor(
   { resume, upload_endpoint: endpoint, upload_token: token = '' }: JobOffer,
   { outputDir }: PreparedJob,
@@ -271,12 +272,12 @@ async function fetchFor(
   return fetchCheckpoint(resume, outputDir, { storage, clock: parts.clock, random: Math.random, signal });
 }
 
-/** The one that was given; or, where none was, the one that this worker has joined with. */
+/** Returns the given token, or else the one with which this worker has joined. */
 function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   if (token !== null) return openToken(token);
   const own = openOwnTokens(stateDir).read();
   if (!own.ok) return own;
-  // What was not answered may well have been done.
+  // A join without a response may still have succeeded.
   const kept = own.value.joined ?? own.value.pending;
   return kept === null ? fail(tokenMissing) : openToken({ kind: 'value', token: kept.token });
 }
@@ -304,8 +305,8 @@ interface Listening extends Pick<Serving, 'config' | 'host' | 'signals'> {
 }
 
 /**
- * The first SIGTERM or SIGINT finishes the job and leaves; the second one stops the job. SIGUSR2, or the end of the
- * parent, leaves at once while the guard keeps the training alive. SIGHUP reads the token file again.
+ * The first SIGTERM or SIGINT makes the agent finish its job and leave; the second one stops the job. At SIGUSR2, or when the
+ * parent ends, the agent leaves at once and the guard keeps the training alive. At SIGHUP, it reads the token file again.
  */
 function listen({ config, host, signals, agent, token, network }: Listening): void {
   const { onInputEnd, say } = host;
@@ -367,7 +368,7 @@ const unverified =
   'WARNING: TLS certificates are not checked (--ssl-no-verify), so that anybody on the way can take the token and give orders ' +
   'here: for tests only. Use --pin with the value that the panel shows, or --ca-file';
 
-/** The folder, for this process alone; or an exit code when it can't be used, which has been said then. */
+/** Locks and opens the state folder for this process. When that fails, logs the reason and returns an exit code. */
 async function openState(
   { stateDir: dir }: AgentConfig,
   { env, say }: Host,
@@ -391,7 +392,7 @@ async function openState(
   }
 }
 
-/** For all that this worker ever sends. */
+/** Opens the network for all calls of this worker. */
 function openWay({ trust }: AgentConfig): Loaded<Send> {
   try {
     return { ok: true, value: openNetwork(trust) };
@@ -400,7 +401,7 @@ function openWay({ trust }: AgentConfig): Loaded<Send> {
   }
 }
 
-/** Tells one machine from another, and a restart from a reconnection. */
+/** `instance_id` distinguishes machines. `start_id` distinguishes a restart from a reconnection. */
 const identityOf = ({ instanceId }: StateFolder): RegistrationBody => ({
   instance_id: instanceId,
   start_id: randomBytes(12).toString('hex'),
