@@ -2,44 +2,44 @@ import type { ArtifactKind } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { Outstanding, WallMs } from './model.ts';
 
-/** A file that a trainer has brought, whole. */
+/** A complete file that a job's trainer or worker has uploaded. */
 export interface Artifact {
   readonly jobId: JobId;
-  /** Grows with each that is stored. */
+  /** Increases with each stored artifact. */
   readonly order: number;
-  /** Which has brought it, by its number. */
+  /** The number of the attempt that uploaded it. */
   readonly attempt: number;
   readonly key: string;
   readonly kind: ArtifactKind;
   readonly bytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
-  /** Its name where files are kept. Files of the same job with the same content may share it. */
+  /** The name of the stored file. Artifacts of the same job with the same content may share a file. */
   readonly file: string;
   readonly createdAt: WallMs;
 }
 
-/** One that is on its way. */
+/** An upload in progress. */
 export interface Upload {
   readonly file: string;
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
   readonly key: string;
-  /** When it is whole; counts against the limit of its job from the start. */
+  /** The announced size of the complete file. It counts against the job's limit from the start. */
   readonly bytes: number;
-  /** Counts against the limit of all jobs: the bytes that have arrived and, during a request, a short look-ahead. */
+  /** Counts against the limit of all jobs: the bytes received so far and, during a request, a small look-ahead. */
   readonly reserved: number;
-  /** What has come is kept when the connection breaks, and the rest may follow. */
+  /** The received bytes survive a broken connection, so that the client can resume. */
   readonly isResumable: boolean;
   readonly touchedAt: WallMs;
 }
 
 export interface StoredBytes {
-  /** Its files, and its unfinished uploads with the size that they announced. */
+  /** Bytes of the job's files, plus the announced sizes of its unfinished uploads. */
   readonly ofJob: number;
-  /** Its files and its unfinished uploads. */
+  /** Number of the job's files and unfinished uploads. */
   readonly filesOfJob: number;
-  /** The files of all jobs, and unfinished uploads with what they reserve. */
+  /** Bytes of the files of all jobs, plus what unfinished uploads reserve. */
   readonly inAll: number;
 }
 
@@ -47,70 +47,73 @@ export interface ArtifactReads {
   artifact(job: JobId, key: string): Artifact | null;
   /** The first file of the job with this content; null when there is none. */
   artifactWith(job: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): Artifact | null;
-  /** Newest first; those before the one with this order, or all. */
+  /** Newest first. `before`: returns only artifacts with a lower order; null returns all. */
   artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
-  /** Those of kind `checkpoint`, in no order: the images that lie among them are samples, and outlive them. */
+  /**
+   * Files of kind `checkpoint`, unordered. Images in a checkpoint's folder count as samples: they are not included, and
+   * outlive it.
+   */
   checkpointFiles(job: JobId): readonly Artifact[];
   artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
   storedBytes(job: JobId): StoredBytes;
-  /** What the worker of a completed job has reported of its uploads; null when it has reported nothing. */
+  /** What the worker of a completed job reported about its outstanding uploads; null if it reported nothing. */
   outstanding(job: JobId): Outstanding | null;
-  /** Of an attempt, the one that can be resumed. */
+  /** The attempt's resumable upload with this key, or null. */
   upload(attempt: AttemptId, key: string): Upload | null;
   /** Every unfinished upload that can be resumed. */
   uploads(): readonly Upload[];
   /** The attempts that have unfinished uploads. */
   uploaders(): readonly Pick<Upload, 'jobId' | 'attemptId'>[];
-  /** Files that nothing means any more. */
+  /** Files that no row refers to. */
   droppedFiles(limit: number): readonly { readonly file: string; readonly jobId: JobId }[];
 }
 
 export interface ArtifactWrites {
   setOutstanding(outstanding: Outstanding): void;
   insertUpload(upload: Upload): void;
-  /** False when there is none any more. */
+  /** Returns false when the upload no longer exists. */
   touchUpload(file: string, at: WallMs): boolean;
-  /** What has come of it is dropped, unless an artifact means it. */
+  /** Also drops the received bytes, unless an artifact uses the file. */
   removeUpload(file: string): void;
   /** Returns false when the upload is gone. */
   reserveUpload(file: string, bytes: number): boolean;
   /** Drops the unfinished uploads of the job, or only those of one attempt; returns how many. */
   removeUploadsOf(job: JobId, attempt: AttemptId | null): number;
-  /** Those that nothing was heard of since then; null: those that can not be resumed. */
+  /** Removes uploads without activity since `before`; null removes those that cannot be resumed. */
   removeUploads(before: WallMs | null): void;
-  /** In the place of the one of that key, if any. */
+  /** Replaces the artifact with the same key, if any. */
   putArtifact(artifact: Omit<Artifact, 'order'>): void;
-  /** False when there was none. */
+  /** Returns false when there was none. */
   removeArtifact(job: JobId, key: string): boolean;
-  /** They are gone from the disk. */
+  /** Forgets dropped files after they have been removed from the disk. */
   forgetDropped(files: readonly string[]): void;
 }
 
-/** Bytes of a file that is being written, at its end. */
+/** A file open for appending. */
 export interface FileEnd {
   write(bytes: Uint8Array): Promise<void>;
-  /** The disk has what was written, and the file. */
+  /** Resolves once the file and all written bytes are on the disk. */
   sync(): Promise<void>;
-  /** Has the disk begin with that. Nobody waits, and it may fail. */
+  /** Starts a sync in the background. Nothing waits for it, and it may fail. */
   beginSync(): void;
-  /** Takes back what goes beyond. */
+  /** Truncates the file to this length. */
   cutTo(bytes: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Where artifacts are kept, each in a file of its own that is never written again once it is whole. */
+/** Stores the files of artifacts. A file is never written again once it is complete. */
 export interface ArtifactFiles {
   newName(): string;
-  /** As it lies on the disk. */
+  /** The file's path on the disk. */
   pathOf(job: JobId, file: string): string;
-  /** To be written on from there; what goes beyond is gone. */
+  /** Opens the file for appending at offset `at` and discards everything after it. */
   open(job: JobId, file: string, at: number): Promise<FileEnd>;
-  /** 0 when there is none. */
+  /** Size in bytes; 0 if the file does not exist. */
   sizeOf(job: JobId, file: string): Promise<number>;
   /** SHA-256, in lower-case hex. */
   digestOf(job: JobId, file: string): Promise<string>;
-  /** It need not be there. */
+  /** Does nothing if the file does not exist. */
   remove(job: JobId, file: string): Promise<void>;
-  /** For files of anybody. */
+  /** Free disk space for all files of the data folder. */
   freeBytes(): Promise<number>;
 }

@@ -21,7 +21,7 @@ export interface ArtifactPage {
   readonly next: number | null;
 }
 
-/** Files that something has just let go. */
+/** Reports after the commit that files may have become unused. Returns `value`. */
 function dropping<T>(core: Core, tx: Tx, value: T): T {
   tx.afterCommit(core.onFilesDropped);
   return value;
@@ -30,25 +30,25 @@ function dropping<T>(core: Core, tx: Tx, value: T): T {
 const notFound = (key: string, id: JobId) =>
   refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
 
-/** What trainers bring, and what becomes of it. The bytes are somebody else's business. */
+/** Uploads and artifacts of jobs. Other code stores the bytes. */
 export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createUploadCalls(core, limits),
   ...createReading(core),
   ...createOutstandingCalls(core),
 });
 
-/** Who may bring it, and how much. */
+/** Decides who may upload, and how much. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, time } = core;
   const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
     jobToUploadTo(core, tx, uploader);
   return {
-    /** Asked before anything is read of what it sends. */
+    /** Checked before the server reads the request body. */
     mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
 
     /**
-     * From here on the announced size counts for the job, and `reserved` for all jobs. Replaces an upload of the attempt with the
-     * same key.
+     * Starts an upload. Its announced size counts against the job's limit, and `reserved` against the limit of all
+     * jobs. A resumable upload replaces the attempt's earlier one with the same key.
      */
     beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
@@ -64,7 +64,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(upload);
       }),
 
-    /** Before more of it arrives. `was` is what it has reserved so far. */
+    /** Reserves room before more bytes arrive. `was`: the bytes reserved so far. */
     growUpload: (
       uploader: Uploader,
       file: string,
@@ -98,8 +98,8 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
       store.artifactWith(id, content)?.file ?? null,
 
     /**
-     * All of it is on disk. The attempt may have lost the job meanwhile: then nothing is stored. `shared` is an intact file with the
-     * same content, which the artifact uses instead of its own copy.
+     * Stores the artifact once all bytes are on disk. Stores nothing if the attempt has lost the job meanwhile.
+     * `shared`: an intact file with the same content, which the artifact uses instead of its own copy.
      */
     finishUpload: (
       uploader: Uploader,
@@ -108,10 +108,10 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     ): Promise<Outcome<ArtifactView>> =>
       store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
 
-    /** Of what has come nothing is kept. */
+    /** Drops the upload and its received bytes. */
     dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
 
-    /** What can be resumed. */
+    /** The resumable upload with this key, or null. */
     upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
   };
 }
@@ -162,7 +162,7 @@ function storeArtifact(
   return accept(viewOf(core, { ...artifact, order: 0 }));
 }
 
-/** What is there. */
+/** Reads, lists and removes artifacts. */
 function createReading(core: Core) {
   const { store } = core;
   return {
@@ -204,7 +204,7 @@ const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
   created_at: core.clock.iso(artifact.createdAt),
 });
 
-/** A checkpoint has become whole: older ones may go. */
+/** Removes expired checkpoints when a newer one is complete. */
 function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
     for (const { key } of files) dropping(core, tx, tx.removeArtifact(id, key));
@@ -212,10 +212,10 @@ function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   }
 }
 
-/** A trainer may bring the same file again and again. */
+/** Limits the audit rows, because a trainer may upload the same file repeatedly. */
 const maxRowsOfFiles = 1_000;
 
-/** A row of the trail, and no event: there may be thousands of sample images, and who looks at them asks for the list. */
+/** Writes an audit row but no event: a job may have thousands of sample images, and viewers request the list. */
 function note(
   core: Core,
   tx: Tx,

@@ -9,11 +9,11 @@ import { createJobViewer } from './views.ts';
 
 export interface Asked {
   readonly job: JobView;
-  /** It was asked for the same a moment ago, and not again. */
+  /** The same request was sent moments ago, so it was not sent again. */
   readonly duplicate: boolean;
 }
 
-/** Who clicks again within this time means the same checkpoint. */
+/** Identical requests within this time count as one. */
 const sameForMs = 5_000;
 
 const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
@@ -23,11 +23,14 @@ const notThere = (id: JobId, worker: string) =>
     `Worker ${worker}, which runs job ${id}, is not connected at the moment: try again when it is back`,
   );
 
-/** What people ask of a trainer that runs. It changes nothing of the job: that it was asked is all that is known here. */
+/**
+ * Requests of people to a running trainer, such as for a checkpoint. They do not change the job: the orchestrator only
+ * records that it sent them.
+ */
 export function createAskCalls(core: Core) {
   const recent = createRecent(() => core.clock.mono());
 
-  /** Sends it once this is committed; the answer tells afterwards whether there was a stream to carry it. */
+  /** Sends the request after the commit. `isSent` then returns whether the worker had an open stream. */
   const send = (tx: Tx, job: HeldJob, what: RequestKind, by: Actor): { readonly isSent: () => boolean } => {
     const { id, workerId } = job.attempt;
     let sent = false;
@@ -60,11 +63,11 @@ export function createAskCalls(core: Core) {
   };
 }
 
-/** The job, if its trainer can be asked now. */
+/** Returns the job if its trainer can take this request now. */
 function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJob> {
   const { id, spec } = job;
   const worker = isLive(job) ? tx.worker(job.attempt.workerId) : null;
-  // A silent worker's job runs, as far as anybody knows, and what is asked of it would not arrive.
+  // The trainer of a silent worker may still run, but a request would not reach it.
   if (job.status === 'recovering' && worker !== null) return notThere(id, worker.name);
   if (job.status !== 'running' || worker === null)
     return refuse(
@@ -86,7 +89,7 @@ function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJ
   return core.presence.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
 }
 
-/** What was asked a moment ago: memory alone, since a restart takes longer than that. */
+/** Recent requests, in memory only: a restart takes longer than `sameForMs`. */
 function createRecent(now: () => MonoMs) {
   const asked = new Map<string, MonoMs>();
   return {

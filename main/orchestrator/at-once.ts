@@ -2,8 +2,8 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import type { LiveJob, Read } from './ports.ts';
 
 /**
- * The same store for whoever looks at every worker: their jobs are read together, and not one by one, each of which costs a
- * look at the database. True of this turn of the event loop: not to be kept.
+ * Returns the same store, but reads the live jobs of all workers in one query, for callers that look at every worker.
+ * Use it only within this turn of the event loop: later, its jobs are outdated.
  */
 export function atOnce(read: Read): Read {
   let known: ReadonlyMap<WorkerId, LiveJob> | null = null;

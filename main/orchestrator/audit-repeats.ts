@@ -1,11 +1,11 @@
 import type { AuditFact } from './model.ts';
 import type { Clock, Tx } from './ports.ts';
 
-/** Rows of one kind from one source are counted within this time. */
+/** Repeated rows of one type from one source are counted over this time. */
 const windowMs = 600_000;
-/** Enough for a worker that reconnects all the time, and for whoever looks into it. */
+/** Enough to show that a worker reconnects constantly, and to investigate why. */
 const maxRows = 30;
-/** Sources beyond this number share one window. */
+/** While this many windows are open, new sources share one window per type. */
 const maxWindows = 10_000;
 
 interface Window {
@@ -15,7 +15,7 @@ interface Window {
   repeats: number;
 }
 
-/** The windows that are open, by type and source. */
+/** Open windows by type and source. */
 export type AuditRepeats = Map<string, Window>;
 
 export const createAuditRepeats = (): AuditRepeats => new Map();
@@ -28,8 +28,9 @@ interface RepeatsDeps {
 }
 
 /**
- * Appends a row that a caller can bring about again and again. Each source gets 30 rows of a type within ten minutes; further ones are
- * counted, and one row `audit.repeated` says how many there were. So no token makes the trail grow without bound.
+ * Appends a row that a caller can cause repeatedly. Each source gets `max` rows of a type within ten minutes. Further
+ * rows are counted, and one `audit.repeated` row reports their number, so that no token makes the trail grow without
+ * bound.
  */
 export function appendBounded(
   deps: RepeatsDeps,
@@ -74,7 +75,7 @@ function closeWindow(deps: RepeatsDeps, key: string): void {
   );
 }
 
-/** At the end of the process: what was counted until then is written down. */
+/** Writes the pending counts when the process stops. */
 export function closeWindows(deps: RepeatsDeps): void {
   for (const key of deps.repeats.keys()) closeWindow(deps, key);
 }

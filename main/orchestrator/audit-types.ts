@@ -2,8 +2,8 @@ import { type AuditType, auditTypes } from './model.ts';
 import type { AuditSieve } from './ports.ts';
 
 /**
- * Event types of SimpleTuner's guide, with the types that record such acts here. Users are known by the names of their tokens.
- * The providers of compute are the workers, so their tokens are the credentials: a rotation deletes one and creates one.
+ * Maps event types of SimpleTuner's guide to the types that record the same acts here. Users are the names of API
+ * tokens. Credentials are worker tokens, because workers provide the compute; a rotation deletes one and creates one.
  */
 const documentedTypes = {
   'auth.login.success': ['auth.signed_in'],
@@ -36,17 +36,17 @@ const documentedTypes = {
   'job.rejected': ['job.failed'],
 } as const satisfies Readonly<Record<string, readonly AuditType[]>>;
 
-/** As `GET /api/audit/types` shows them: several types with commas between them. */
+/** Aliases as `GET /api/audit/types` returns them: comma-separated types. */
 export const auditAliases: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(documentedTypes).map(([name, types]) => [name, types.join(',')]),
 );
 
-/** Filters by a type as people ask for it. A rejected job has failed with the cause `rejected`. */
+/** Builds the filter for a requested type. `job.rejected` matches failed jobs with the cause `rejected`. */
 export function typeSieve(asked: string | null): Pick<AuditSieve, 'type' | 'types' | 'cause'> {
   const types: readonly AuditType[] | undefined = Object.entries(documentedTypes).find(
     ([name]) => name === asked,
   )?.[1];
-  // A type that is recorded under this very name needs no other.
+  // A type that is recorded under this name needs no alias.
   if (types === undefined || auditTypes.some(known => known === asked)) return { type: asked };
   return asked === 'job.rejected' ? { type: null, types, cause: 'rejected' } : { type: null, types };
 }
@@ -62,11 +62,11 @@ const securityTypes = new Set([
   'backup.made',
 ]);
 
-/** What somebody looks at who wants to know who came in, who tried to, and what was made easier or harder for them. */
+/** Types for a security review: who got access, who tried to, and what made access easier or harder. */
 const auditSecurityTypes: readonly string[] = auditTypes.filter(
   type => securityTypes.has(type) || securityGroups.some(group => type.startsWith(group)),
 );
 
-/** Those of them that a filter asks for; all where it names no types. */
+/** The security types that a filter requests; all of them when it names no types. */
 export const securityTypesAmong = (asked: readonly string[] | undefined): readonly string[] =>
   asked === undefined ? auditSecurityTypes : auditSecurityTypes.filter(type => asked.includes(type));

@@ -4,19 +4,19 @@ export interface State {
   readonly accepts: ((character: string) => boolean) | null;
   /** The state after that character. */
   readonly next: number;
-  /** States that are active together with this one. */
+  /** States that are active whenever this one is (epsilon transitions). */
   readonly also: readonly number[];
 }
 
 export interface Run {
   readonly accepted: boolean;
-  /** How many transitions were followed: at most their number in the automaton, once for each character and once more. */
+  /** Number of transitions followed: at most the automaton's transitions times the number of characters plus one. */
   readonly steps: number;
 }
 
 /**
- * Runs all branches of the automaton side by side. No branch is tried twice for one character, so that the cost is the
- * size of the automaton times the length of the text, whatever both contain.
+ * Runs all branches of the automaton in parallel. Each state becomes active at most once per character, so the cost is
+ * bounded by the size of the automaton times the length of the text.
  */
 export function run(states: readonly State[], text: string): Run {
   const seenAt = new Int32Array(states.length + 1).fill(-1);

@@ -3,12 +3,12 @@ import type { Resumption } from './model.ts';
 import type { Artifact } from './ports.ts';
 import type { Bucket } from './series.ts';
 
-/** Files that make one state of a training, from which it can go on. */
+/** The files of one saved training state, from which a trainer can continue. */
 export interface Checkpoint extends CheckpointName {
   readonly files: readonly Artifact[];
   readonly bytes: number;
   readonly isComplete: boolean;
-  /** Which has brought the last of them. */
+  /** The number of the attempt that uploaded the last file. */
   readonly attempt: number;
   readonly createdAt: number;
 }
@@ -16,19 +16,23 @@ export interface Checkpoint extends CheckpointName {
 export interface JudgedCheckpoint extends Checkpoint {
   readonly isNewest: boolean;
   readonly isBest: boolean;
-  /** See `lossAt`; null when nothing tells. */
+  /** See `lossAt`; null if unknown. */
   readonly loss: number | null;
 }
 
-/** A checkpoint that is one file is whole when it is there; of a folder one file says that all others are. */
+/**
+ * Whether this file completes its checkpoint: it is a single-file checkpoint, or the manifest of a folder, which
+ * vouches for the other files.
+ */
 export const completes = (key: string): boolean => {
   const of = checkpointOf(key);
   return of !== null && (of.isFile || key === `${of.name}/${manifestName}`);
 };
 
 /**
- * The newest first: by attempt, then by step, since an agent that has fallen behind brings the newest before older ones. Of
- * one step what is a folder comes first: beside it some trainers put the weights alone, which is nothing to go on from.
+ * Newest first: by attempt, then by step, because an agent that lags behind uploads the newest checkpoint before older
+ * ones. At the same step, folders precede single files: some trainers save only the weights beside the folder, and
+ * cannot continue from those.
  */
 export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoint[] {
   const found = new Map<string, { readonly of: CheckpointName; readonly files: Artifact[] }>();
@@ -61,15 +65,16 @@ function newestFirst(a: Checkpoint, b: Checkpoint): number {
   return b.createdAt - a.createdAt;
 }
 
-/** That of the evaluation says more. */
+/** In order of preference: an evaluation loss is more meaningful. */
 export const lossKeys = ['eval_loss', 'val_loss', 'validation_loss', 'loss'] as const;
 
-/** Of the steps up to it so much is looked at: a single value of a training is mostly noise. */
+/** Share of the preceding steps to average, because a single training loss is mostly noise. */
 const judgedShare = 0.1;
 
 /**
- * What a curve says of one step: the mean of the last tenth of the steps up to it, else the last value before that, as an evaluation
- * leaves it. By the curve alone: what is around a checkpoint goes by and by, and must not change what is thought of it.
+ * Returns the loss at a step: the mean over the last tenth of the steps up to it, or else the last value before those,
+ * as with rare evaluations. Null if there is none. Depends on the curve alone: other checkpoints are removed over time,
+ * and that must not change the result.
  */
 export function lossAt(buckets: readonly Bucket[], step: number): number | null {
   const before = buckets.filter(({ lastStep, count }) => count > 0 && lastStep !== null && lastStep <= step);
@@ -79,7 +84,7 @@ export function lossAt(buckets: readonly Bucket[], step: number): number | null 
   return recent.reduce((sum, { mean, count: n }) => sum + mean * (n / count), 0);
 }
 
-/** Says of each (the newest first) what it is among them. */
+/** Marks the newest checkpoint to continue from, and the best one. `checkpoints` must be sorted, newest first. */
 export function judge(
   checkpoints: readonly Checkpoint[],
   lossOf: (of: Checkpoint) => number | null,
@@ -103,8 +108,9 @@ export function judge(
 }
 
 /**
- * Those that go (`keep`: how many steps stay beside the best, and beside the one that the next attempt continues from; 0 for all). What never became whole goes once an attempt after it has
- * brought one that did.
+ * Returns the checkpoints to remove. `keep`: the number of steps to keep in addition to the best checkpoint and the one
+ * that the next attempt continues from; 0 keeps all. An incomplete checkpoint expires once a later attempt has uploaded
+ * a complete one.
  */
 export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
   if (keep === 0) return [];
@@ -118,10 +124,13 @@ export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number):
   );
 }
 
-/** A step may have left more than one thing. */
+/** Identifies a step, which may have several checkpoints. */
 const momentOf = ({ step, name }: Checkpoint): number | string => step ?? name;
 
-/** `done`: steps, as far as was told. */
+/**
+ * Returns null if there is nothing to continue from and no step to repeat. `done`: the steps that the trainer reported;
+ * null if unknown.
+ */
 export function resumptionOf(newest: CheckpointName | null, done: number | null): Resumption | null {
   if (newest === null)
     return done === null || done === 0 ? null : { checkpoint: null, step: null, stepsLost: done };

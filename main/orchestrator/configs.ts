@@ -3,7 +3,7 @@ import type { Core } from './core.ts';
 import type { Actor, AuditType } from './model.ts';
 import type { ConfigChange, RecordChange } from './ports.ts';
 
-/** Changes of the folder of configs, as far as they are the orchestrator's business: that they are known. */
+/** Records changes of the config folder in the audit trail. */
 export function createConfigCalls(core: Core) {
   const note = (type: AuditType, { name, file, tag, bytes }: ConfigChange, actor: Actor): Promise<void> =>
     core.store.write(tx => {
@@ -12,8 +12,8 @@ export function createConfigCalls(core: Core) {
     });
   return {
     /**
-     * Has `act` change the folder. What it is about to do stands in the audit trail before it is done, so that no change
-     * goes unrecorded; one that fails after all is said to have failed.
+     * Runs `act`, which changes the config folder. The audit row is written before each change, so that no change goes
+     * unrecorded. If the change then fails, a `config.change_failed` row follows.
      */
     async changeConfig(
       by: Actor,

@@ -15,43 +15,46 @@ import type { Standing } from './standing.ts';
 import type { TrainerKeyBook } from './trainer-keys.ts';
 import type { UploadWindows } from './upload-rules.ts';
 
-/** What every part of the shell works with. */
+/** Dependencies that all calls of the orchestrator share. */
 export interface Core extends Standing {
   readonly store: Store;
   readonly ids: Ids;
   readonly log: Log;
   readonly line: Line;
   readonly feed: Feed;
-  /** Whether this process keeps an agent on its own machine: jobs of target `local` have nowhere else to go. */
+  /** Whether this process runs an agent on its own machine. No other agent takes jobs with target `local`. */
   readonly runsLocally: () => boolean;
-  /** Of an attempt; null where none are made, and its trainer can bring nothing. */
+  /** Returns an attempt's upload token; null when trainers cannot upload. */
   readonly uploadTokenOf: UploadTokenOf | null;
-  /** SHA-256 of the admin token that is valid now; null where nobody can sign in with one. */
+  /** SHA-256 of the current admin token; null when nobody can sign in with one. */
   readonly adminHash: () => string | null;
   readonly uploadWindows: UploadWindows;
-  /** Files of artifacts may be removed by now. */
+  /** Called when artifact files may have become unused and can be removed. */
   readonly onFilesDropped: () => void;
-  /** Of jobs that are gone. */
+  /** Removes the logs of deleted jobs. */
   readonly dropLogs: (jobs: readonly JobId[]) => void;
-  /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
+  /** Clock for waiting times. It starts at the wall clock, and ignores adjustments of that while the process runs. */
   readonly queueTime: () => WallMs;
-  /** The present where a span outlives the process, and where something is deleted for its age: `clock.wall` is for people. */
+  /** Current time for spans that outlive the process, and for deletion by age. `clock.wall` is for display. */
   readonly time: TrustedTime;
   readonly repeats: AuditRepeats;
   readonly trainerKeys: TrainerKeyBook;
-  /** Runs a command for its effects alone; a failure is logged. */
+  /** Runs a command without a result; logs a failure. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
-  /** Like the clock's, but never after the orchestrator has stopped. */
+  /** Like `clock.after`, but runs nothing after the orchestrator has stopped. */
   readonly after: (ms: number, run: () => void) => void;
-  /** After a while: runs a command, if any, and then dispatches. */
+  /** After `ms`: runs the command, if any, and then dispatches. */
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
-  /** Has the health loop look again within this time: a new deadline has come up. */
+  /** Makes the health loop check again within this time, because there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
 }
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** Stores the event and its audit row with what they tell of; readers get the event after the commit. */
+/**
+ * Stores the event and its audit row in the transaction of the change that they record. Subscribers get the event after
+ * the commit.
+ */
 export function tellWorker(
   core: Core,
   tx: Tx,
@@ -63,14 +66,14 @@ export function tellWorker(
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'worker', type, workerId }, at);
   const fact = { at, type, actor, target: { type: 'worker', id: workerId }, details } as const;
-  // A worker can do what it does as often as it likes.
+  // Bounded, because a worker can repeat its calls without limit.
   if (actor.type === 'worker') appendBounded(core, tx, fact, workerId);
   else tx.appendAudit(fact);
   noteInLog(core, tx, type, { worker_id: workerId, by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** As `tellWorker`; progress is no transition and leaves no audit row. */
+/** Like `tellWorker`, for a job. Updates such as progress are no transitions, and leave no audit row. */
 export function tellJob(
   core: Core,
   tx: Tx,
@@ -107,7 +110,7 @@ export function tellJob(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** As `tellWorker`, of the queue as a whole. */
+/** Like `tellWorker`, for the queue as a whole. */
 export function tellQueue(core: Core, tx: Tx, type: QueueEventType, actor: Actor, details: Details): void {
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'queue', type }, at);
@@ -116,15 +119,15 @@ export function tellQueue(core: Core, tx: Tx, type: QueueEventType, actor: Actor
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** What a report was refused for. */
+/** A refused report, and why it was refused. */
 interface RefusedReport {
   readonly status: string;
   readonly code: ProblemCode;
-  /** Which the reporter named; null for none. */
+  /** The attempt that the reporter named; null for none. */
   readonly attemptId: AttemptId | null;
 }
 
-/** An audit row alone: it changed nothing, and should be known. */
+/** Records a refused report in the audit trail only: it changed nothing. */
 export function noteRefusedReport(
   core: Core,
   tx: Tx,
@@ -141,8 +144,8 @@ export function noteRefusedReport(
 }
 
 /**
- * One line an event, once it is on disk. Ids and closed words only: what people and machines have written stands in the audit
- * trail.
+ * Logs one line per event after the commit. Only ids and fixed values: text from people and machines belongs in the
+ * audit trail.
  */
 function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
   const known: Record<string, unknown> = {};
@@ -152,7 +155,7 @@ function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void 
 
 const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);
 
-/** The row holds what was known when it was last written; memory is newer once the worker has been heard. */
+/** The time of the worker's last contact. While the worker is in contact, memory is newer than the stored row. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {
   const presence = core.presence.of(worker.id);
   if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;

@@ -1,25 +1,25 @@
 import type { JobData } from '../../protocol/dataset.ts';
 import type { WallMs } from './model.ts';
 
-/** What a dataset contained at one time. */
+/** The contents of a dataset at one time. */
 export interface DatasetVersion {
-  /** Grows with each version that is made. */
+  /** Increases with each version. */
   readonly id: number;
-  /** The user who has pushed it. */
+  /** The user who pushed it. */
   readonly owner: string;
   /** Unique among the datasets of its owner. */
   readonly name: string;
-  /** The SHA-256 of its manifest: the same files have the same. */
+  /** The SHA-256 of its manifest, which is equal for equal files. */
   readonly digest: string;
   readonly files: number;
-  /** Of all files; a content that several files have counts for each. */
+  /** Size of all files. A content that several files share counts for each of them. */
   readonly bytes: number;
   readonly createdAt: WallMs;
-  /** It stays, whether a job uses it or not. */
+  /** A pinned version stays even if no job uses it. */
   readonly isPinned: boolean;
 }
 
-/** A version with what the store knows of it. */
+/** A version with facts that the store derives. */
 export interface StoredVersion extends DatasetVersion {
   /** How many jobs use it. */
   readonly jobs: number;
@@ -27,14 +27,14 @@ export interface StoredVersion extends DatasetVersion {
   readonly isNewest: boolean;
 }
 
-/** A file of a dataset, or a manifest, as it is stored: its names are in manifests alone. */
+/** A stored file of a dataset, or a stored manifest. Only manifests have file names. */
 export interface StoredContent {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** Which versions; null for any. */
+/** Selects versions; null matches any. */
 export interface DatasetFilter {
   readonly owner: string | null;
   readonly name: string | null;
@@ -46,36 +46,39 @@ export interface DatasetReads {
   datasetVersion(id: number): StoredVersion | null;
   /** The newest version with these files; null when there is none. */
   datasetWith(digest: string, filter: DatasetFilter): StoredVersion | null;
-  /** Those of these that are stored. */
+  /** Returns those of the given contents that are stored. */
   storedContents(sha256s: readonly string[]): readonly StoredContent[];
-  /** Null when no dataset of the job has such a file, or is the manifest. */
+  /** Returns null unless the content is a file or the manifest of one of the job's datasets. */
   contentOfJob(job: string, sha256: string): StoredContent | null;
-  /** How much room all contents take, each counted once. */
+  /** Total size of all contents, each counted once. */
   contentBytes(): number;
-  /** The size of the contents that only these versions have, each counted once. */
+  /** Total size of the contents that no other version has, each counted once. */
   bytesOnlyIn(versions: readonly number[]): number;
   /** The data that a job was submitted with. */
   jobData(job: string): readonly JobData[];
-  /** Contents that no version has any more. */
+  /** Contents that no version refers to. */
   droppedContents(limit: number): readonly string[];
 }
 
 export interface DatasetWrites {
-  /** Not seen by any read until it is complete. Answers with its id. */
+  /** Reads do not return the version until it is complete. Returns its id. */
   insertDatasetVersion(version: Omit<DatasetVersion, 'id'>): number;
-  /** Lists contents that are stored. Answers with how many of these are. */
+  /** Adds stored contents to a version. Returns how many of the given contents are stored. */
   addDatasetContents(version: number, sha256s: readonly string[]): number;
   completeDatasetVersion(version: number): void;
   setDatasetPin(version: number, isPinned: boolean): void;
-  /** Contents that no other version has may be removed at once. */
+  /** Contents that no other version has become removable at once. */
   removeDatasetVersion(version: number): void;
-  /** One that could not be completed. Its contents are kept for a while. */
+  /** Drops a version that could not be completed. Its contents stay for a while. */
   dropDatasetVersion(version: number): void;
-  /** Versions that were never completed. */
+  /** Removes versions that were never completed. */
   removeIncompleteVersions(before: WallMs): void;
   putContent(content: StoredContent, at: WallMs): void;
-  /** Those without a version that were stored before then, or whose last version was removed. Answers with how many. */
+  /**
+   * Removes contents that have no version and were stored before `before`, or whose last version was removed. Returns
+   * how many.
+   */
   removeUnlistedContents(before: WallMs, limit: number): number;
-  /** They are gone from the disk. */
+  /** Forgets contents after they have been removed from the disk. */
   forgetContents(sha256s: readonly string[]): void;
 }

@@ -1,27 +1,27 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { MonoMs, WallMs } from './model.ts';
 
-/** Moments on the clock that never jumps. The stored times beside them are for people, and for the next start. */
+/** Deadlines on the monotonic clock. The matching stored times are for display and for the next start. */
 export interface Deadlines {
-  /** Before this a job is not dispatched again. */
+  /** A job is not dispatched again before this. */
   readonly backoff: Map<JobId, MonoMs>;
-  /** When the attempt of a job began that runs, or that was given up and may still run. */
+  /** When the job's attempt started, if it runs, or if it was given up and may still run. */
   readonly begun: Map<JobId, MonoMs>;
-  /** An order to stop a job that is not confirmed by then can be given up by a person. */
+  /** After this, a person may stop waiting for an unconfirmed stop. */
   readonly unconfirmed: Map<JobId, MonoMs>;
-  /** What runs on a draining worker then is stopped. */
+  /** When the job of a draining worker is stopped. */
   readonly drain: Map<WorkerId, MonoMs>;
-  /** A quarantined worker is given one job again. */
+  /** When a quarantined worker gets one job on trial. */
   readonly trial: Map<WorkerId, MonoMs>;
-  /** A worker that never came counts as connecting until then. */
+  /** Until when a worker that never registered counts as connecting. */
   readonly firstContact: Map<WorkerId, MonoMs>;
-  /** An ephemeral worker that is offline is removed. */
+  /** When an offline ephemeral worker is removed. */
   readonly removal: Map<WorkerId, MonoMs>;
 }
 
 /**
- * How long a span has lasted by the wall clock, the only one that outlives the process. It may have been set meanwhile:
- * nothing lasts less than no time, or longer than its span.
+ * How much of a span has passed by the wall clock, the only clock that outlives the process. The result is between 0
+ * and `spanMs`, because the clock may have been set meanwhile.
  */
 export const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
   Math.min(Math.max(wall - since, 0), spanMs);

@@ -8,14 +8,14 @@ import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 
 /**
- * Gives pending jobs to idle workers, in the caller's transaction, until no idle worker fits any. Called wherever a job or
- * a worker may have become free. Answers with how many were given out.
+ * Dispatches pending jobs to idle workers in the caller's transaction, until no idle worker fits any job. Call it
+ * wherever a job or a worker may have become available. Returns the number of jobs dispatched.
  */
 export function dispatch(core: Core, tx: Tx): number {
   let given = 0;
   for (let next = core.line.next(core, tx); next !== null; next = core.line.next(core, tx)) {
     const job = tx.job(next.jobId);
-    // Time has passed since they were judged.
+    // Time has passed since the queue evaluated them, so check again.
     if (job?.status === 'pending' && isFree(core, tx, next.workerId)) {
       offer(core, tx, job, next.workerId);
       given += 1;
@@ -42,7 +42,7 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
   applyEvent(core, tx, job, { type: 'offer', attempt }, system);
 }
 
-/** SimpleTuner's own agent takes none: its trainer looks for itself what it finds on its rig. */
+/** Null for SimpleTuner's own agent: its trainer finds the checkpoints on its rig by itself. */
 function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
   if (job.attempt === null || tx.worker(workerId)?.agent?.protocol !== 2) return null;
   return resumptionOf(newestCheckpoint(tx, job), job.progress?.step ?? null);

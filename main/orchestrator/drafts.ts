@@ -9,7 +9,7 @@ import { requestKinds, requestsOf } from '../../protocol/requests.ts';
 import type { JobPayload, JobSpec } from './model.ts';
 import type { Configs } from './ports.ts';
 
-/** What becomes a job. */
+/** A job before it is stored. */
 export interface Draft {
   readonly spec: JobSpec;
   readonly payload: JobPayload;
@@ -19,7 +19,7 @@ export interface Draft {
   readonly retryOf: JobId | null;
 }
 
-/** What the request asks for, with its config: at once when it brings that along. */
+/** Builds the draft from the request and its config. Synchronous if the request contains the config. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
   if (request.config !== undefined)
     return draftOf(request, {
@@ -77,7 +77,7 @@ const usedOf = ({ count, devices }: GpusWanted): Pick<JobSpec['requirements'], '
   return devices === null || used === count ? {} : { gpusUsed: used };
 };
 
-/** In either spelling, as SimpleTuner's own configs have them. */
+/** Reads a key in either spelling, `name` or `--name`, as in SimpleTuner's configs. */
 const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];
 
 const devicesKey = 'accelerate_visible_devices';
@@ -89,8 +89,9 @@ interface GpusWanted {
 }
 
 /**
- * The submit's own word, else `num_processes` in the config, else what its trainer needs: a config for an unknown program runs
- * anywhere. One whose config names its GPUs needs a worker that has those, unless any will do.
+ * Returns the GPU count of the request, else `num_processes` of the config, else the trainer's default: an unknown
+ * program runs anywhere. A config that names its GPUs needs a worker that has those, unless `any_gpu` is set. Refused
+ * if the config has malformed values.
  */
 export function gpusWanted(
   request: Pick<SubmitRequest, 'gpu_count' | 'any_gpu'>,
@@ -130,7 +131,7 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
     Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
   );
 
-/** The same, with datasets that a worker has to fetch before it starts. */
+/** Adds datasets that the worker fetches before it starts the trainer. */
 export const withData = ({ spec, payload, ...draft }: Draft, data: readonly JobData[]): Draft => ({
   ...draft,
   spec: {

@@ -9,27 +9,27 @@ import { gpusFor, type JobPayload, type PendingJob } from './model.ts';
 import { sharedOutputWarnings, warningsAbout } from './output-warnings.ts';
 import { settingsOf } from './standing.ts';
 
-/** What would become of a job if it were submitted now. */
+/** The result that a submission would have now. */
 export interface DryRun {
-  /** `rejected`: it would not be taken. */
+  /** `rejected`: the job would not be accepted. */
   readonly status: 'running' | 'queued' | 'blocked' | 'rejected';
   readonly workerId: WorkerId | null;
-  /** Of that worker. */
+  /** GPU numbers on that worker. */
   readonly gpus: readonly number[] | null;
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** About its config, and about the worker that would take it, or every worker that could. */
+  /** About the config, and about the worker that would take the job, or every worker that could. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
 }
 
-/** What a config asks of a rig. */
+/** What a config needs on a rig. */
 export interface ConfigNeeds {
-  /** Null for a test of the fleet, which every worker can run. */
+  /** Null for a fleet test, which every worker can run. */
   readonly trainer: string | null;
   readonly gpuCount: number;
-  /** Files that travel with the job, by the paths that the config has for them. */
+  /** Files that are sent with the job, by their paths in the config. */
   readonly files: readonly string[];
   /** Paths of training data. */
   readonly data: readonly string[];
@@ -45,7 +45,7 @@ export function needsOf({ spec: { requirements } }: PendingJob, payload: JobPayl
   };
 }
 
-/** Nothing is stored, told or given out for it; `job` is to be the last in line. */
+/** Predicts the outcome without storing or dispatching anything. `job` must be last in the queue. */
 export function tryOut(
   core: Core,
   job: PendingJob,

@@ -30,22 +30,22 @@ import {
   whyNobody,
 } from './waiting.ts';
 
-/** Of the jobs that go first, so many are looked at. */
+/** Maximum number of jobs ahead to examine. */
 const mostAhead = 300;
 
-/** Says why jobs wait, as of one moment: those that are explained together share what is costly. */
+/** Explains why jobs wait, as of one moment. Explanations share costly results. */
 export interface Explainer {
-  /** In one line, and the same for programs. */
+  /** The reason in one line, and the same for programs. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
-  /** In full; of a job that is not stored too. */
+  /** The full explanation. Also works for a job that is not stored. */
   explain(job: Job): Explanation;
-  /** Whether no worker that ever came could take a job that needs this. */
+  /** Whether no worker that ever registered could take a job with these requirements. */
   isUnsatisfiable(needs: Requirements): boolean;
-  /** The workers that could take a job that needs this, when all of them are offline; else none. */
+  /** The workers that could take a job with these requirements, if all of them are offline; otherwise empty. */
   offlineTakers(needs: Requirements): readonly Pick<Candidate, 'id' | 'name'>[];
 }
 
-/** Which workers could take a job, judged once for all jobs of the same shape. */
+/** Evaluates which workers could take a job, once for all jobs of the same shape. */
 function createVerdicts(core: Core, read: Read, now: number) {
   const candidates = lazily(() => {
     const all = atOnce(read);
@@ -64,7 +64,7 @@ function createVerdicts(core: Core, read: Read, now: number) {
   const barredFor = (job: PendingJob): WorkerId | null =>
     barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
 
-  /** The same as all jobs of its shape, except for a worker that lost this one. */
+  /** The result for the job's shape, except that a worker that lost this job does not fit. */
   const judgedFor = (job: PendingJob): readonly Judged[] => {
     const { judged } = verdictOf(job.spec.requirements);
     const barred = barredFor(job);
@@ -76,14 +76,14 @@ function createVerdicts(core: Core, read: Read, now: number) {
   return { verdictOf, judgedFor };
 }
 
-/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (docs/internals/semantics.md, section 6). */
+/** Reads the facts that dispatch reads, with the same functions, and changes nothing (docs/internals/semantics.md, section 6). */
 export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
   const { verdictOf, judgedFor } = createVerdicts(core, read, now);
   const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
   const hindrancesFor = createHindrances(core, read);
 
-  /** Those that go first and could go now, or null when there are too many to say. */
+  /** The jobs ahead that nothing blocks; null when there are too many to examine. */
   const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
     const ahead = read.pendingAhead(job, mostAhead + 1);
     return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
@@ -162,7 +162,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   };
 }
 
-/** How all workers are judged for one shape. */
+/** The evaluation of all workers for one shape. */
 interface Verdict {
   readonly judged: readonly Judged[];
   readonly someFit: boolean;
@@ -170,7 +170,7 @@ interface Verdict {
   readonly wait: () => JobWait;
 }
 
-/** For people, and for programs. */
+/** A reason for people, and the same for programs. */
 interface ToldReason extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }

@@ -1,6 +1,6 @@
 import type { FailureCause } from '../../protocol/job.ts';
 
-/** What a terminal report says about the trainer's end; every part may be missing. */
+/** What a final report says about the trainer's end. Each part may be null. */
 export interface Ending {
   readonly cause: Extract<
     FailureCause,
@@ -13,15 +13,15 @@ export interface Ending {
 
 const memory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
 
-/** How the published agent words a trainer's end; a negative code is a signal's number (Python's convention). */
+/** How SimpleTuner's agent words a trainer's end. A negative code is a signal number (Python's convention). */
 const exitedWith = /exited with code (-?\d+)/i;
 
-/** Names the cause of a failed attempt from the closed list. */
+/** Returns the cause of a failed attempt. */
 export function failureCause(ending: Ending): FailureCause {
   if (ending.cause !== null) return ending.cause;
   if (ending.error !== null && memory.test(ending.error)) return 'out_of_memory';
   const code = ending.exitCode ?? numberIn(ending.error);
-  // Nobody here asked for this SIGTERM: a spot machine is being taken back, or its owner stops it.
+  // The orchestrator did not request this SIGTERM: a provider takes a spot machine back, or the owner stops it.
   if (ending.signal === 'SIGTERM' || code === -15) return 'preempted';
   if (ending.signal !== null || (code !== null && code < 0)) return 'trainer_signal';
   return 'trainer_exit';

@@ -1,27 +1,27 @@
 import type { StoredEvent } from './model.ts';
 import type { Log, Read } from './ports.ts';
 
-/** How fast a reader takes what has happened before it came. */
+/** Flow control for a reader of past events. */
 export interface Pace {
-  /** It has enough for now. */
+  /** Whether the reader can take no more events now. */
   isFull(): boolean;
-  /** Runs once, when it is full no more. */
+  /** Calls `run` once when the reader has room again. */
   onRoom(run: () => void): void;
 }
 
-/** Takes events in the order of their numbers; `reset` when some before `seq` are not to be had any more. */
+/** Receives events in the order of their numbers. `reset` reports that some events before `seq` are no longer stored. */
 export interface FeedReader {
   event(event: StoredEvent): void;
   reset(seq: number): void;
-  /** Left out by one that takes everything at once. */
+  /** Omit it to receive everything at once. */
   readonly pace?: Pace | undefined;
 }
 
 export interface Feed {
   publish(event: StoredEvent): void;
   /**
-   * Begins after event `after` (null: with what comes next), without gap or repeat, whether an event is still in the
-   * log or just being published. The past comes as fast as the reader takes it. The answer ends it.
+   * Starts after event `after` (null: with the next event), without gaps or repeats, even if an event is being
+   * published right now. Past events arrive at the reader's pace. Returns a function that ends the subscription.
    */
   subscribe(after: number | null, reader: FeedReader): () => void;
 }
@@ -29,10 +29,10 @@ export interface Feed {
 const pageSize = 1_000;
 
 export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: Log): Feed {
-  /** Those who have taken the past. */
+  /** Readers that have caught up. */
   const readers = new Set<FeedReader>();
 
-  /** Until it has caught up, and is told of what comes, or is full. */
+  /** Sends past events until the reader has caught up or is full. */
   const readOn = (after: number, reader: FeedReader, isOver: () => boolean): void => {
     const { first, last } = read.eventRange();
     if (after > last || after < first - 1) {
@@ -40,7 +40,7 @@ export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: 
       readers.add(reader);
       return;
     }
-    // One turn of the event loop: nothing can be committed between the last page and the entry into the list.
+    // All in one turn of the event loop, so that nothing commits between the last page and `readers.add`.
     let seq = after;
     for (;;) {
       const page = read.eventsAfter(seq, pageSize);

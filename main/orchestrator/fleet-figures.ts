@@ -7,22 +7,22 @@ import { statusOf } from './standing.ts';
 export interface FleetFigures {
   readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;
   readonly quarantined: number;
-  /** Of the GPUs of all workers, as they last said. */
+  /** GPU troubles of all workers, as last reported. */
   readonly gpuTroubles: Readonly<Record<GpuTroubleKind, number>>;
-  /** Of workers that are not offline. */
+  /** GPUs of workers that are not offline. */
   readonly gpus: { readonly total: number; readonly busy: number };
   readonly jobs: Readonly<Partial<Record<ShownStatus, number>>>;
-  /** Of those that may be taken; null when none waits. */
+  /** How long the oldest job waits that may be dispatched; null when there is none. */
   readonly oldestWaitMs: number | null;
   readonly isPaused: boolean;
-  /** Worker streams that are open. */
+  /** Open worker streams. */
   readonly streams: number;
 }
 
-/** The fleet in numbers, for who watches many things at once. Looks at each worker once. */
+/** Figures of the fleet for monitoring. Reads each worker once. */
 export function createFleetFigures(core: Core) {
   return {
-    /** Whether changes are taken: reading and contact go on all the time. */
+    /** Whether the store accepts changes. Reads and heartbeats work in either case. */
     takesChanges: (): boolean => core.store.takesChanges(),
 
     fleetFigures(): FleetFigures {

@@ -8,27 +8,27 @@ import { predictStart, remainingMs, type Taker } from './predict.ts';
 import { isUnsatisfiable, type Judged } from './waiting.ts';
 import type { Obstacle } from './worker-status.ts';
 
-/** What is known of a job that waits. */
+/** Inputs for the forecast of a pending job. */
 interface Known {
   readonly job: PendingJob;
-  /** How each worker is judged for it; in the same order for every job. */
+  /** The evaluation of each worker, in the same order for every job. */
   readonly verdict: readonly Judged[];
   readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
-  /** The same for each of those that go first; null when they are too many. */
+  /** The evaluations for each job ahead; null when there are too many. */
   readonly ahead: readonly (readonly Judged[])[] | null;
 }
 
 type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
 
 interface KnownTaker extends Taker {
-  /** Its place in every verdict. */
+  /** Its index in every verdict. */
   readonly index: number;
   readonly source: 'idle' | 'measured' | 'usual';
 }
 
 const dayMs = 86_400_000;
 
-/** When a job will start, guessed from what is known of those before it; or why nobody can say. */
+/** Estimates when a job will start, from the jobs ahead of it, or says why there is no estimate. */
 export function forecast(core: Core, read: Read, known: Known): Forecast {
   const { job, verdict, reasons, ahead } = known;
   const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
@@ -71,7 +71,7 @@ function takerOf(
   runMs: number | null,
 ): KnownTaker | null {
   const worker = read.worker(id);
-  // Who is away, or drained, may come back; nobody knows when.
+  // An offline or draining worker may return, but nobody knows when.
   if (worker === null || !obstacles.every(isPassing)) return null;
   const takesOne = leavesAfterJob(worker);
   const busy = obstacles.find(({ code }) => code === 'busy');

@@ -7,7 +7,7 @@ import { gpusFor, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
 import { candidacyOf, settingsOf, statusOf } from './standing.ts';
 
-/** Which GPUs of a worker its job has, by their numbers on that machine. */
+/** The GPUs of a worker that its job uses, by their numbers on that machine. */
 interface GpuAllocation {
   readonly worker: Worker;
   readonly jobId: JobId | null;

@@ -1,25 +1,26 @@
 import type { GpuTrouble } from '../../protocol/worker.ts';
 
-/** What an agent's word changes of what is known of its worker's GPUs. */
+/** How an agent's report changes the known GPU troubles of its worker. */
 export interface TroublePlan {
-  /** All that are known from now on, by GPU and kind. */
+  /** All known troubles after the report, sorted by GPU and kind. */
   readonly troubles: readonly GpuTrouble[];
   readonly came: readonly GpuTrouble[];
   readonly went: readonly GpuTrouble[];
-  /** Known, and not named this time: one that is not named the next time either is over. */
+  /** Known troubles that this report did not name. They end if the next report does not name them either. */
   readonly doubted: ReadonlySet<string>;
-  /** Whether there is anything to write: the words alone may have changed, which is no news. */
+  /** Whether there is anything to store. A change of the description alone is stored, but causes no event. */
   readonly changes: boolean;
 }
 
-/** A GPU has at most one trouble of a kind; another process that holds it is the same trouble in other words. */
+/** A GPU has at most one trouble of each kind. If another process holds it, only the description changes. */
 const keyOf = ({ gpu, kind }: GpuTrouble): string => `${gpu} ${kind}`;
 
 const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind < b.kind ? -1 : 1);
 
 /**
- * A trouble counts from the first word of it, and until the second word in a row that does not name it: a GPU that comes and
- * goes is told of once. `doubted` are those that the last word did not name.
+ * A trouble starts with the first report that names it, and ends with the second report in a row that does not. So a
+ * GPU that disappears and returns repeatedly causes one event. `doubted`: troubles that the previous report did not
+ * name.
  */
 export function planTroubles(
   known: readonly GpuTrouble[],

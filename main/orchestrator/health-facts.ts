@@ -3,7 +3,7 @@ import type { Core } from './core.ts';
 import type { HealthLoop } from './health.ts';
 import { statusOf } from './standing.ts';
 
-/** What the orchestrator knows of its own health. */
+/** Facts about the orchestrator's own health. */
 export interface HealthFacts {
   readonly takesChanges: boolean;
   /** How far the wall clock is ahead of the trusted time; null while the clocks agree. */

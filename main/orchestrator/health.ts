@@ -11,17 +11,17 @@ import { removeWorker } from './worker-admin.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
 export interface HealthLoop {
-  /** Looks again within this time, or earlier. */
+  /** Checks again within this time, or earlier. */
   lookWithin(ms: number): void;
-  /** How long ago it last looked or was created. Much more than `longestMs` means that it has stopped. */
+  /** Time since the last check, or since the creation. Much more than `longestMs` means that the loop has stopped. */
   pace(): { readonly sinceMs: number; readonly longestMs: number };
   stop(): void;
 }
 
 /**
- * Wakes at the next deadline, and at least once in T: a contact that is made now can't run out earlier. Contact only
- * moves deadlines away, so an alarm that comes early finds nothing to do and is set anew. What is overdue and could
- * not be carried out, because the disk was full, is found again by the next look.
+ * Wakes at the next deadline, and at least once in T, because a contact that happens now cannot expire earlier. Contact
+ * only postpones deadlines, so an early alarm finds nothing to do and is set again. If a full disk prevented an overdue
+ * action, the next check finds it again.
  */
 export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
   const longestMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
@@ -62,7 +62,10 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
   };
 }
 
-/** After the orchestrator's own start or a long pause of its own, nobody is given up before a whole span has passed. */
+/**
+ * Restarts every worker's grace period after the start or a long pause of the orchestrator, so that its own absence
+ * counts against no worker.
+ */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
   for (const { id } of core.store.workers()) core.presence.grant(id, now);
@@ -85,7 +88,7 @@ function watched(core: Core): readonly WatchedWorker[] {
     return [
       {
         id,
-        // One that never came can't fall silent.
+        // A worker that never registered cannot become silent.
         gone: worker.gone !== null || worker.agent === null,
         offlineAt: presence.contactAt + patience.offlineMs,
         takeoverAt: presence.contactAt + patience.takeoverMs,
@@ -110,8 +113,8 @@ function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttem
 }
 
 /**
- * Carries one action out, after a look whether it is still due: its plan was made outside of the transaction. Due is what was due
- * there, by the same sum: a difference may be less by its last digit, and nobody would look again for a long time.
+ * Carries out one action if it is still due, because the plan was made outside of the transaction. It must compute due
+ * times exactly as the plan does: a rounding difference would postpone the action to a much later check.
  */
 function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const worker = tx.worker(action.workerId);
@@ -163,7 +166,8 @@ function actOnOffer(
   }
   const missed = countMissedOffer(core, tx, worker);
   applyEvent(core, tx, job, { type: 'withdraw' }, system);
-  // The published agent can't be told: a clean end makes it register again and say what it runs. Any other worker that misses two offers
-  // may have a stream that is dead without a sign. At once: the next offer in this transaction must not go out on it.
+  // SimpleTuner's agent cannot be told, but a clean close of its stream makes it register again and report what it
+  // runs. For any other agent, two missed offers suggest a dead stream. Close it immediately, so that the next offer in
+  // this transaction does not use it.
   if (worker.agent?.protocol === 1 || missed > 1) core.presence.hangUp(worker.id);
 }
