@@ -11,7 +11,7 @@ export interface GuardInvocation extends Pick<Host, 'env' | 'onSignal'> {
 
 const exitCodes = { failed: 1 } as const;
 
-/** The guard of the run in this folder, as a program; what it says is read by the agent that has started it. */
+/** Runs the guard of the run in this folder, as a program. The agent that started it reads its error output. */
 export async function runGuardCommand(
   folder: string,
   { env, onSignal, err }: GuardInvocation,

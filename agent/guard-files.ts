@@ -16,25 +16,25 @@ import { type ProcessRef, refOf } from './processes.ts';
 import { type Fields, fieldsOf, readFields, readFieldsSoon, showWhole, writeWhole } from './whole-file.ts';
 
 /**
- * The folder of a run: all that the agent and the guard tell each other. Each file has one writer, is written whole,
- * and outlives both.
+ * The folder of a run, through which the agent and the guard communicate. Each file has one writer, is written as a
+ * whole, and outlives both processes.
  *
- *     task.json      agent   what is to be run; on disk before the guard is started
- *     guard.json     guard   who it is; made by whoever is first, so that a run is taken, or called off, once
- *     trainer.json   guard   whom it started
- *     log.json       guard   where in the output the log's files begin
+ *     task.json      agent   what to run; on disk before the guard is started
+ *     guard.json     guard   the guard's identity; the first to create it takes the run, or calls it off
+ *     trainer.json   guard   the trainer's identity
+ *     log.json       guard   where the log's files begin in the output
  *     stop.json      agent   the order to stop
- *     contact.json   agent   when the orchestrator was last in contact, for a run that must not outlive that
- *     exit.json      guard   how it ended
- *     report.json    agent   what is to be reported of it
- *     settled.json   agent   in its place: nothing is to be reported of it any more, and what is left is the rest of its log
- *     WORD.room      guard   room for stop, exit and report, held on a disk that may be full by then
+ *     contact.json   agent   the last contact with the orchestrator, for a run that must not outlive it
+ *     exit.json      guard   how the run ended
+ *     report.json    agent   the final report
+ *     settled.json   agent   replaces report.json when the end is reported; only the rest of the log is still needed
+ *     WORD.room      guard   reserved space for stop, exit and report, because the disk may be full by then
  */
 export interface RunFolder {
   readonly path: string;
 }
 
-/** Whether the folder was taken away: everything else that keeps it from being looked at may pass. */
+/** Whether the folder was removed. Any other error may be temporary, so it returns false. */
 export function isRemoved({ path }: RunFolder): boolean {
   try {
     statSync(path);
@@ -44,19 +44,21 @@ export function isRemoved({ path }: RunFolder): boolean {
   }
 }
 
-/** Why a run is to end before its trainer does. */
+/** Why the agent stops a run before its trainer ends. */
 export type Order = 'cancel' | 'abandon' | 'leave_now';
 
-/** The newest call that was answered; a run that must not outlive its contact ends `timeoutMs` later. */
+/**
+ * The last call that was answered. A run that must not outlive its contact is stopped `timeoutMs` after it was sent.
+ */
 export interface Contact {
-  /** When the call was sent, by `machineUptime`. */
+  /** When the call was sent, in ms of `machineUptime`. */
   readonly sentAt: number;
   readonly timeoutMs: number;
-  /** From SIGTERM to SIGKILL then. */
+  /** ms from SIGTERM to SIGKILL when the run is stopped for lost contact. */
   readonly graceMs: number;
 }
 
-/** What a guard is started for. Its environment is the trainer's, and stands in no file. */
+/** What a guard runs. The trainer's environment is in no file, because the guard passes on its own. */
 export interface Task {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -64,7 +66,7 @@ export interface Task {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly logFile: string;
-  /** Where the trainer writes what it makes; tasks of older agents lack it. */
+  /** The output folder of the trainer; absent in tasks of older agents. */
   readonly outputDir?: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
@@ -79,19 +81,19 @@ export interface StopOrder {
 export interface ExitRecord {
   readonly code: number | null;
   readonly signal: string | null;
-  /** Why it was stopped; null when it ended by itself. */
+  /** Why the run was stopped; null when it ended by itself. */
   readonly stopped: Order | 'lost_contact' | null;
-  /** Why there was nothing to stop: the command could not be started. */
+  /** Why the trainer could not be started; null when it was started. */
   readonly startError: string | null;
   /** The last lines that the trainer printed. */
   readonly tail: string;
 }
 
-/** Where in a run's output (counted in bytes from its beginning) the log's two files begin. */
+/** Where the log's two files begin in a run's output, in bytes from its start. */
 export interface LogPlaces {
-  /** Below zero when the log has something of an earlier attempt in front. */
+  /** Negative when the file begins with output of an earlier attempt. */
   readonly current: number;
-  /** Of `LOG.1`; null when that has nothing of this run. */
+  /** Where `LOG.1` begins; null when it has no output of this run. */
   readonly previous: number | null;
 }
 
@@ -109,7 +111,7 @@ const files = {
 
 const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
 
-/** Begins a run: the folder is made here, and by nothing that the guard writes into it. */
+/** Starts a run. This creates the folder; the guard's writes never do. */
 export function writeTask(run: RunFolder, task: Task): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeWhole(fileOf(run, 'task'), JSON.stringify(task));
@@ -138,8 +140,8 @@ export function readTask(run: RunFolder): Task | null {
 }
 
 /**
- * Takes a run for this guard, or calls it off when `guard` is null: whoever comes first does, and the other one sees
- * it. False when somebody was first.
+ * Takes a run for this guard, or calls it off when `guard` is null. Only the first caller succeeds; returns false for
+ * any other.
  */
 export function takeRun(run: RunFolder, guard: ProcessRef | null): boolean {
   let handle: number;
@@ -156,7 +158,7 @@ export function takeRun(run: RunFolder, guard: ProcessRef | null): boolean {
   }
 }
 
-/** Null when nobody has said yet who it is. */
+/** Null when no guard has taken the run yet. */
 export function readGuard(run: RunFolder): ProcessRef | 'called_off' | null {
   const fields = readFields(fileOf(run, 'guard'));
   return fields?.['calledOff'] === true ? 'called_off' : refOf(fields);
@@ -187,8 +189,8 @@ export async function readStop(run: RunFolder): Promise<StopOrder | null> {
 }
 
 /**
- * In place, in one write of one size: a disk that the trainer has filled takes it, too, and must not look like contact
- * that was lost. A reader that sees half of each passes it over.
+ * Overwrites the file in place, with one write of a fixed size. This works even on a disk that the trainer has filled,
+ * which must not look like lost contact. A reader ignores a file that is half written.
  */
 export function writeContact(run: RunFolder, contact: Contact): void {
   const text = JSON.stringify(contact).padEnd(contactBytes);
@@ -207,7 +209,7 @@ const contactBytes = 200;
 export const readContact = async (run: RunFolder): Promise<Contact | null> =>
   contactOf(await readFieldsSoon(fileOf(run, 'contact')));
 
-/** Room for each of the last words, on a disk that the trainer may have filled by then. */
+/** Reserves space for the stop order, the exit record and the report, because the trainer may fill the disk. */
 export function holdRoom(run: RunFolder): void {
   for (const [word, bytes] of Object.entries(roomBytes))
     writeFileSync(roomOf(run, word), Buffer.alloc(bytes, ' '), { mode: 0o600 });
@@ -217,7 +219,8 @@ const roomBytes = { stop: 4 * 1024, exit: 32 * 1024, report: 32 * 1024 } as cons
 const roomOf = ({ path }: RunFolder, word: string): string => join(path, `${word}.room`);
 
 /**
- * Where nothing more can be written, into the room that is held for it: that is on the disk already.
+ * Calls `write`. If it fails, writes `text` into the reserved space, which is on disk already, and renames that file.
+ * Throws when `text` does not fit.
  * @internal
  */
 export function inNeed(run: RunFolder, word: keyof typeof roomBytes, write: () => void, text: string): void {
@@ -243,7 +246,7 @@ export function writeExit(run: RunFolder, exit: ExitRecord): void {
   inNeed(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
 }
 
-/** What is to be reported, as it will be read; of a job that was refused, too, for which there was no run. */
+/** Writes the final report. Creates the folder, because a rejected job has no run. */
 export function writeReport(run: RunFolder, text: string): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   inNeed(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
@@ -251,7 +254,7 @@ export function writeReport(run: RunFolder, text: string): void {
 
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
 
-/** Takes no room: the disk may be full. */
+/** Marks a run as settled. It renames a file that is no longer needed, because the disk may be full. */
 export function settleRun(run: RunFolder): void {
   const settled = fileOf(run, 'settled');
   const spent = [fileOf(run, 'report'), roomOf(run, 'report'), fileOf(run, 'contact')].find(exists);
@@ -270,7 +273,7 @@ export function settledAt(run: RunFolder): number | null {
   }
 }
 
-/** Whether its trainer has printed anything. */
+/** Whether the run's trainer has printed anything. */
 export const hasLog = (run: RunFolder): boolean => readTask(run) !== null && readPlaces(run) !== null;
 
 export function readExit(run: RunFolder): ExitRecord | null {

@@ -8,24 +8,26 @@ import { type Command, endGroup } from './process-group.ts';
 import type { ProcessRef, Processes } from './processes.ts';
 
 export interface LaunchParts {
-  /** This program's own command line up to its `guard` command. */
+  /** This program's own command line, up to its `guard` subcommand. */
   readonly ownCommand: readonly string[];
   readonly processes: Processes;
   readonly clock: Clock;
 }
 
 export interface Guarded {
-  /** Null when it is gone already. */
+  /** Null when the guard has already ended. */
   readonly guard: ProcessRef | null;
-  /** Null when it ended, or failed to start, before anybody could look at it. */
+  /** Null when the trainer ended, or failed to start, before it was identified. */
   readonly trainer: ProcessRef | null;
 }
 
-/** A disk may be slow; nothing is slower than this. */
+/** The timeout for the guard to start. Even a slow disk is faster. */
 const patienceMs = 60_000;
 const lookEveryMs = 100;
 
-/** Starts the guard of a run whose task is written, as a process that outlives this one. Rejects when there is none. */
+/**
+ * Starts the guard of a run whose task is on disk, as a process that outlives this one. Rejects when it does not start.
+ */
 export async function launchGuard(run: RunFolder, command: Command, parts: LaunchParts): Promise<Guarded> {
   const { processes, clock, ownCommand } = parts;
   const [file = '', ...args] = ownCommand;
@@ -42,7 +44,7 @@ export async function launchGuard(run: RunFolder, command: Command, parts: Launc
   const ended = Promise.withResolvers<never>();
   child.once('error', cause => ended.reject(new GuardError(cause.message)));
   child.once('exit', () => {
-    // What it wrote last counts, and has been written by now.
+    // The guard writes nothing after its exit, so this check is final.
     if (guardedOf(run) === null) ended.reject(new GuardError(lastWords(errors)));
   });
   const takeBack = clock.after(patienceMs, () => ended.reject(new GuardError('it does not answer')));
@@ -77,7 +79,7 @@ function untilGuarded(run: RunFolder, clock: Clock) {
   return { guarded: guarded.promise, unwatch };
 }
 
-/** Null as long as neither a trainer nor an end is known. */
+/** Null until the guard is known, and with it a trainer or an exit. */
 function guardedOf(run: RunFolder): Guarded | null {
   const guard = readGuard(run);
   const trainer = readTrainer(run);

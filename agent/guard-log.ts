@@ -1,33 +1,35 @@
 import type { Clock } from './clock.ts';
 import type { LogDisk } from './log-disk.ts';
 
-/** The log of a run: everything that its trainer prints, for as long as it can be written. */
+/** The log of a run: everything that its trainer prints, as far as it can be written. */
 export interface GuardLog {
-  /** Resolves when there is room for more: at once, when the disk keeps up. */
+  /** Resolves when the queue has room for more: immediately, when the disk keeps up. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Resolves when all is written, or can't be. */
+  /** Resolves when everything is written, or when that is not possible. */
   close(): Promise<void>;
 }
 
 const mib = 1024 * 1024;
-/** What waits for the disk: from here on the trainer waits, too ... */
+/** When more than this waits for the disk, the trainer waits, too. */
 const highBytes = mib;
-/** ... but not for a disk that hangs: then what is more than this is left out. */
+/** When more than this would wait, output is dropped, so that a disk that hangs does not block the trainer. */
 const mostBytes = 4 * mib;
 const stuckMs = 2_000;
-/** At the end of a run, before the log is given up. */
+/** How long the disk may make no progress at the end of a run, before the log is given up. */
 const closeMs = 5_000;
 
 const markOf = (bytes: number): Uint8Array =>
   Buffer.from(`\n[trainyard: ${bytes} bytes of output could not be kept here]\n`);
 
-/** A disk that is full, or hangs, costs output and never the training; a line of its own marks what is missing. */
+/**
+ * A full disk, or one that hangs, loses output but never stops the trainer. A line in the log marks what is missing.
+ */
 export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   let queue: Uint8Array[] = [];
   let queued = 0;
-  /** Bytes for which there was no room in the queue, since the last one for which there was. */
+  /** Bytes that were dropped since the queue last had room. */
   let leftOut = 0;
-  /** Bytes that the disk did not take, since the last one that it took. */
+  /** Bytes that the disk did not accept since its last write. */
   let refused = 0;
   let isStuck = false;
   let isWorking = false;
@@ -57,7 +59,7 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
     isWorking = false;
   };
 
-  /** Until the disk has taken something, at most this long; false when the time was up. */
+  /** Waits until the disk has written something. Resolves with false after `ms`. */
   const moved = (ms: number): Promise<boolean> =>
     new Promise(resolve => {
       const answer = (isMoved: boolean): void => {

@@ -3,22 +3,22 @@ import type { Clock } from './clock.ts';
 import type { GuardLog } from './guard-log.ts';
 import { createProgressReader, createTail } from './progress.ts';
 
-/** An unfinished line waits this long for its end before it is logged as it is. */
+/** An unfinished line waits this long for its end. Then it is logged as it is. */
 const patienceMs = 250;
 const longestLine = 64 * 1024;
 const tailBytes = 128 * 1024;
 
-/** What the two streams of a trainer print, as one text in which neither cuts the other's lines in two. */
+/** Merges the two output streams of a trainer into one text. Neither stream breaks the lines of the other. */
 export interface GuardOutput {
   /** Reads a stream to its end. */
   drain(stream: Readable): Promise<void>;
-  /** The last lines, for the message of a failure. */
+  /** The last lines, for an error message. */
   tail(): string;
 }
 
 export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
   const recent = createRecent(tailBytes);
-  /** The stream whose line is still open in the log, and was logged unfinished. */
+  /** The stream whose line is logged, but unfinished. */
   let open: Readable | null = null;
 
   const put = async (stream: Readable, bytes: Uint8Array): Promise<void> => {
@@ -49,7 +49,7 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
           if (rest.length > 0) takeBack = clock.after(patienceMs, () => void flush());
         }
       } catch {
-        // Cut off at the end of the run, because somebody else holds the pipe: what was read counts.
+        // At the end of a run, the stream is closed even if another process holds the pipe. What was read counts.
       }
       takeBack();
       await flush();
@@ -64,7 +64,7 @@ const bytesOf = (chunk: unknown): Uint8Array =>
   chunk instanceof Uint8Array ? chunk : Buffer.from(String(chunk));
 const afterLastBreak = (text: Uint8Array): number => Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1;
 
-/** The last bytes of what was pushed: `least` of them when there were so many, and little more. */
+/** Keeps the last bytes that were pushed: at least `least` of them, and little more. */
 function createRecent(least: number) {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -82,7 +82,7 @@ function tailOf(bytes: Uint8Array): string {
   const reader = createProgressReader();
   const tail = createTail();
   for (const item of [...reader.push(bytes), ...reader.end()]) {
-    // A line that the next one draws over is gone from a terminal, too.
+    // A terminal does not keep a line that the next one overwrites, either.
     if (item.kind === 'line' && !item.redraw) tail.push(item.text);
   }
   return tail.text();

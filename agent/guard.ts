@@ -25,15 +25,15 @@ import { startFailure } from './start-failure.ts';
 
 export interface GuardParts {
   readonly run: RunFolder;
-  /** Its own, which is the trainer's. */
+  /** The guard's own environment, which is also the trainer's. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly processes: Processes;
   readonly clock: Clock;
-  /** ms on a clock that the agent shares. */
+  /** ms on a clock that the guard shares with the agent. */
   readonly uptime: () => number;
   readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: () => void) => void;
-  /** Of one of the log's two files. */
+  /** The maximum size of each of the log's two files. */
   readonly logMaxBytes?: number;
 }
 
@@ -43,9 +43,9 @@ const exitRetryMs = 1_000;
 const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
- * The process under which a trainer runs: it holds the log, the process group and the deadline, and writes the exit to
- * disk, so that nothing depends on the agent. It uses no network. Answers with its exit code when the run is over;
- * rejects when there is nothing that it could guard.
+ * Runs a trainer under this process, its guard. The guard owns the log, the process group and the deadline, and writes
+ * the exit to disk, so that nothing depends on the agent. It uses no network. Resolves with the exit code when the run
+ * is over. Rejects when the folder holds no run to guard.
  */
 export async function runGuard(parts: GuardParts): Promise<number> {
   const { run, processes, pid } = parts;
@@ -61,14 +61,14 @@ export async function runGuard(parts: GuardParts): Promise<number> {
 
 const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
 
-/** ms until a run that must not outlive its contact is to be stopped. */
+/** ms until the deadline of a run that must not outlive its contact. */
 const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardParts): number =>
   sentAt + timeoutMs - uptime();
 
 async function runTask(task: Task, parts: GuardParts): Promise<ExitRecord> {
   const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = parts;
   const asked = listen(parts);
-  // Between the claim and this line the machine may have slept, and somebody else may train by now.
+  // The machine may have slept since the claim, and another worker may have taken over the job.
   if (task.onLostContact === 'stop' && leftOf(task.contact, parts) <= 0)
     return { ...neverRan, startError: null, stopped: 'lost_contact' };
   let group: ProcessGroup;
@@ -90,7 +90,10 @@ async function runTask(task: Task, parts: GuardParts): Promise<ExitRecord> {
   return { ...exit, stopped, startError, tail: output.tail() };
 }
 
-/** The machine is shut down, or a person ends the guard: that goes to the trainer, as nobody's order. */
+/**
+ * Returns a signal that fires on SIGTERM or SIGINT: the machine shuts down, or a person stops the guard. The guard then
+ * stops the trainer, without an order of the agent.
+ */
 function listen({ onSignal }: GuardParts): AbortSignal {
   const asked = new AbortController();
   onSignal('SIGTERM', () => asked.abort());
@@ -99,11 +102,14 @@ function listen({ onSignal }: GuardParts): AbortSignal {
   return asked.signal;
 }
 
-/** A trainer of which nobody could know must not be there: then it is ended, and this is why. Else null. */
+/**
+ * Writes the trainer's identity to disk. If that fails, kills the trainer, because no other process could find it, and
+ * returns why. Else returns null.
+ */
 async function introduce(group: ProcessGroup, { run, processes }: GuardParts): Promise<string | null> {
   try {
     const trainer = await processes.identify(group.pid);
-    // Gone already: its exit says all.
+    // A trainer that has already ended needs no identity: its exit record is enough.
     if (trainer !== null) writeTrainer(run, trainer);
     return null;
   } catch (cause) {
@@ -115,11 +121,11 @@ async function introduce(group: ProcessGroup, { run, processes }: GuardParts): P
 interface Watched {
   readonly task: Task;
   readonly group: ProcessGroup;
-  /** Fires when the guard itself is told to end. */
+  /** Fires when the guard itself receives a signal to stop. */
   readonly asked: AbortSignal;
 }
 
-/** Until `end`, which tells why the group was stopped. */
+/** Stops the group when there is a reason to. `end` stops watching, and returns why the group was stopped. */
 function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end(): ExitRecord['stopped'] } {
   const { run, clock } = parts;
   let stopped: ExitRecord['stopped'] = null;
@@ -129,10 +135,10 @@ function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end()
     stopped ??= why;
     group.stop(graceMs);
   };
-  /** Of its own, because reading may have to wait for a disk. */
+  /** This has its own timer, because reading files may have to wait for a disk. */
   const checkContact = (): void => {
     const leftMs = leftOf(contact, parts);
-    // A machine that slept is late, and the time for the grace may be over, too.
+    // If the machine slept, the grace period may be over, too.
     if (leftMs <= 0) stop('lost_contact', Math.max(0, contact.graceMs + leftMs));
     else takeBack = clock.after(Math.min(leftMs, lookEveryMs), checkContact);
   };
@@ -142,7 +148,7 @@ function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end()
     if (order !== null) stop(order.order, order.graceMs);
     const newer = await readContact(run);
     if (newer !== null && newer.sentAt > contact.sentAt) contact = newer;
-    // Nobody could stop it any more, or learn how it ended.
+    // Without its folder, nothing can stop the run or learn how it ended.
     if (isRemoved(run)) stop('abandon', contact.graceMs);
   };
   const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
@@ -158,7 +164,7 @@ function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end()
   };
 }
 
-/** A disk that is full has room again some day; until then the guard is what knows of the exit. */
+/** Retries until the exit is on disk. On a full disk, only the guard knows how the run ended. */
 async function keepExit(exit: ExitRecord, { run, clock }: GuardParts): Promise<void> {
   while (!isRemoved(run)) {
     try {

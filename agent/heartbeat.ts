@@ -3,17 +3,17 @@ import type { Clock } from './clock.ts';
 
 export interface HeartbeatParts {
   readonly clock: Clock;
-  /** Sends one beat; false if it was not acknowledged. */
+  /** Sends one heartbeat. Resolves with false if it was not acknowledged. */
   readonly beat: () => Promise<boolean>;
-  /** Asked each time: the orchestrator may change it. */
+  /** Called each time, because the orchestrator may change the interval. */
   readonly intervalMs: () => number;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Beats until the signal fires. The loop knows nothing of jobs and waits for none, so that nothing which a trainer
- * does can hold a beat up. One that fails is tried again soon: 1, 2, 4, 8 s.
+ * Sends heartbeats until the signal fires. The loop does not depend on jobs and waits for none, so that no trainer can
+ * delay a heartbeat. It retries a failed one after 1, 2, 4, 8 s.
  */
 export async function runHeartbeat({
   clock,

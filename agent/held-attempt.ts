@@ -14,7 +14,7 @@ import type { RunEars } from './run-follow.ts';
 import { reasonOf, startFailure } from './start-failure.ts';
 import type { JobOffer, Prepared, PreparedJob } from './trainer.ts';
 
-/** What the agent is about: at most one attempt, from the offer to the acknowledged report. */
+/** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
 export interface Held {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -23,47 +23,50 @@ export interface Held {
 export interface AttemptParts {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
-  /** Sent once, and only while the attempt is `alive`: the next heartbeat says the same again. */
+  /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
   readonly mention: (held: Held, report: StatusReportBody) => void;
-  /** As the orchestrator has them at the moment. */
+  /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
   readonly say: (message: string) => void;
   readonly onLine: (line: string) => void;
-  /** Where the output goes; nowhere unless told. */
+  /** Sends the output. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor'>;
   readonly curve: (origin: CurveOrigin) => Curve;
-  /** Fetches what an attempt goes on from, before it is started. Where it is not there, every attempt begins anew. */
+  /**
+   * Fetches the checkpoint that an attempt resumes from, before it starts. Without it, every attempt starts from
+   * scratch.
+   */
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
-  /** Fetches its datasets, and says meanwhile how far it is. Where it is not there, no job with data can run. */
+  /** Fetches the datasets of an attempt, and reports its progress. Without it, no job with data can run. */
   readonly fetchData?: (
     offer: JobOffer,
     job: PreparedJob,
     signal: AbortSignal,
     onStage: (stage: string) => void,
   ) => Promise<Fetched>;
-  /** Where what it makes goes; nowhere unless told. */
+  /** Uploads the trainer's outputs. Without it, they stay on this machine. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
 }
 
 export interface HeldAttempt extends Held {
-  /** Whether its guard is to be told of contact. */
+  /** Whether the guard stops the run when contact is lost, so that it must know of each contact. */
   readonly stopsWithoutContact: boolean;
   order: Order | null;
   run: Run | null;
   progress: Progress | null;
-  /** Of the newest call that was answered. */
+  /** When the last answered call was sent, in ms of machine uptime; 0 when there was none. */
   sentAt: number;
-  /** Its last report is on its way. */
+  /** Whether the final report is being sent. */
   ended: boolean;
-  /** This agent looks after it no longer. */
+  /** Whether the agent has stopped following the run. */
   isReleased: boolean;
-  /** Fires when the attempt was given away: nothing more is to be said of it. */
+  /** Fires when the attempt was abandoned: the agent must report nothing more about it. */
   readonly given: AbortController;
-  /** Fires when what has not been started yet is not to be: there is an order, or this agent looks after it no longer. */
+  /** Fires when nothing more may be started: there is a stop order, or the agent has released the attempt. */
   readonly halted: AbortController;
 }
 
-/** A part of what a worker has that is told to stop at once. */
+/** Time in ms to upload the checkpoints of a preempted run. It is a part of the time that a worker has to stop. */
 const rescueMs = 15_000;
 
 export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
@@ -87,7 +90,10 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   onLostContact: offer.on_lost_contact,
 });
 
-/** The first order counts, and none for an attempt that has ended: what it came to is wanted all the same. */
+/**
+ * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
+ * needed.
+ */
 export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts): void {
   if (held.order !== null || held.ended) return;
   held.order = order;
@@ -115,7 +121,7 @@ export function noteContact(
   }
 }
 
-/** Everything between the claim and the last report; whatever goes wrong here is a failed attempt, said so. */
+/** Does everything between the claim and the final report. Any error here becomes the report of a failed attempt. */
 export async function startOffer(
   offer: JobOffer,
   held: HeldAttempt,
@@ -149,7 +155,7 @@ export async function startOffer(
   }
 }
 
-/** Null when there is nothing more to wait for. */
+/** Fetches the checkpoint. Returns null when the attempt can continue, else its final report. */
 async function fetchFor(
   offer: JobOffer,
   job: PreparedJob,
@@ -180,7 +186,7 @@ async function fetchDataFor(
 }
 
 function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptParts): StatusReportBody | null {
-  // What this says of an attempt that was let go is said to nobody.
+  // The final report of a released attempt is not sent.
   if (held.halted.signal.aborted || fetched.kind === 'aborted')
     return neverStarted(held.order ?? 'leave_now');
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
@@ -188,7 +194,7 @@ function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptParts): S
   return null;
 }
 
-/** Goes on with what an earlier process of the agent has begun. */
+/** Follows a run that an earlier process of the agent started. */
 export async function attendFound(
   { kind, origin, order, attend: follow }: FoundRun,
   held: HeldAttempt,
@@ -208,7 +214,7 @@ export async function attendFound(
   }
 }
 
-/** Reads what was printed once more, for the points that an earlier process of the agent has not sent. */
+/** Reads the output once more, for the points that an earlier process of the agent did not send. */
 export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveSources): void {
   const curve = curveOf(origin, origin, true, parts);
   parts.logs?.follow(origin.attemptId, []);
@@ -219,7 +225,7 @@ export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveS
 
 type CurveSources = Pick<AttemptParts, 'curve' | 'logs'>;
 
-/** Its time begins with the claim, which is on the disk with the task. */
+/** Opens the curve of an attempt. Its time starts at the claim, which is on disk in the task. */
 const curveOf = (
   { jobId, attemptId }: Held,
   { contact, outputDir = null }: CurvePlace,
@@ -240,7 +246,7 @@ interface CurvePlace extends Pick<RunOrigin, 'contact'> {
   readonly outputDir?: string | null;
 }
 
-/** A trainer that draws a bar knows better how far it is: files are behind it. */
+/** Takes progress from files only when it is ahead of printed progress, because files lag behind a progress bar. */
 function noteFiled(held: HeldAttempt, filed: Progress, mention: AttemptParts['mention'] | undefined): void {
   const { step = 0 } = filed;
   if (held.ended || step <= (held.progress?.step ?? -1)) return;
@@ -250,14 +256,14 @@ function noteFiled(held: HeldAttempt, filed: Progress, mention: AttemptParts['me
 
 async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
   held.run = run;
-  // What came while the trainer was being started.
+  // Apply what arrived while the trainer was being started.
   passOrder(held, parts);
   noteContact(held, parts);
   if (held.isReleased) run.leave();
   const exit = await run.finished;
   parts.logs?.finish(held.attemptId);
   const report = endReport(exit, held.order);
-  // What a trainer has written when it was asked to stop is taken until its end is told.
+  // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
   if (report.cause === 'preempted') await parts.outputs?.rescue(held.attemptId, rescueMs);
   else if (parts.outputs?.finish(held.attemptId, report.status === 'completed'))
     return { ...report, uploads_pending: true };

@@ -11,8 +11,9 @@ type Request = (
 ) => ClientRequest;
 
 /**
- * What is needed of `fetch`, over Node's own HTTP: Node's `fetch`, and its web streams, take 18 MB more of memory for as long as the process
- * lives, which is a third of an idle worker. It follows nothing, and unpacks nothing, because it asks for nothing packed.
+ * A small `fetch` over Node's own HTTP. Node's `fetch` and its web streams take 18 MB more memory for the life of the
+ * process, which is a third of an idle worker. It follows no redirects. It decompresses nothing, because it never
+ * requests compression.
  */
 export const fetchBy =
   (request: Request): Send =>
@@ -27,15 +28,18 @@ export const fetchBy =
 
 function headersOf(body: string | Stretch | undefined): Readonly<Record<string, string>> {
   if (body === undefined) return {};
-  // Node writes no length beside the body of a DELETE, which would then be taken for another request.
+  // Node sends no length with the body of a DELETE, and the server would read the body as another request.
   if (typeof body === 'string') return { 'content-length': String(Buffer.byteLength(body)) };
   return { 'content-length': String(body.bytes), expect: '100-continue' };
 }
 
-/** Who does not know the question (RFC 9110, section 10.1.1) is sent the body unasked. */
+/** A server that does not know `Expect: 100-continue` (RFC 9110, section 10.1.1) gets the body after this many ms. */
 const askedWithinMs = 1_000;
 
-/** What is refused by its head alone is not sent; and what is refused meanwhile, no further. */
+/**
+ * Sends the body when the server asks for it. When the server rejects the headers, the body is not sent. When it
+ * rejects the request later, the rest is not sent.
+ */
 function pourWhenAsked(body: Stretch, sent: ClientRequest): void {
   let isBegun = false;
   const begin = (): void => {
@@ -52,7 +56,7 @@ function pourWhenAsked(body: Stretch, sent: ClientRequest): void {
   sent.once('response', response => {
     clearTimeout(timer);
     isBegun = true;
-    // A connection with half a body on it is of no use to the next call.
+    // A connection with an unfinished body cannot be reused.
     response.once('end', () => {
       if (!sent.writableEnded) sent.destroy();
     });
@@ -95,12 +99,12 @@ function answerOf(url: URL, response: IncomingMessage): Answer {
   };
 }
 
-/** More than this is left to the network until it is read. */
+/** When more bytes than this are unread, reading from the network pauses. */
 const mostUnread = 1_048_576;
 
 /**
- * What has come is handed over, and only then that the way broke behind it: a stream that is destroyed forgets what nobody had
- * read of it yet, and that may be the offer of a job.
+ * Delivers everything that was received before it reports a broken connection. A destroyed stream discards unread data,
+ * which may be the offer of a job.
  */
 function bodyOf(response: IncomingMessage): AnswerBody {
   const unread: Uint8Array[] = [];

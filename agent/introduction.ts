@@ -3,7 +3,7 @@ import type { AgentConfig } from './config.ts';
 import { nameOfChoice, type ProbedTrainer } from './trainers/index.ts';
 import type { GpuReport } from './gpu-report.ts';
 
-/** Who a worker says it is, and what its machine has. */
+/** Builds the body of a registration: who the worker is, and what its machine has. */
 export function introductionOf(
   config: Pick<AgentConfig, 'name' | 'persistent' | 'labels' | 'allowedConfigKeys' | 'bring'>,
   version: string,
@@ -42,7 +42,7 @@ const offersOf = ({
   ...(choice.kind === 'command' && choice.takesAll ? [{ name: 'any', version: null }] : []),
 ];
 
-/** Null where the rig has no command of its owner's. */
+/** Whether the owner's trainer command uses the output folder; null when there is no such command. */
 function commandHasOutputDir(trainers: readonly ProbedTrainer[]): boolean | null {
   const command = trainers.map(({ choice }) => choice).find(choice => choice.kind === 'command');
   return command === undefined ? null : command.argv.some(word => word.includes('{output_dir}'));

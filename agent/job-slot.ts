@@ -16,34 +16,37 @@ import type { JobOffer } from './trainer.ts';
 
 export interface SlotParts extends LifeParts {
   /**
-   * The slot is free again; `worked` unless the offer had been taken back before anything was started. The answer
-   * tells whether another offer may be taken.
+   * Called when the slot is free again. `worked` is false when the offer was withdrawn before anything was started.
+   * Returns whether the slot may take another offer.
    */
   readonly onFree: (worked: boolean) => boolean;
 }
 
 export interface JobSlot {
-  /** A repeated offer of what is held changes nothing; nor does one of an attempt that is over. */
+  /** Takes an offer. Ignores a repeated offer of the held attempt, and offers of attempts that are over. */
   offer(offer: JobOffer): void;
-  /** Goes on with what an earlier process of the agent has left. */
+  /** Continues with what an earlier process of the agent left. */
   resume(found: Found): void;
-  /** What is not here, and has not been reported, is confirmed to be gone at once. */
+  /** Cancels an attempt. One that is not held here, and was not reported, is immediately reported as cancelled. */
   cancel(attempt: Held): void;
-  /** Stops it without a report: it belongs to somebody else now. */
+  /** Stops the job without a report, because it belongs to another worker now. */
   abandon(jobId: JobId): void;
-  /** Stops what runs, to be tried again elsewhere. */
+  /** Stops the current run, so that the job is retried elsewhere. */
   leaveNow(): void;
-  /** Looks after what runs no longer: it goes on under its guard. */
+  /** Stops following the current run, which continues under its guard. */
   release(): void;
-  /** A call was answered that had been sent then, in ms of the machine's uptime. */
+  /** Records contact: a call was answered that was sent at this time, in ms of machine uptime. */
   contact(sentAt: number): void;
   held(): Held | null;
-  /** Whether this attempt is held and its last report is still to come: after that, nothing more is to be said of it. */
+  /**
+   * Whether this attempt is held and its final report is not sent yet. After that, nothing more may be reported about
+   * it.
+   */
   alive(attemptId: AttemptId): boolean;
   progress(): Progress | null;
 }
 
-/** The place for one attempt; one offer that comes while the last report is on its way waits for its turn. */
+/** Creates the slot for one attempt. One more offer can wait while the final report is being sent. */
 export function createJobSlot(parts: SlotParts): JobSlot {
   let current: HeldAttempt | null = null;
   let next: JobOffer | null = null;

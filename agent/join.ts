@@ -15,13 +15,13 @@ export interface JoinParts {
 
 export type Joined =
   | { readonly kind: 'joined'; readonly workerId: WorkerId; readonly name: string }
-  /** The join token is no good. */
+  /** The join token is invalid. */
   | { readonly kind: 'rejected'; readonly message: string }
-  /** The call is not, and time won't change that. */
+  /** The call was refused, and a retry would not help. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-/** With the SHA-256 of the token that is to be the worker's. Tries again until it is answered for good. */
+/** Joins with the SHA-256 of the future worker token. Retries until there is a final answer. */
 export type Join = (joinToken: string, tokenHash: string, signal: AbortSignal) => Promise<Joined>;
 
 export function createJoin({ clock, call, url, random, onTrouble }: JoinParts): Join {
@@ -40,7 +40,7 @@ export function createJoin({ clock, call, url, random, onTrouble }: JoinParts): 
   };
 }
 
-/** Null when it is worth another try: only an orchestrator's own word counts for good (`register`). */
+/** Returns null when the call should be retried. Only the orchestrator's own response is final (`register`). */
 function endOf(failure: CallFailure, url: string): Joined | null {
   if (failure.kind !== 'problem') return null;
   const { status, problem } = failure;

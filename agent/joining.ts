@@ -10,17 +10,18 @@ export interface JoiningParts {
   readonly own: OwnTokenBook;
   readonly join: Join;
   readonly say: (message: string) => void;
-  /** Fires when nothing is waited for any more. */
+  /** Fires when joining should stop. */
   readonly over: AbortSignal;
 }
 
 /**
- * Worker tokens are used as they were given; a join token makes one of this machine's own, which never leaves it. It works
- * once, and an environment that has it comes back with every restart: what was made with it before counts.
+ * Uses a worker token as it was given. Exchanges a join token for a token that this machine creates; the call sends
+ * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
+ * exchanged for counts.
  */
 export function createJoining({ given, own, join, say, over }: JoiningParts): TokenHolder {
   let token = '';
-  /** Still to be made a worker token. */
+  /** The join token that is to be exchanged; null when there is none. */
   let toJoin: string | null = null;
   let underWay: { readonly joinToken: string; readonly answer: Promise<Ready> } | null = null;
   const take = (value: string): void => {
@@ -29,7 +30,7 @@ export function createJoining({ given, own, join, say, over }: JoiningParts): To
     toJoin = isToJoin && joined === null ? value : null;
     if (toJoin === null) token = joined?.token ?? value;
   };
-  /** Unless another one was given meanwhile: what was given last counts. */
+  /** Uses the new token, unless another one was given meanwhile: the token given last counts. */
   const use = (made: OwnToken, joinToken: string): Ready => {
     if (toJoin === joinToken) take(made.token);
     return { kind: 'ready' };
@@ -40,11 +41,11 @@ export function createJoining({ given, own, join, say, over }: JoiningParts): To
     const kept = own.read();
     if (!kept.ok) return { kind: 'refused', message: kept.message };
     const { joined, pending } = kept.value;
-    // It was begun with, and whether it was done is not known: the same again is answered the same.
+    // An earlier join call may have succeeded or not. The same call with the same token gets the same answer.
     const isBegun = pending?.joinHash === joinHash;
     const made = isBegun ? pending : { joinHash, token: newWorkerToken() };
     try {
-      // Before the call: whatever happens to this process, the token that the orchestrator may know by then is here.
+      // Save the token before the call: if this process dies, the orchestrator may already know the token.
       if (!isBegun) own.keep({ joined, pending: made });
     } catch (cause) {
       return { kind: 'refused', message: `The worker's token can't be kept: ${reasonOf(cause)}` };
@@ -58,7 +59,7 @@ export function createJoining({ given, own, join, say, over }: JoiningParts): To
     try {
       own.keep({ joined: made, pending: null });
     } catch {
-      // It is on disk as pending, and the next start asks once more.
+      // The token is on disk as pending, and the next start joins with it again.
     }
     say(`Joined as ${name} (${workerId}), with a token that is kept on this machine alone`);
   };
@@ -88,9 +89,9 @@ export function createJoining({ given, own, join, say, over }: JoiningParts): To
         const { joinToken } = underWay;
         const answer = await Promise.race([underWay.answer, aborted(signal)]);
         if (answer.kind === 'aborted') return answer;
-        // Another one was given meanwhile, or this one has been told of.
+        // The worker has joined, or another token was given meanwhile.
         if (answer.kind === 'ready' || toJoin !== joinToken) continue;
-        // The token that it was to replace may still be good.
+        // Keep the previous token, which may still be valid.
         if (token !== '') toJoin = null;
         return answer;
       }

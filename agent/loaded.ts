@@ -1,4 +1,4 @@
-/** What came of reading settings: a value, or what is wrong with them and how to write them. */
+/** The result of reading settings: a value, or what is wrong with them and how to correct it. */
 export type Loaded<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly message: string };
