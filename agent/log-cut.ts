@@ -1,14 +1,14 @@
 import { findSecrets, latin1Of, mayGrowIntoSecret } from './redact.ts';
 
 /**
- * Where a line may be cut that can not go out as a whole: through no character of UTF-8, and through no secret, so that each part is
- * seen for what it is.
+ * Decides where to cut a line that cannot be sent as a whole. A cut never splits a UTF-8 character, nor a secret, so
+ * that each part is still recognised.
  */
 
-/** A secret that is not longer is seen whole before the line that it is on is cut. */
+/** A secret of up to this length is seen whole before its line is cut. */
 export const longestSecret = 8 * 1024;
 
-/** Where a line that is too long is cut: at a blank near `longest` if there is one, and through no secret. */
+/** Where to cut a line that is too long: at a blank near `longest` if there is one, but never inside a secret. */
 export function longCut(
   context: string,
   rest: Uint8Array,
@@ -24,7 +24,7 @@ export function longCut(
   return split.start > context.length ? split.start - context.length : split.end - context.length;
 }
 
-/** How much of a line that is not ended can be shown: nothing that could become a secret with what follows. */
+/** How many bytes of an unfinished line can be shown: none that could form a secret with what follows. */
 export function openCut(context: string, rest: Uint8Array, known: readonly string[]): number {
   const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
   const text = context + latin1Of(rest.subarray(0, shown));
@@ -38,10 +38,10 @@ export function openCut(context: string, rest: Uint8Array, known: readonly strin
   return Math.max(0, end - context.length);
 }
 
-/** What follows them says whether they end the line. */
+/** The length without carriage returns at the end. What follows shows whether they end the line. */
 const beforeReturns = (bytes: Uint8Array): number => bytes.findLastIndex(byte => byte !== 13) + 1;
 
-/** Whether the end of a word is the beginning of a value. */
+/** Whether a word ends with the beginning of a value. */
 function endsLike(word: string, value: string): boolean {
   for (let length = Math.min(word.length, value.length); length >= 4; length -= 1)
     if (word.endsWith(value.slice(0, length))) return true;
@@ -50,13 +50,13 @@ function endsLike(word: string, value: string): boolean {
 
 const isContinued = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The next place at or before this one at which a character of UTF-8 begins. */
+/** The nearest index, at or before this one, at which a UTF-8 character begins. */
 function beforeCharacter(bytes: Uint8Array, at: number): number {
   for (let begin = at; begin >= 0 && begin > at - 4; begin -= 1) if (!isContinued(bytes[begin])) return begin;
   return at;
 }
 
-/** The length without a last character of which more is to come. */
+/** The length without an incomplete UTF-8 character at the end. */
 function beforeUnfinished(bytes: Uint8Array): number {
   const begin = beforeCharacter(bytes, bytes.length - 1);
   const lead = bytes[begin] ?? 0;

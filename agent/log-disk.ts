@@ -4,31 +4,31 @@ import type { LogPlaces } from './guard-files.ts';
 
 export interface LogDiskParts {
   readonly file: string;
-  /** Of one file; there are two, this one and the one before it (`FILE.1`). */
+  /** The maximum size of each of the two files: this one, and the one before it (`FILE.1`). */
   readonly maxBytes: number;
-  /** Told before the first byte is written to a file, each time when a new one is begun, and before the older one is given up. */
+  /** Called before the first byte is written to a file, for each new file, and before the older one is discarded. */
   readonly onPlaces: (places: LogPlaces) => void;
 }
 
-/** A log in a bounded space: two files that take turns. */
+/** A log of bounded size: two files that rotate. */
 export interface LogDisk {
-  /** Answers how many of the bytes, from the end, could not be written. */
+  /** Resolves with the number of bytes, from the end, that could not be written. */
   append(bytes: Uint8Array): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Of every file but the first: for people who look into it. */
+/** The first line of every file but the first, for people who read the file. */
 export const firstLine = (file: string): string =>
   `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
-/** A line that crosses the bound is finished first, unless it is longer than this. */
+/** A line that crosses the limit is finished first, unless it is longer than this. */
 const longestLine = 64 * 1024;
 
 export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDisk {
   let handle: FileHandle | null = null;
   let places: LogPlaces | null = null;
   let isShown = false;
-  /** Of the current file. */
+  /** The size of the current file. */
   let size = 0;
 
   const place = (next: LogPlaces, nextSize: number): void => {
@@ -41,7 +41,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
     if (handle === null) {
       handle = await open(file, 'a', 0o600);
       const { size: found } = await handle.stat();
-      // What is in front is of an earlier attempt; or somebody has emptied the file.
+      // The file begins with output of an earlier attempt, or another program has emptied it.
       const written = (places?.current ?? 0) + size;
       if (places === null || found !== size)
         place({ current: written - found, previous: places?.previous ?? null }, found);
@@ -60,13 +60,15 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
     await put(Buffer.from(`${firstLine(file)}\n`));
   };
 
-  /** Said before it is done: a reader of the older file must not take the newer one for it. */
+  /**
+   * Announces that the older file is discarded, before that happens. A reader must not confuse the newer file with it.
+   */
   const forsake = (): void => {
     if (places === null || places.previous === null) return;
     try {
       onPlaces({ ...places, previous: null });
     } catch {
-      // A disk that is full: what is given up here makes room.
+      // The disk is full. Discarding the older file makes room.
     }
   };
 
@@ -93,7 +95,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
           left = left.subarray(await put(upToBound(left, maxBytes - size)));
         }
       } catch {
-        // Opened anew, a log may be writable again: after a network disk was away.
+        // After it is reopened, a log may be writable again, for example on a network disk that was away.
         await drop().catch(() => {});
       }
       return left.length;
@@ -102,7 +104,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
   };
 }
 
-/** What goes into the current file yet: up to the end of the line that reaches the bound. */
+/** The bytes that still fit into the current file: up to the end of the line that reaches the limit. */
 function upToBound(bytes: Uint8Array, room: number): Uint8Array {
   if (bytes.length <= room) return bytes;
   const from = Math.max(room - 1, 0);

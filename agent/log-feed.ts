@@ -5,49 +5,49 @@ import { createLogText, type LogText } from './log-text.ts';
 export interface LogFeedParts {
   readonly log: Pick<LogReader, 'read' | 'end'>;
   readonly clock: Clock;
-  /** Values that are secret wherever they stand, each in `latin1`. */
+  /** Secret values, each in `latin1`. */
   readonly known: () => readonly string[];
   /** See `firstLine`. */
   readonly ownLine: string;
 }
 
-/** Beyond `from` of the one before it when what is between is lost here. */
+/** A piece of the log. When `from` is greater than the `to` of the piece before it, the bytes between are lost. */
 export interface FedPiece {
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** There is nothing behind it, and will be nothing. */
+  /** Nothing follows this piece, and nothing will. */
   readonly isLast: boolean;
 }
 
-/** A log from one place on, in chunks. */
+/** A log from one offset on, in chunks. */
 export interface LogFeed {
-  /** Null when there is nothing to be shipped at the moment. `isOver`: nothing more will be printed. */
+  /** Returns null when there is nothing to send now. `isOver`: the trainer prints nothing more. */
   next(isOver: boolean): Promise<FedPiece | null>;
-  /** Whether all had been read by then. */
+  /** Whether the last call of `next` has read the whole log. */
   isCaughtUp(): boolean;
 }
 
 const mib = 1024 * 1024;
 const readBytes = 128 * 1024;
-/** At a time, of what is not worth a chunk yet. */
+/** The maximum to read at a time while it does not fill a chunk. */
 const turnBytes = 16 * mib;
-/** Further behind a trainer that goes on printing than this, the newest are wanted more than all. */
+/** When the feed is further behind a running trainer than this, it skips to the newest output. */
 const mostBehind = 32 * mib;
 const newestBytes = 8 * mib;
-/** In front of a place, to know what is open there. */
+/** How much to read before an offset, to know what is open there. */
 const lookBackBytes = 64 * 1024;
 const barsApartMs = 5_000;
 
-/** `place`: where the orchestrator's log ends. */
+/** `place`: the offset at which the orchestrator's log ends. */
 export async function createLogFeed(parts: LogFeedParts, place: number, limit: number): Promise<LogFeed> {
   const { log, clock } = parts;
   let text = await begin(parts, place, limit);
-  /** Of the text that is next. */
+  /** The offset of the text that is sent next. */
   let from = place;
-  /** Of the byte that is read next. */
+  /** The offset of the byte that is read next. */
   let at = place;
-  /** What is before this is lost, or passed over: it goes on there when all that was read has gone out. */
+  /** The offset to continue at when everything that was read is sent. The output before it is lost or skipped. */
   let goOnAt: number | null = null;
   let isCaughtUp = false;
   let barsAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +57,7 @@ export async function createLogFeed(parts: LogFeedParts, place: number, limit: n
     if (end - at > mostBehind) goOnAt = await lineBegin(log, end - newestBytes);
   };
 
-  /** Until there is a chunk, or no more to read. */
+  /** Reads until there is a chunk, or nothing more to read. */
   const fill = async (isOver: boolean): Promise<void> => {
     if (!isOver) await skip();
     for (let read = 0; goOnAt === null && !text.isFull() && read < turnBytes; ) {
@@ -106,13 +106,13 @@ export async function createLogFeed(parts: LogFeedParts, place: number, limit: n
   };
 }
 
-/** Knows what was printed before. */
+/** Creates the text from an offset on. It knows what was printed before. */
 async function begin({ log, known, ownLine }: LogFeedParts, place: number, limit: number): Promise<LogText> {
   const before: Uint8Array[] = [];
   for (let at = Math.max(0, place - lookBackBytes); at < place; ) {
     const { from, bytes } = await log.read(at, place - at);
     if (bytes.length === 0 || from >= place) break;
-    // What is in front of a gap tells nothing of what is behind it.
+    // What precedes a gap says nothing about what follows it.
     if (from > at) before.length = 0;
     const part = Buffer.from(bytes.subarray(0, place - from));
     before.push(part);
@@ -121,7 +121,7 @@ async function begin({ log, known, ownLine }: LogFeedParts, place: number, limit
   return createLogText({ place, before: Buffer.concat(before), limit, known, ownLine });
 }
 
-/** The first line that begins from there on; that place itself when none does soon. */
+/** The first line that begins after an offset; the offset itself when none begins soon. */
 async function lineBegin(log: LogFeedParts['log'], place: number): Promise<number> {
   const { from, bytes } = await log.read(place, readBytes);
   return from + bytes.indexOf(10) + 1;

@@ -4,31 +4,34 @@ import type { LogPieces } from './log-pieces.ts';
 import { followKey, type OpenKey } from './private-keys.ts';
 import { latin1Of, showFrom } from './redact.ts';
 
-/** Makes pieces of lines: those that are drawn over wait for what comes next, and secrets are taken out. */
+/**
+ * Turns lines into pieces without secrets. A line that is drawn over (a bar) is held until it is known what replaces
+ * it.
+ */
 export interface LogFold {
   endLine(line: Uint8Array, to: number): void;
   drawOver(line: Uint8Array, to: number): void;
-  /** The beginning, or a further part, of a line that goes on. */
+  /** Adds the beginning, or a further part, of an unfinished line. */
   addOpen(part: Uint8Array, to: number, isLine: boolean): void;
-  /** The newest bar goes out, unless it has. */
+  /** Adds the held bar to the pieces, if there is one. */
   addBar(): void;
-  /** Something newer takes the place of the bar. */
+  /** Drops the held bar, because newer text replaces it. */
   dropBar(): void;
-  /** All up to here has gone out, with this of the line that goes on. */
+  /** Everything up to here was sent already, with this part of the unfinished line. */
   passOver(part: Uint8Array): void;
-  /** What has gone out of the line that goes on, at least the end of it; in `latin1`. */
+  /** The part of the unfinished line that was sent, or at least its end, in `latin1`. */
   shown(): string;
-  /** Whether a bar waits. */
+  /** Whether a bar is held. */
   holdsBar(): boolean;
-  /** Lets go of bytes that are somebody else's. */
+  /** Copies the held bytes, because the caller reuses its buffer. */
   own(): void;
 }
 
 export interface LogFoldParts {
   readonly pieces: LogPieces;
-  /** Values that are secret, each in `latin1`. */
+  /** Secret values, each in `latin1`. */
   readonly known: () => readonly string[];
-  /** A line that the log itself has put there. */
+  /** The marker line that the log itself has inserted. It is not sent. */
   readonly ownLine: string;
 }
 
@@ -56,7 +59,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldParts): LogFold
       addBar();
       const text = context + latin1Of(line);
       if (text.endsWith(ownLine)) {
-        // It may stand in the middle of a longer line, which goes on after it.
+        // The marker may be in the middle of a longer line, which continues after it.
         const before = text.slice(0, Math.max(context.length, text.length - ownLine.length));
         pieces.add(show(before), to, false);
         context = before;
@@ -73,7 +76,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldParts): LogFold
         bar = { line: isBlank(line) ? (bar?.line ?? new Uint8Array()) : line, to };
         return;
       }
-      // Its beginning has been shown.
+      // The beginning of the line was sent already.
       pieces.add(`${show(context + latin1Of(line))}\r`, to, false);
       context = '';
     },

@@ -1,21 +1,21 @@
-/** What the bytes of an output are in. */
+/** A line of the output. */
 export interface LogLine {
-  /** Without what ends it. */
+  /** The line without its line break. */
   readonly line: Uint8Array;
-  /** Where the next one begins. */
+  /** Where the next line begins. */
   readonly end: number;
-  /** It ended with carriage returns alone: what comes next is written over it. */
+  /** Whether the line ended with carriage returns only, so that the next one overwrites it. */
   readonly isDrawnOver: boolean;
 }
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** Of these in a row, none of which says whether it ends a line. */
+/** The maximum number of carriage returns that wait for the byte after them. */
 const longestReturns = 1024;
 
 /**
- * The lines that have ended. Carriage returns at the very end may be half of a line's end: they wait for what follows, unless
- * nothing does.
+ * Yields the lines that have ended. Carriage returns at the very end may belong to a line break, so they wait for what
+ * follows, unless `isOver`.
  */
 export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> {
   let from = 0;
@@ -25,7 +25,7 @@ export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> 
     while (data[at] === carriageReturn) at += 1;
     if (at === data.length && !isOver && at - from - line.length < longestReturns) return;
     const isDrawnOver = data[at] !== lineFeed;
-    // What follows carriage returns is looked at again.
+    // The byte after the carriage returns is examined again.
     if (isDrawnOver) at -= 1;
     from = at + 1;
     yield { line, end: from, isDrawnOver };

@@ -1,9 +1,9 @@
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
-/** What all logs of a rig together may take of its line. */
+/** The rate limit that all logs of a rig share. */
 export interface LogPace {
-  /** Resolves when so many may go out; false when the signal was first. */
+  /** Resolves with true when the bytes may be sent, or with false when the signal fires first. */
   wait(bytes: number, signal: AbortSignal): Promise<boolean>;
 }
 

@@ -1,8 +1,8 @@
-/** Text that waits for its chunk. */
+/** Text that waits to be sent in a chunk. */
 export interface LogPieces {
-  /** `isLine`: worth a chunk of its own. */
+  /** `isLine`: the text is a reason to send a chunk. */
   add(text: string, to: number, isLine: boolean): void;
-  /** As many as fit, and at least one. */
+  /** Removes as many pieces as fit into a chunk, and at least one. Returns null when there are none. */
   take(): TakenText | null;
   hasLine(): boolean;
   isFull(): boolean;
@@ -12,11 +12,11 @@ export interface LogPieces {
 
 export interface TakenText {
   readonly text: string;
-  /** The place at which it ends. */
+  /** The offset at which the text ends. */
   readonly to: number;
 }
 
-/** `limit`: of a chunk, in characters. */
+/** `limit`: the maximum length of a chunk, in characters. */
 export function createLogPieces(limit: number): LogPieces {
   let pieces: (TakenText & { readonly isLine: boolean })[] = [];
   let length = 0;

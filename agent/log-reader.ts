@@ -1,23 +1,26 @@
 import { open, stat } from 'node:fs/promises';
 import { type LogPlaces, readPlaces, type RunFolder } from './guard-files.ts';
 
-/** Reads what a guard logs, from the beginning of its run. The bytes of an answer are good until the next is asked for. */
+/** Reads what a guard logs, from the start of its run. The returned bytes are valid until the next read. */
 export interface LogReader {
-  /** The next bytes; none when all has been read. */
+  /** Returns the next bytes; none when everything is read. */
   next(): Promise<Uint8Array>;
-  /** How many bytes are still to be read. */
+  /** Returns how many bytes are still to be read. */
   behind(): Promise<number>;
-  /** Passes over all but the last `bytes` of them. */
+  /** Skips all of them but the last `bytes`. */
   skipTo(bytes: number): Promise<void>;
-  /** Those at a place, at most so many; `from` is beyond it when what was there is lost. What `next` gives stays the same. */
+  /**
+   * Reads at most `most` bytes at an offset. `from` is greater than `place` when the bytes there are lost. This does
+   * not affect `next`.
+   */
   read(place: number, most: number): Promise<LogPiece>;
-  /** The place behind the last of them; 0 when nobody has written any. */
+  /** Returns the offset after the last byte; 0 when nothing was written. */
   end(): Promise<number>;
 }
 
 export interface LogPiece {
   readonly from: number;
-  /** None when there are no more. */
+  /** Empty when there are no more. */
   readonly bytes: Uint8Array;
 }
 
@@ -25,7 +28,7 @@ const chunkBytes = 256 * 1024;
 
 export function createLogReader(run: RunFolder, file: string): LogReader {
   let position = 0;
-  /** One for all that is ever read: at 20 MB a second new ones would be in memory long before they are cleared away. */
+  /** One buffer for all reads: at 20 MB a second, new ones would be in memory long before they are collected. */
   const room = Buffer.allocUnsafeSlow(chunkBytes);
 
   const end = async (): Promise<number> => {
@@ -33,7 +36,7 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
     return places === null ? 0 : places.current + (await sizeOf(file));
   };
 
-  /** From one of the two files, as they lay; null when the rest of the older one is not there. */
+  /** Reads from one of the two files. Returns null when the rest of the older one is missing. */
   const readFile = async (
     { current, previous }: LogPlaces,
     from: number,
@@ -53,10 +56,10 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
     for (;;) {
       const places = readPlaces(run);
       if (places === null) return { from: place, bytes: new Uint8Array() };
-      // What is in neither file any more is lost here.
+      // Bytes that are in neither file are lost.
       from = Math.max(from, places.previous ?? places.current);
       const bytes = await readFile(places, from, most);
-      // The files took turns meanwhile: nobody knows of which of them these bytes are.
+      // The files rotated meanwhile, so these bytes may be from either of them.
       const now = readPlaces(run);
       if (now?.current !== places.current || now.previous !== places.previous) continue;
       if (bytes !== null) return { from, bytes };

@@ -6,20 +6,21 @@ import { createLogFeed, type LogFeedParts } from './log-feed.ts';
 import type { LogPace } from './log-pace.ts';
 import { verdictOf } from './log-verdict.ts';
 
-/** An attempt's log on its way to the orchestrator. */
+/** Sends an attempt's log to the orchestrator. */
 export interface LogShipper {
-  /** Why it goes no further. */
+  /** Resolves with the reason why nothing more is sent. */
   readonly done: Promise<LogEnd>;
-  /** Nothing more will be printed. */
+  /** Call when the trainer prints nothing more. */
   finish(): void;
-  /** Goes on only as long as it is answered, and only if nothing more will be printed. */
+  /** Continues only as long as the orchestrator answers. Stops a log that is not finished. */
   hurry(): void;
   stop(): void;
 }
 
 /**
- * `complete`: its end was answered; `unwanted`: the orchestrator takes no more of it; `older_orchestrator`: nor of any other;
- * `expired`: it could not be delivered for too long; `left`: the agent ends, and its next start goes on.
+ * `complete`: the orchestrator acknowledged the end; `unwanted`: it accepts no more of this log; `older_orchestrator`:
+ * it accepts no logs at all; `expired`: the log could not be delivered for too long; `left`: the agent ends, and its
+ * next start continues.
  */
 export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
 
@@ -29,7 +30,7 @@ export interface LogShipperParts extends LogFeedParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pace: LogPace;
-  /** Of a log that nobody adds to: ms until it is given up. */
+  /** ms until a finished log that cannot be delivered is given up. */
   readonly leftMs: number;
   /** Fires when the agent has ended. */
   readonly signal: AbortSignal;
@@ -40,8 +41,8 @@ const leastChunk = 16_384;
 const backoffRule = { firstMs: 500, mostMs: 30_000 } as const;
 
 /**
- * Ships what is new, a chunk at a time and on no other call's way. It keeps nothing: the orchestrator's answers say where its log
- * ends, and everything from there on is on the disk.
+ * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
+ * responses say where its log ends, and everything from there on is on disk.
  */
 export function createLogShipper(parts: LogShipperParts): LogShipper {
   const { attemptId, clock, random, pace } = parts;
@@ -53,7 +54,10 @@ export function createLogShipper(parts: LogShipperParts): LogShipper {
   let expiresAt = Number.POSITIVE_INFINITY;
   let limit = longestChunk;
 
-  /** Repeats a chunk until it has an answer that counts: where the orchestrator's log ends. */
+  /**
+   * Retries a chunk until there is a final response. Resolves with the offset at which the orchestrator's log ends, or
+   * with the reason why there is none.
+   */
   const deliver = async (chunk: LogChunkBody): Promise<number | 'smaller' | LogEnd> => {
     const backoff = createBackoff({ ...backoffRule, random });
     for (;;) {
@@ -97,7 +101,7 @@ export function createLogShipper(parts: LogShipperParts): LogShipper {
         if (isTaken && feed.isCaughtUp())
           await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
       }
-      // It goes where it is told to, and less and less often when that does not help.
+      // Continue where the orchestrator says, with longer and longer pauses if that does not help.
       if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), restless))) return 'left';
     }
     return next;
@@ -117,7 +121,7 @@ export function createLogShipper(parts: LogShipperParts): LogShipper {
   };
 }
 
-/** Gives those that have ended so long, as far as they are answered; those that have not are left at once. */
+/** Gives finished logs this much time, while the orchestrator answers. Stops the others immediately. */
 export async function leaveLogs(
   shippers: readonly LogShipper[],
   withinMs: number,

@@ -4,41 +4,45 @@ import { linesIn } from './log-lines.ts';
 import { createLogPieces, type TakenText } from './log-pieces.ts';
 
 /**
- * What a trainer prints, byte by byte, as what is shipped of it: of bars that are drawn over only the newest, no secrets, cut where
- * neither a character nor a secret is cut. Bounded, however long a line is.
+ * Turns the bytes that a trainer prints into the text that is sent. It keeps only the newest bar of those that are
+ * drawn over, removes secrets, and cuts neither a character nor a secret. Its memory is bounded, however long a line
+ * is.
  */
 export interface LogText {
-  /** Keeps none of these bytes. */
+  /** Adds bytes. Copies those that it keeps, because the caller reuses its buffer. */
   push(bytes: Uint8Array): void;
-  /** What there is to be shipped, at most `limit` characters; null when that is nothing. It is gone from here. */
+  /** Removes and returns the text to send, at most `limit` characters; null when there is none. */
   take(what: Wanted): TakenText | null;
-  /** Whether there is more than fits into one chunk. */
+  /** Whether the text fills a chunk. */
   isFull(): boolean;
-  /** Whether nothing that was pushed is here any more. */
+  /** Whether everything that was pushed has been taken. */
   isEmpty(): boolean;
 }
 
-/** `lines`: only if one has ended; `bars`: what is drawn over or not ended yet, too; `all`: there will be no more. */
+/**
+ * `lines`: only when a line has ended; `bars`: bars and unfinished lines, too; `all`: everything, because no more
+ * follows.
+ */
 export type Wanted = 'lines' | 'bars' | 'all';
 
 export interface LogTextParts extends Pick<LogFoldParts, 'known' | 'ownLine'> {
-  /** Where what is pushed begins. */
+  /** The offset of the first byte that is pushed. */
   readonly place: number;
-  /** What was printed just before that and has left already: it tells whether a line, or a key, is open. */
+  /** The output just before `place`, which was sent already. It shows whether a line, or a private key, is open. */
   readonly before: Uint8Array;
-  /** In characters. */
+  /** The maximum length of a chunk, in characters. */
   readonly limit: number;
 }
 
 export function createLogText({ place, before, limit, ...parts }: LogTextParts): LogText {
   const { known } = parts;
-  /** A line is cut beyond this many bytes: what becomes of them fits into a chunk, even where secrets were shorter than their marks. */
+  /** A longer line, in bytes, is cut. The parts fit into a chunk even when marks replace secrets that are shorter. */
   const longest = limit / 4;
   const pieces = createLogPieces(limit);
   const fold = createLogFold({ ...parts, pieces });
-  /** Of the line that is not ended, what is still here. */
+  /** The rest of the unfinished line that is still here. */
   let rest: Uint8Array = new Uint8Array();
-  /** Just behind the last byte that was pushed. */
+  /** The offset after the last byte that was pushed. */
   let end = place - before.length;
 
   const cutLines = (isOver: boolean): void => {
@@ -50,7 +54,7 @@ export function createLogText({ place, before, limit, ...parts }: LogTextParts):
       else fold.endLine(line, base + to);
     }
   };
-  /** The beginning of `rest` leaves it. */
+  /** Moves the beginning of `rest` into the pieces. */
   const addOpen = (bytes: number, isLine: boolean): void => {
     const part = rest.subarray(0, bytes);
     rest = rest.subarray(bytes);
@@ -72,7 +76,7 @@ export function createLogText({ place, before, limit, ...parts }: LogTextParts):
   fold.passOver(rest);
   rest = new Uint8Array();
 
-  /** What a bar looks like at the moment is all that is wanted of it. */
+  /** Only the current state of a bar is sent. */
   const addWhatIsOpen = (): void => {
     const bytes = openCut(fold.shown(), rest, known());
     if (bytes === 0) return fold.addBar();

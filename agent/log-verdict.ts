@@ -1,10 +1,10 @@
 import type { CallFailure } from '../protocol/client.ts';
 import { isRetryable } from './api-client.ts';
 
-/** What a chunk that was not taken calls for: the same again, a smaller one, or no more of this log. */
+/** What to do after a chunk was rejected: send it again, send a smaller one, or send no more of this log. */
 export type LogVerdict = 'again' | 'smaller' | 'older_orchestrator' | 'gone';
 
-/** Conflicts of the moment. */
+/** Conflicts that are temporary. */
 const passing = new Set(['restore_under_way', 'not_registered', 'duplicate_registration']);
 
 export function verdictOf(failure: CallFailure): LogVerdict {
@@ -14,6 +14,6 @@ export function verdictOf(failure: CallFailure): LogVerdict {
   if (code !== null && passing.has(code)) return 'again';
   if (failure.status === 413) return 'smaller';
   if (failure.status === 405 || code === 'route_not_found') return 'older_orchestrator';
-  // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
+  // Only the orchestrator's own response is final, because a proxy may reject a call temporarily.
   return failure.kind === 'unexpected' ? 'again' : 'gone';
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * ms on a clock that all processes of this machine share and that nobody sets: since its start, and on Linux also while
- * it slept (CLOCK_BOOTTIME), because others did not sleep meanwhile.
+ * ms since this machine started, on a clock that all its processes share and that cannot be set. On Linux, it includes
+ * sleep (CLOCK_BOOTTIME), because other machines did not sleep meanwhile.
  */
 export function machineUptime(): number {
   try {

@@ -5,12 +5,12 @@ import { CommanderError } from 'commander';
 import { version } from '../protocol/version.ts';
 import { workerCommand } from './command.ts';
 
-/** The worker alone, as it is bundled into one file for rigs. */
+/** The worker program alone, which is bundled into one file for rigs. */
 async function main(): Promise<number> {
   let code = 0;
   const command = workerCommand({
     env: process.env,
-    // A single executable is its own program.
+    // A single executable needs no script path.
     ownCommand: [process.execPath, ...(isSea() ? [] : [...process.execArgv, process.argv[1] ?? ''])],
     version,
     out: text => void process.stdout.write(text),
@@ -32,10 +32,10 @@ async function main(): Promise<number> {
   }
 }
 
-// A terminal that was closed takes no words any more; that is no reason to end.
+// Writing to a closed terminal fails, which is no reason to exit.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
-/** What a single executable does in the place of Node, of which it has one inside: `sample PROGRAM ...` (agent/sample.ts). */
+/** Runs a program in the Node of this single executable: `sample PROGRAM ...` (agent/sample.ts). */
 function runInside(program: string): void {
   process.argv.splice(1, 3, program);
   createRequire(program)(program);

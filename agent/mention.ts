@@ -9,15 +9,15 @@ export interface MentionParts {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly slot: () => Pick<JobSlot, 'alive' | 'abandon'>;
-  /** Fires when the agent ends: nothing waits any more. */
+  /** Fires when the agent ends. Cancels the pause between reports. */
   readonly ended: AbortSignal;
 }
 
 const apartMs = 1_000;
 
 /**
- * Tells how a job gets on: at most once a second, the newest word only, and without a second try, because the next
- * one says more. Nothing is said of an attempt after its last report: a late word would bring the job back to life.
+ * Reports the progress of a job: at most once a second, only the newest, and without retries, because the next report
+ * says more. It sends nothing after an attempt's final report, because a late report would revive the job.
  */
 export function createMention({
   clock,
@@ -31,7 +31,7 @@ export function createMention({
   const send = async ({ jobId, attemptId }: Held, report: StatusReportBody): Promise<void> => {
     const result = await api.report(jobId, attemptId, report);
     if (result.ok || result.failure.kind !== 'problem') return;
-    // The job has moved on without this worker; or it is here again meanwhile, as a newer attempt.
+    // The orchestrator has taken the job from this attempt. The job may be here again as a newer attempt.
     if (result.failure.problem.action === 'stop' && slot().alive(attemptId)) slot().abandon(jobId);
   };
 
