@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-/** Between two slices people can scroll and type; a slice is less than a frame. */
+/** Checking yields after each slice, so that people can scroll and type. A slice is shorter than a frame. */
 const sliceMs = 10;
-/** Before and after a long list, too: it was just read, and will be shown. Either takes its time. */
+/** Above this length, it also yields before and after checking, because parsing and rendering a long list take time too. */
 const long = 250;
 
-/** The rows as the schema reads them; null when one of them is something else. */
+/** Parses the rows with the schema; returns null when a row is invalid. */
 export async function checkedRows<T>(
   schema: z.ZodType<T>,
   rows: readonly unknown[],
@@ -26,7 +26,7 @@ export async function checkedRows<T>(
   return checked;
 }
 
-/** A timer would wait for 4 ms each time. */
+/** A message is faster than a timer, which would wait 4 ms each time. */
 const nextTurn = (): Promise<void> =>
   new Promise(resolve => {
     const { port1, port2 } = new MessageChannel();

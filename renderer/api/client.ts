@@ -1,18 +1,18 @@
 import type { Call } from '../../protocol/call.ts';
 import { type CallFailure, type Client, createClient, urlOf } from '../../protocol/client.ts';
 
-/** Calls the orchestrator that this page came from; who calls is in a cookie that no script can see. */
+/** Calls the orchestrator that served this page. The session cookie authenticates it; scripts cannot read the cookie. */
 export const createPanelClient = (baseUrl: string): Client =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
 
 interface Watcher {
-  /** The session is over, or does not permit this: it is not the one that the page knows of. */
+  /** The session has ended, or lacks a permission that the page expected. */
   readonly onRefused: (failure: CallFailure) => void;
-  /** Something was changed. */
+  /** A call that changes something succeeded. */
   readonly onDone: () => void;
 }
 
-/** The same client; the watcher hears of what becomes of any call. */
+/** Wraps a client and reports refused and completed calls to the watcher. */
 export const watchingClient = (client: Client, { onRefused, onDone }: Watcher): Client => ({
   async call(row, input) {
     const answer = await client.call(row, input);
@@ -22,7 +22,7 @@ export const watchingClient = (client: Client, { onRefused, onDone }: Watcher): 
   },
 });
 
-/** What a person is told of a failed call; null when there was no answer at all. */
+/** Returns the message for a failed call; null when the server gave no answer. */
 export function detailOf(failure: CallFailure): string | null {
   if (failure.kind === 'problem') return failure.problem.detail;
   return failure.kind === 'unexpected' ? failure.detail : null;
@@ -34,7 +34,7 @@ export const isSignedOut = (failure: CallFailure): boolean =>
 export const isForbidden = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'permission_missing';
 
-/** A call of a page that goes away: it is sent all the same, and nobody reads the answer. */
+/** Sends a call while the page unloads. The browser still sends it, but nothing reads the response. */
 export function sendLeaving(baseUrl: string, row: Call, params: object): void {
   const headers = { 'content-type': 'application/json' };
   const init = { method: row.method, keepalive: true, headers, body: '{}', redirect: 'error' } as const;

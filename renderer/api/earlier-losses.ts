@@ -8,25 +8,25 @@ import type { FleetStore } from '../state/store.ts';
 interface EarlierParts {
   readonly client: Client;
   readonly store: FleetStore;
-  /** Calls back after so many milliseconds; what it answers calls that off. */
+  /** Runs a function after a delay in milliseconds; the returned function cancels it. */
   readonly after?: (ms: number, then: () => void) => () => void;
 }
 
 export interface EarlierLosses {
-  /** Reads them into the store, once, if somebody still looks when it is time. The answer looks away. */
+  /** Reads the losses into the store once, if the row is still visible after a moment. The returned function unregisters the row. */
   look(id: JobId, attempt: number): () => void;
 }
 
-/** A row that is only scrolled past asks for nothing. */
+/** Rows that are only scrolled past make no request. */
 const glanceMs = 250;
-/** A browser has six connections. */
+/** A browser allows six connections. */
 const atOnce = 4;
-/** More are not told apart in a small picture. */
+/** A sparkline cannot show more points. */
 const points = 30;
-/** Those that were asked for longest ago may be asked for again. */
+/** Above this number, the oldest entries are forgotten and may be requested again. */
 const mostKnown = 1_000;
 
-/** The stream tells of a loss as it comes, and of none that came before: those are read for the rows that somebody looks at. */
+/** The stream carries only new losses. This reads the earlier ones for the rows that are visible. */
 export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierParts): EarlierLosses {
   const known = new Set<string>();
   const waiting = new Map<string, () => Promise<void>>();
@@ -69,7 +69,7 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
   };
 }
 
-/** Without the gaps; nothing where nobody knows when the attempt began. */
+/** Leaves out gaps; returns nothing when the start of the attempt is unknown. */
 function lossesIn({ attempts }: ReplyOf<typeof metricsApi.read>): readonly LossPoint[] {
   return attempts.flatMap(({ started_at: started, series }) => {
     if (started === null) return [];

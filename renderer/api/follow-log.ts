@@ -10,16 +10,16 @@ interface FollowLogParts {
   readonly baseUrl: string;
   readonly id: JobId;
   readonly attempt: number | undefined;
-  /** The line after those that are known, whenever the stream is opened. */
+  /** Returns the line after the last known one, each time that the stream opens. */
   readonly line: () => number;
   readonly tell: (news: LogNews) => void;
-  /** Left out, the browser's own stream. */
+  /** Opens the stream; by default the browser's own. */
   readonly open?: (address: () => string, tell: Tell) => () => void;
 }
 
 /**
- * Follows what an attempt prints over a connection of its own, until its end or until the returned function is called. A stream
- * that breaks, is refused or stays silent for too long is opened again behind the last known line.
+ * Follows the log of an attempt over its own connection, until it ends or the returned function is called. A stream that breaks, is refused
+ * or stays silent for too long reopens after the last known line.
  */
 export function followLog(parts: FollowLogParts): () => void {
   const { baseUrl, id, attempt, line, tell, open = openMovingStream } = parts;
@@ -28,7 +28,7 @@ export function followLog(parts: FollowLogParts): () => void {
   const close = open(address, news => {
     if (news.kind !== 'frame') return tell({ type: news.kind === 'open' ? 'open' : 'lost' });
     const event = LogEvent.safeParse(JSON.parse(news.data));
-    // One of a later version is not for this page.
+    // Skip events that only later versions know.
     if (!event.success) return undefined;
     if (event.data.type === 'end') close();
     return tell(event.data);

@@ -13,20 +13,20 @@ export interface FollowParts {
   readonly client: Client;
   readonly baseUrl: string;
   readonly store: FleetStore;
-  /** What else than the stream may be read. */
+  /** Which calls, besides the stream, the person may make. */
   readonly may: May;
   readonly openStream: OpenStream;
-  /** Who is signed in by now; null for nobody. */
+  /** Receives the person who is now signed in; null for nobody. */
   readonly onPerson: (now: Person | null) => void;
 }
 
-/** Events that come together are shown together: the first one at once, those that follow it so much later. */
+/** The first event is shown at once; those that follow within this time are shown together. */
 const batchMs = 50;
 const retryMs = 2_000;
 
 /**
- * Keeps the store as the server is: the stream first, then what there is, then what the stream brought since. Whenever the
- * stream opens anew, and after a gap, all is read again. The answer ends it.
+ * Keeps the store in sync with the server. It opens the stream, then reads the current state, then applies the events since. It reads
+ * everything again whenever the stream reopens or events are missing. The returned function stops it.
  */
 export function followFleet(parts: FollowParts): () => void {
   const { client, baseUrl, store, may, openStream, onPerson } = parts;
@@ -85,7 +85,7 @@ export function followFleet(parts: FollowParts): () => void {
   };
   const take = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
-    // One of a later version is not for this page; the gap that it leaves is read anew.
+    // Skip events that only later versions know. They leave a gap, which triggers a full read.
     if (!event.success) return;
     catchUp.take(event.data);
     flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));
@@ -94,7 +94,7 @@ export function followFleet(parts: FollowParts): () => void {
     if (over.signal.aborted) return undefined;
     if (news.kind === 'frame') return take(news.data);
     if (news.kind === 'open') {
-      // Meanwhile another tab may have signed out, and somebody else in.
+      // Another tab may have changed the signed-in user in the meantime.
       if (store.getState().stream.kind === 'stale') void askWhoWeAre();
       return void read();
     }

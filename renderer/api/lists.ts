@@ -10,14 +10,14 @@ export type ListRead<T> =
   | {
       readonly ok: true;
       readonly rows: readonly T[];
-      /** The last event that is in them. */
+      /** The last event that the rows include. */
       readonly seq: number;
-      /** For the page after this one; null after the last. */
+      /** Cursor of the next page; null after the last one. */
       readonly next: string | null;
     }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** The answers, but for their rows: to check 5,000 at once would hold up whoever scrolls for a quarter of a second. */
+/** Replies with unchecked rows: checking 5,000 rows at once would block scrolling for a quarter of a second. */
 const uncheckedWorkers = {
   ...workersApi.list,
   reply: z.object({
@@ -35,7 +35,7 @@ const uncheckedJobs = {
   }),
 };
 
-/** All of them, or one page. */
+/** Reads all workers, or one page. */
 export async function readWorkers(
   client: Client,
   query: CallInput<typeof workersApi.list>['query'],
@@ -47,7 +47,7 @@ export async function readWorkers(
   return listOf(await checkedRows(WorkerView, workers), seq, next);
 }
 
-/** One page. */
+/** Reads one page. */
 export async function readJobs(
   client: Client,
   query: CallInput<typeof queueApi.list>['query'],

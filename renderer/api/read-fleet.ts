@@ -10,21 +10,24 @@ import type { May } from './person.ts';
 export interface ReadFleetParts {
   readonly client: Client;
   readonly may: May;
-  /** Ends it: nothing is told any more. */
+  /** Aborts the reading; no more callbacks follow. */
   readonly signal: AbortSignal;
-  /** Comes first, with all but further jobs that have not ended. */
+  /** Called first, with everything except further pages of active jobs. */
   readonly onFirst: (snapshot: Snapshot) => void;
   readonly onMore: (page: JobsRead) => void;
 }
 
-/** Ended jobs are looked at in pages; so many are kept at hand. */
+/** The panel keeps this many ended jobs in memory; the rest is read in pages. */
 const keptJobs = 500;
 const pageSize = 500;
 
-/** Of who may look at jobs alone. */
+/** For users who may see only jobs. */
 const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITIVE_INFINITY, next: null };
 
-/** All that the panel keeps at hand. Jobs wait in their thousands: what is seen first is there first. Null when it is whole. */
+/**
+ * Reads everything that the panel keeps in memory. There may be thousands of pending jobs, so the first page is shown first. Returns null
+ * when everything was read.
+ */
 export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | null> {
   const { client, may, signal, onFirst, onMore } = parts;
   const readActive = (from: { readonly cursor?: string }) =>
@@ -45,7 +48,7 @@ export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | nu
     jobs: [...active.rows, ...ended.rows],
     queue: queue.value,
     hasAllEnded: ended.next === null,
-    // What was read first may be older than what was read last: the events since then come once more.
+    // The parts have different ages, so events since the oldest one must be applied again.
     seq: Math.min(workers.seq, active.seq, ended.seq),
   });
   let { next } = active;

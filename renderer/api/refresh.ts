@@ -6,37 +6,37 @@ import type { FleetState, FleetStore, StreamState } from '../state/store.ts';
 import { readWorkers } from './lists.ts';
 
 const everyMs = 10_000;
-/** After something happened: time for what belongs together. */
+/** Delay after an event, so that related changes are read together. */
 const soonMs = 300;
-/** Between two rounds, and for a whole list by its length: 5,000 workers are read every ten seconds, one way or the other. */
+/** Pause between two rounds, and for unpaged lists proportional to their length. Either way, 5,000 workers are read every ten seconds. */
 const restMs = (workers: number): number => Math.max(1_000, workers * 2);
-/** What is read at once, where it can be chosen: more would hold up whoever scrolls, and the server with all that it does. */
+/** Page size where pages are possible. Larger pages would block scrolling, and all other work of the server. */
 const pageSize = 250;
-/** Between two pages. */
+/** Pause between two pages. */
 const pageRestMs = (workers: number): number => workers * 2;
 
 export interface ReadParts {
   readonly client: Client;
   readonly store: FleetStore;
-  /** The document: nothing is read while nobody sees it. */
+  /** The document. Nothing is read while it is hidden. */
   readonly page: EventTarget & { readonly visibilityState: string };
 }
 
-/** How a list that is read again and again becomes what is shown. */
+/** How a polled list is merged into the store. */
 interface Way {
   readonly isBegun: (state: FleetState) => boolean;
-  /** Page by page, or as a whole: only that says who is gone. */
+  /** True to read page by page. False to read the whole list, which alone reveals deleted workers. */
   readonly isPaged: boolean;
   readonly merge: (fleet: Fleet, read: WorkersRead) => Fleet;
-  /** Something has happened that the list may tell of. */
+  /** Returns true when something happened that may change the list. */
   readonly isNews: (now: FleetState, before: FleetState) => boolean;
-  /** What the badge says after a list has come, or has not; null where that is not for the list to say. */
+  /** Returns the stream state after a read succeeded or failed; null when the list does not determine it. */
   readonly stream: ((isRead: boolean, was: StreamState) => StreamState) | null;
 }
 
 /**
- * Reads the workers again page by page, a round every ten seconds, and soon after something happened, as long as somebody
- * looks: beats come with no event. The answer ends it.
+ * Reads the workers again page by page: a round every ten seconds, and one soon after each event, while the page is visible. Heartbeats
+ * cause no events. The returned function stops it.
  */
 export const refreshWorkers = (parts: ReadParts): (() => void) =>
   keepReading(parts, {
@@ -47,7 +47,7 @@ export const refreshWorkers = (parts: ReadParts): (() => void) =>
     stream: null,
   });
 
-/** For who may see the workers and not the stream: all that is known of them is what the list says. The answer ends it. */
+/** For users who may see the workers but not the stream, so that the list is the only source. The returned function stops it. */
 export const pollWorkers = (parts: ReadParts): (() => void) =>
   keepReading(parts, {
     isBegun: () => true,
@@ -75,7 +75,7 @@ function keepReading({ client, store, page }: ReadParts, way: Way): () => void {
   };
   const read = async (): Promise<void> => {
     const isWatched = page.visibilityState === 'visible' && way.isBegun(store.getState());
-    // Who looks again wants to see what is so then, from the first one on.
+    // Restart from the first page once the page is visible again, so that all data is current.
     if (!isWatched) round.giveUp();
     const next = isWatched ? await round.goOn() : Date.now() + everyMs;
     dueAt = Number.POSITIVE_INFINITY;
@@ -83,7 +83,7 @@ function keepReading({ client, store, page }: ReadParts, way: Way): () => void {
   };
   const soon = (): void => {
     round.note();
-    // One that has begun goes on in its own time.
+    // A running round continues at its own pace.
     if (!round.isBegun()) plan(Date.now() + soonMs);
   };
   const stopListening = store.subscribe((state, before) => {
@@ -103,16 +103,16 @@ interface RoundParts extends Omit<ReadParts, 'page'> {
   readonly signal: AbortSignal;
 }
 
-/** All workers, read once, in one part or in several. */
+/** Reads all workers once, in one or several parts. */
 function createRound({ client, store, signal }: RoundParts, way: Way) {
-  /** Where it goes on; null at its beginning. */
+  /** Cursor of the next page; null at the start of a round. */
   let after: WorkerId | null = null;
   let beganAt = 0;
   let restUntil = 0;
-  /** Of what happens during a round, the pages before may know nothing. */
+  /** An event occurred during the round, after earlier pages were read. */
   let isNewsWaiting = false;
 
-  /** When there is more to be read. */
+  /** Returns the time of the next read. */
   const take = (workers: WorkersRead['workers'], seq: number, next: string | null): number => {
     const now = Date.now();
     store.setState(({ fleet, loads, clockLeadMs }) => {
@@ -137,7 +137,7 @@ function createRound({ client, store, signal }: RoundParts, way: Way) {
     giveUp(): void {
       after = null;
     },
-    /** Reads the next part; says when there is more to be read. */
+    /** Reads the next part; returns the time of the next read. */
     async goOn(): Promise<number> {
       if (after === null) {
         beganAt = Date.now();

@@ -24,7 +24,7 @@ interface AppProps {
   readonly preferences: PreferencesStore;
 }
 
-/** `unknown` until the server has said who we are. */
+/** `unknown` until the server has answered who is signed in. */
 type Access = 'unknown' | 'signed out' | Person;
 
 export function App({ client, baseUrl, preferences }: AppProps) {
@@ -61,17 +61,17 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   );
 }
 
-/** The app signs in by itself. */
+/** The desktop app signs in by itself, so it shows an error page instead of a form. */
 const Out = (props: SignInProps) =>
   desktop === null ? <SignIn {...props} /> : <Refused desktop={desktop} />;
 
 interface SignedInProps extends AppProps {
   readonly person: Person;
-  /** Who is signed in by now; null for nobody. */
+  /** Receives the person who is now signed in; null for nobody. */
   readonly onPerson: (now: Person | null) => void;
 }
 
-/** What one has read is nothing for the next who signs in here: each begins with an empty store. */
+/** Each user starts with an empty store, so that nothing of the previous user remains. */
 function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInProps) {
   const panel = useMemo((): Panel => {
     const fleet = createFleetStore();
@@ -80,7 +80,7 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
       if (answer.ok) onPerson(personOf(answer.value));
     };
     const watching = watchingClient(client, {
-      // What a page asks for may be the first to show that the session was ended, or is another one, elsewhere.
+      // A refused call may be the first sign that the session ended or was replaced in another tab.
       onRefused: failure => (isSignedOut(failure) ? onPerson(null) : void lookAgain()),
       onDone: () => fleet.setState(({ acted }) => ({ acted: acted + 1 })),
     });
@@ -109,7 +109,7 @@ function useLanguage(preferences: PreferencesStore): Translator | null {
     void loadLanguage(language, zone).then(loaded => {
       if (!isWanted) return;
       document.documentElement.lang = loaded.language;
-      // In a function of its own: a translator is one, and React would call it.
+      // Wrap the translator, because React would call a function passed to the setter.
       setTranslator(() => loaded);
     });
     return () => {

@@ -5,7 +5,7 @@ import type { May, Person } from '../api/person.ts';
 import { type FleetState, type FleetStore, useFleet as useFleetOf } from '../state/store.ts';
 import type { PreferencesStore } from '../state/preferences.ts';
 
-/** What every page works with. */
+/** What every page uses. */
 export interface Panel {
   readonly client: Client;
   readonly fleet: FleetStore;
@@ -26,8 +26,8 @@ export function usePanel(): Panel {
   return panel;
 }
 
-/** Renders again only when what is selected has changed. */
+/** Re-renders only when the selected value changes. */
 export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(usePanel().fleet, select);
 
-/** What somebody may not do is not shown, and what they may not read is not asked for. */
+/** The panel hides actions that the user may not do, and does not request data that the user may not read. */
 export const useMay = (): May => usePanel().may;

@@ -4,15 +4,15 @@ import type { DesktopApi } from '../../protocol/desktop-api.ts';
 
 declare global {
   interface Window {
-    /** Put there by the app, and by nothing else. */
+    /** Set only by the desktop app. */
     readonly desktop?: DesktopApi;
   }
 }
 
-/** What the app around this page can do; null in a browser. */
+/** The API of the desktop app around this page; null in a browser. */
 export const desktop: DesktopApi | null = globalThis.window.desktop ?? null;
 
-/** A link, a notification or the menu of the app asks for a page. */
+/** Opens the page that a link, a notification or the app's menu requests. */
 export function useDesktopPages(): void {
   const [, go] = useLocation();
   useEffect(() => desktop?.onGo(path => go(path)), [go]);

@@ -7,16 +7,16 @@ import { Button } from '../ui/button.tsx';
 import { PanelProvider, useMay, usePanel } from './context.ts';
 
 interface GuardedProps {
-  /** One of these is enough; without any it is for everybody. */
+  /** The user needs permission for one of these calls; an empty list admits everyone. */
   readonly calls: readonly Call[];
-  /** Of the page that is not shown. */
+  /** Title of the page, shown when access is missing. */
   readonly title: MessageKey;
-  /** What can be done all the same. */
+  /** An alternative for users without access. */
   readonly instead?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A page, for who may make the calls that it is made of; for anybody else, what is missing, and who can give it. */
+/** Shows a page to users who may make one of its calls. Others see which permission is missing, and who can grant it. */
 export function Guarded({ calls, title, instead, children }: GuardedProps) {
   const t = useT();
   const may = useMay();
@@ -40,7 +40,7 @@ const forJob =
   (row, job = { user }) =>
     may(row, job);
 
-/** What is inside is about this job: what somebody may do there, they may do to this job. */
+/** Limits permission checks in the children to this job. */
 export function ForJob({ job: { user }, children }: ForJobProps) {
   const panel = usePanel();
   const inside = useMemo(() => ({ ...panel, may: forJob(panel.may, user) }), [panel, user]);
@@ -52,7 +52,7 @@ interface AllowedProps {
   readonly children: ReactNode;
 }
 
-/** An act, for who may make its call. */
+/** Shows an action only to users who may make its call. */
 export function Allowed({ call, children }: AllowedProps) {
   return useMay()(call) && children;
 }
@@ -62,7 +62,7 @@ type AskedPermission = Extract<Authority, Permission>;
 const isPermission = (authority: Authority): authority is AskedPermission =>
   permissions.some(each => each === authority);
 
-/** The least that opens a call; null where no permission does. A job of somebody else takes the full one. */
+/** Returns the smallest permission that allows the call; null when no permission does. Another user's job needs the full permission. */
 function leastFor({ authority, own }: Call): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);
   if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
@@ -71,11 +71,11 @@ function leastFor({ authority, own }: Call): Permission | null {
 
 interface HiddenProps {
   readonly call: Call;
-  /** Whose part of this page is left out. */
+  /** The page whose content is hidden. */
   readonly page: MessageKey;
 }
 
-/** A line that says what is not here, where the rest of a page says enough without it. */
+/** A line that names the hidden content, on pages that remain useful without it. */
 export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
   const least = leastFor(call);
@@ -85,11 +85,11 @@ export function Hidden({ call, page }: HiddenProps) {
 
 interface MissingProps {
   readonly call: Call;
-  /** What can be done all the same. */
+  /** An alternative for users without access. */
   readonly children?: ReactNode;
 }
 
-/** Which permission a call needs, whom to ask for it, and as whom one is signed in. */
+/** Shows which permission a call needs, who can grant it, and who is signed in. */
 export function Missing({ call, children }: MissingProps) {
   const t = useT();
   const { person, signOut } = usePanel();
@@ -114,7 +114,7 @@ export function Missing({ call, children }: MissingProps) {
   );
 }
 
-/** What whoever is signed in may do, in words. */
+/** Describes the permissions of the signed-in user. */
 export function Permissions() {
   const t = useT();
   const { person } = usePanel();

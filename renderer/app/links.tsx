@@ -18,7 +18,7 @@ interface WorkerLinkProps extends ThingLinkProps {
   readonly isDeleted?: boolean;
 }
 
-/** Links to the worker's page; only the name where there is no page, or none for this person. */
+/** Links to the worker's page. Shows only the name when the worker is deleted or the user may not open the page. */
 export function WorkerLink({ isDeleted = false, ...props }: WorkerLinkProps) {
   const t = useT();
   if (!isDeleted) return <ThingLink {...props} call={workersApi.get} href={`/workers/${props.id}`} />;
@@ -33,7 +33,7 @@ export const JobLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={queueApi.get} href={`/jobs/${props.id}`} />
 );
 
-/** By the id of any of its versions. */
+/** `id` may be that of any version of the dataset. */
 export const DatasetLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={datasetsApi.list} href={`/data/${props.id}`} />
 );

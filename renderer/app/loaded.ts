@@ -13,8 +13,8 @@ interface Loaded<T> extends Answer<T> {
 }
 
 /**
- * Asks when the page opens, and again when it is told to, or when `input` (one object, kept) or `sign` is another; what was
- * there stays until the answer comes. What may not be read is not asked for: whoever shows it looks at that first.
+ * Makes a call when the page opens, on `reload`, and whenever `input` (keep one object) or `sign` changes. The previous answer stays until
+ * the new one arrives. Without permission it makes no call, so the caller must check first.
  */
 export function useLoaded<C extends Call>(row: C, input?: CallInput<C>, sign = ''): Loaded<ValueOf<C>> {
   const { client, may } = usePanel();

@@ -4,17 +4,17 @@ import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { May } from '../api/person.ts';
 
-/** Of its icon, and of its text, too. */
+/** Also the name of the page's icon and title. */
 export type PageName = 'overview' | 'workers' | 'jobs' | 'queue' | 'data' | 'audit' | 'settings' | 'help';
 
 interface PageEntry {
   readonly name: PageName;
   readonly path: string;
-  /** Where it has pages below it. */
+  /** For pages with subpages. */
   readonly pattern?: string;
-  /** After `g`. */
+  /** The shortcut key after `g`. */
   readonly key: string;
-  /** It is of use to who may make one of these calls; to everybody, where there are none. */
+  /** The page is useful to users who may make one of these calls; an empty list means everyone. */
   readonly calls: readonly Call[];
 }
 
@@ -35,6 +35,6 @@ export const pages: readonly PageEntry[] = [
   { name: 'help', path: '/help', key: 'h', calls: [] },
 ];
 
-/** Those that show something to who may do so much. */
+/** Returns the pages that are useful to the user. */
 export const pagesFor = (may: May): readonly PageEntry[] =>
   pages.filter(({ calls }) => calls.length === 0 || calls.some(call => may(call)));

@@ -12,10 +12,10 @@ import { Icon } from '../ui/icon.tsx';
 import { useFleet, useMay, usePanel } from './context.ts';
 import { pagesFor } from './pages.ts';
 
-/** Per kind; a longer text finds the others. */
+/** Per kind. A longer search text finds the rest. */
 const maxFound = 8;
 
-/** Goes to any page, worker or job by a part of its name. */
+/** Opens any page, worker or job by a part of its name. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const t = useT();
   const [, go] = useLocation();
@@ -64,11 +64,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Somebody who types has not finished before this. */
+/** A pause of this length means that the user has stopped typing. */
 const typingMs = 200;
 const noJobs: readonly JobView[] = [];
 
-/** What the server finds among jobs that are not at hand; nothing until it has answered. */
+/** Searches jobs on the server that are not in memory; empty until the answer arrives. */
 function useFoundJobs(text: string, isAllowed: boolean): readonly JobView[] {
   const { client } = usePanel();
   const [found, setFound] = useState({ text: '', jobs: noJobs });

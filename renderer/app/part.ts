@@ -1,12 +1,12 @@
-/** A part of the panel that could not be loaded: the server is gone, or has another version by now. */
+/** A part of the panel failed to load: the server is unreachable, or runs another version now. */
 export class PartUnavailable extends Error {
   override readonly name = 'PartUnavailable';
 }
 
-/** A stopped server accepts connections and answers none. */
+/** A suspended server accepts connections but does not answer. */
 const loadWithinMs = 15_000;
 
-/** Loads a part of the panel. Whatever goes wrong, and a load without an end, becomes `PartUnavailable`. */
+/** Loads a part of the panel. Throws `PartUnavailable` on any error, or after `withinMs`. */
 export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinMs): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -22,10 +22,10 @@ export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinM
 }
 
 const key = 'trainyard.reloaded';
-/** A reload that did not help is not repeated sooner. */
+/** Minimum time between two automatic reloads, in case a reload does not help. */
 const againAfterMs = 30_000;
 
-/** Whether the page may reload itself now: the browser keeps a failed part, and only a new page loads it. */
+/** Returns whether the page may reload itself now. Browsers cache a failed part, so only a reload fetches it again. */
 export function mayReload(storage: Pick<Storage, 'getItem' | 'setItem'>, now: number): boolean {
   const last = Number(storage.getItem(key) ?? 0);
   if (now - last < againAfterMs) return false;

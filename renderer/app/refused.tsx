@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { tellTrouble } from '../ui/toast.tsx';
 import mark from './icon.svg';
 
-/** In the app, where nobody signs in: the orchestrator of this fleet is not reached, or does not take the app's token. */
+/** The desktop app has no sign-in form. It shows this when the fleet's orchestrator is unreachable or rejects the app's token. */
 export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
   const t = useT();
   const [view, setView] = useState<DesktopView | null>(null);
@@ -17,7 +17,7 @@ export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
   const { shown, trouble, fleets } = view;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    // Done, the page is loaded anew.
+    // On success, the app reloads the page.
     if (shown !== null) void desktop.changeFleet({ id: shown, token }).then(hear);
   };
   return (

@@ -8,17 +8,17 @@ export type SettingsChange = NonNullable<CallInput<typeof settingsApi.change>['b
 export type ChangeSettings = (body: SettingsChange) => Promise<CallResult<typeof settingsApi.change>>;
 
 export interface SettingsState {
-  /** Null until they are read, when they could not be, and for who may not. */
+  /** Null until the settings are loaded, when loading failed, or without permission. */
   readonly settings: SettingsView | null;
   readonly isRead: boolean;
-  /** What is set is shown as the server has answered. */
+  /** Changes settings and shows the server's answer. */
   readonly change: ChangeSettings;
 }
 
-/** What is left of a worker's job is not told by any event: it is looked at again so often. */
+/** No event reports when a worker's last job ends, so poll at this interval. */
 const lookEveryMs = 3_000;
 
-/** The settings of the orchestrator, as they were when this came into the page or was changed by it. */
+/** The orchestrator's settings when the component mounted or last changed them. */
 export function useSettings(): SettingsState {
   const { client, may } = usePanel();
   const mayRead = may(settingsApi.get);

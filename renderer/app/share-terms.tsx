@@ -2,12 +2,12 @@ import { useT } from '../i18n/index.ts';
 
 interface ShareTermsProps {
   readonly withTls: boolean;
-  /** A flag says it. */
+  /** A command-line flag sets TLS. */
   readonly isTlsFixed: boolean;
   readonly onChange: (withTls: boolean) => void;
 }
 
-/** What is to be decided before other machines reach the orchestrator: how it speaks with them. */
+/** Asks whether to use TLS before the orchestrator is shared with other machines. */
 export function ShareTerms({ withTls, isTlsFixed, onChange }: ShareTermsProps) {
   const t = useT();
   return (

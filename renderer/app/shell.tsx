@@ -47,7 +47,7 @@ export function Shell() {
   useFocusOnPage(path);
   useDesktopPages();
   useEffect(() => {
-    // On a phone the pages stand in a row that is longer than the screen.
+    // On a phone the navigation is wider than the screen.
     document
       .querySelector('.rail-link[aria-current]')
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -92,7 +92,7 @@ export function Shell() {
 
 const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
-/** A link to a page that is not for whoever is signed in leads to why. */
+/** For a page that the user may not open, a link shows the reason. */
 function Pages() {
   const t = useT();
   return (
@@ -114,7 +114,7 @@ function Pages() {
   );
 }
 
-/** Whoever had the focus may have gone with the page before: a row that was opened, a link. */
+/** The element with the focus may have been on the previous page, such as a row or a link. */
 function useFocusOnPage(path: string): void {
   const shown = useRef(path);
   useEffect(() => {

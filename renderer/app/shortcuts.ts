@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 import { useMay } from './context.ts';
 import { pagesFor } from './pages.ts';
 
-/** Where a letter is a letter, or has a meaning of its own. */
+/** Elements in which keys are text or have their own meaning. */
 const taken =
   'input:not([type="checkbox"]), textarea, select, [contenteditable], [role="dialog"], [role="alertdialog"], [role="menu"]';
 const layers = '[role="dialog"], [role="alertdialog"], [role="menu"]';
@@ -13,7 +13,7 @@ const isIn = ({ target }: KeyboardEvent, places: string): boolean =>
 
 const focusFirst = (what: string): void => document.querySelector<HTMLElement>(`#content ${what}`)?.focus();
 
-/** Keys that work on every page; Help has the list of them. */
+/** Shortcuts that work on every page; the help page lists them. */
 export function useShortcuts(onPalette: () => void): void {
   const [, go] = useLocation();
   const may = useMay();
@@ -25,10 +25,10 @@ export function useShortcuts(onPalette: () => void): void {
     };
     const palette = (event: KeyboardEvent): void => {
       event.preventDefault();
-      // What is written in a dialog would be lost with the page below it.
+      // Leaving the page would discard the dialog's input.
       if (!isIn(event, layers)) onPalette();
     };
-    // A table moves on from the row that it is at by itself.
+    // A table handles the key itself when a row has the focus.
     const row = (event: KeyboardEvent): void => {
       if (!event.defaultPrevented && !isIn(event, taken)) focusFirst('[data-row]');
     };
@@ -36,13 +36,13 @@ export function useShortcuts(onPalette: () => void): void {
       globalThis.window,
       {
         '$mod+k': palette,
-        // On many keyboards these two are reached with Shift.
+        // Many keyboards need Shift for these two keys.
         '[Shift]+?': unlessTaken(() => go('/help')),
         '[Shift]+/': unlessTaken(() => focusFirst('input[type="search"]')),
         ...Object.fromEntries(
           pagesFor(may).map(({ key, path }) => [`g ${key}`, unlessTaken(() => go(path))]),
         ),
-        // Behind those: `g j` is for the page.
+        // Must follow the `g` sequences: `g j` opens a page.
         j: row,
       },
       { ignore: event => event.repeat || event.isComposing },

@@ -24,7 +24,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
     [client, onSignedIn],
   );
   useEffect(() => {
-    // Taken once: the address has none the second time.
+    // `takeCode` removes the code from the URL, so each code is used once.
     const take = (): void => {
       const code = takeCode();
       if (code !== null) void signIn({ code });
@@ -69,7 +69,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   );
 }
 
-/** The code of a one-time link; it is taken out of the address, so that it is in no history. */
+/** Returns the code of a one-time link, and removes it from the URL so that it stays out of the history. */
 function takeCode(): string | null {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
   if (code === undefined) return null;

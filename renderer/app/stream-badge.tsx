@@ -6,7 +6,7 @@ import { useFleet, useMay } from './context.ts';
 
 const sinceFormat = perPlace({ timeStyle: 'medium' });
 
-/** Whether what is shown is what is; nothing for who may look at neither jobs nor workers. */
+/** Shows whether the page is up to date; nothing for users who may see neither jobs nor workers. */
 export function StreamBadge() {
   const t = useT();
   const may = useMay();

@@ -7,7 +7,7 @@ import { mayReload } from './part.ts';
 
 const askEveryMs = 2_000;
 
-/** In place of a page that could not be loaded. It reloads as soon as the server answers. */
+/** Replaces a page that failed to load. It reloads as soon as the server answers. */
 export function Unavailable() {
   const t = useT();
   const { client } = usePanel();

@@ -3,7 +3,7 @@ import { useT } from '../i18n/index.ts';
 import { Icon } from '../ui/icon.tsx';
 import { usePanel } from './context.ts';
 
-/** Who is signed in; Settings say what that one may do, and have the way out. */
+/** Shows who is signed in. The settings page lists the permissions and has the sign-out button. */
 export function Who() {
   const t = useT();
   const { user } = usePanel().person;

@@ -6,11 +6,11 @@ import type { Place, Zone } from './formats.ts';
 
 export type { MessageKey } from './en/index.ts';
 
-/** By their names in themselves: whoever looks for a language reads that one. */
+/** Each language under its own name, so that its speakers recognise it. */
 export const languages = { en: 'English', es: 'Español', zh: '中文', hi: 'हिन्दी', ja: '日本語' } as const;
 export type Language = keyof typeof languages;
 
-/** For tests: every text longer, with marks on its letters, so that what was forgotten, or does not fit, shows. */
+/** A test language with longer, accented texts. It reveals untranslated texts and overflow. */
 export const pseudo = 'pseudo';
 
 const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => Promise<Messages>>> = {
@@ -23,7 +23,7 @@ const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => P
 
 export const isLanguage = (word: string): word is Language => Object.hasOwn(languages, word);
 
-/** The first of those that a browser asks for and that there is. */
+/** Returns the first supported language that the browser asks for. */
 export function preferredLanguage(wanted: readonly string[]): Language {
   for (const tag of wanted) {
     const [word = ''] = tag.toLowerCase().split('-');
@@ -32,7 +32,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
   return 'en';
 }
 
-/** Texts of one language. Numbers and times follow it, too. */
+/** Texts of one language. Numbers and times use its formats. */
 export interface Translator extends Place {
   (key: MessageKey, values?: Readonly<Record<string, string | number>>): string;
 }
@@ -48,7 +48,7 @@ export async function loadLanguage(language: Language | typeof pseudo, zone: Zon
   return Object.assign(translate, { language: locale, zone });
 }
 
-/** The library would compile a message each time that it is shown: a table does so hundreds of times a second. */
+/** Caches compiled messages. The library would compile a message at each use, hundreds of times a second in a table. */
 function onceEach<R>(compile: (message: string) => R): (message: string) => R {
   const compiled = new Map<string, R>();
   return message => {

@@ -4,7 +4,7 @@ const plain = 'aeiouyAEIOUYcnsz';
 const marks = 'áéíóúýÁÉÍÓÚÝçñšž';
 const marked = new Map(Array.from(plain, (letter, at) => [letter, marks[at] ?? letter]));
 
-/** Half as long again, as German or Finnish would be; what stands in braces is left alone. */
+/** Makes texts half as long again, as in German or Finnish; keeps text in braces unchanged. */
 export function pseudoOf(messages: Messages): Messages {
   const entries = Object.entries(messages).map(([key, text]) => [key, `[${pad(text)}]`] as const);
   return { ...messages, ...Object.fromEntries(entries) };

@@ -4,35 +4,35 @@ import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot
 import { heard } from './losses.ts';
 import type { FleetState, FleetStore } from './store.ts';
 
-/** Puts together what is read in parts and what happens meanwhile. */
+/** Merges data that is read in parts with events that arrive in the meantime. */
 export interface CatchUp {
-  /** All is to be read anew. What is shown stays. */
+  /** Starts a full read. The displayed data stays. */
   begin(): void;
   first(snapshot: Snapshot): void;
   more(page: JobsRead): void;
-  /** There is no more to be read. */
+  /** All parts have been read. */
   whole(): void;
-  /** Shown with the next `flush`. */
+  /** Queues an event for the next `flush`. */
   take(event: UiEvent): void;
-  /** False when events are missing between those that are known: nothing is shown then. */
+  /** Applies the queued events. Returns false, and shows nothing, when events are missing. */
   flush(): boolean;
 }
 
 /**
- * Where nothing is shown yet, what is read is shown part by part. Where an older fleet is shown, that stays until the newer
- * one is whole: nothing leaves the page only to come back.
+ * The first load is shown part by part. Later loads replace the displayed fleet only when complete, so that rows do not vanish and
+ * reappear.
  */
 export function createCatchUp(store: FleetStore): CatchUp {
-  /** Whether there is something that events can be applied to. */
+  /** True once there is data that events can be applied to. */
   let isBegun = false;
-  /** Grows beside the older fleet that is shown. */
+  /** The new fleet, built while the old one is displayed. */
   let draft: Fleet | null = null;
-  /** The last events of jobs, as long as pages are read that may be older. */
+  /** The last events per job, kept while pages are read that may be older. */
   let told: Map<JobId, number> | null = null;
   let waiting: UiEvent[] = [];
 
   const current = (): Fleet => draft ?? store.getState().fleet;
-  /** All at once: each change of the store is looked at by all that is shown. */
+  /** Updates the store once, because every component checks each update. */
   const keep = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
     store.setState(draft === null ? { ...others, fleet } : others);
     if (draft !== null) draft = fleet;
@@ -43,7 +43,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       isBegun = false;
       draft = null;
       told = new Map();
-      // What is read from now on is no older than these.
+      // Whatever is read from now on includes these events.
       waiting = [];
     },
     first(snapshot) {

@@ -5,16 +5,16 @@ import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Keyed, keyed } from './keyed.ts';
 
-/** What the server has said of the fleet: nothing in it is guessed or hoped for. */
+/** The fleet as the server reported it, without guesses or optimistic updates. */
 export interface Fleet {
   readonly workers: Keyed<WorkerId, WorkerView>;
   readonly jobs: Keyed<JobId, JobView>;
   readonly queue: QueueView | null;
-  /** Whether every job that has ended is among the jobs; else only the newest are. */
+  /** True when `jobs` contains every ended job; otherwise only the newest ones. */
   readonly hasAllEnded: boolean;
-  /** The newest things that happened, the last one first. */
+  /** Recent events, newest first. */
   readonly recent: readonly UiEvent[];
-  /** Up to which event this is current; -1 before the first snapshot. */
+  /** The last event that is included; -1 before the first snapshot. */
   readonly seq: number;
 }
 
@@ -46,26 +46,26 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   seq: snapshot.seq,
 });
 
-/** Jobs as a page of a list gives them that was read after event `seq`. */
+/** A page of jobs, read after event `seq`. */
 export interface JobsRead {
   readonly jobs: readonly JobView[];
   readonly seq: number;
 }
 
-/** With a page that was read while events came; `told` are the numbers of the last ones, of those that are in the fleet. */
+/** Adds a page that was read while events arrived. `told` has the number of the last event per job that the fleet already includes. */
 export function joined(fleet: Fleet, page: JobsRead, told: ReadonlyMap<JobId, number>): Fleet {
   const isNews = ({ id }: JobView): boolean => (told.get(id) ?? -1) <= page.seq;
   const news = page.jobs.filter(isNews).map(job => [job.id, job] as const);
   return { ...fleet, jobs: fleet.jobs.with(new Map(news)) };
 }
 
-/** What a batch of events makes of the fleet; `missed` when some that lie before them never came. */
+/** The fleet after a batch of events; `missed` is true when earlier events are missing. */
 export interface Advance {
   readonly fleet: Fleet;
   readonly missed: boolean;
 }
 
-/** Events come in the order of their numbers, some perhaps twice. All of a batch change the fleet at once. */
+/** Applies events, which arrive in order, some possibly twice. One batch changes the fleet once. */
 export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const workers = new Map<WorkerId, WorkerView | null>();
   const jobs = new Map<JobId, JobView | null>();
@@ -98,19 +98,19 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   return { fleet: next, missed: false };
 }
 
-/** Workers as a list gives them that was read after event `seq`. */
+/** A list of workers, read after event `seq`. */
 export interface WorkersRead {
   readonly workers: readonly WorkerView[];
   readonly seq: number;
 }
 
 /**
- * Beats are no events: a list that is read again brings them. Of a worker that an event has told of since, the load and the
- * contact alone are taken. Who comes or goes is left to events.
+ * Merges a list of workers, because heartbeats cause no events. For workers with newer events, it takes only the load and the last contact.
+ * Events alone add and remove workers.
  */
 export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
-  // So much has happened meanwhile that it is not known to whom.
+  // There are more events than `recent` holds, so any worker may have changed.
   const isFlooded = since.length === mostRecent;
   const touched = new Set(since.map(toldOf));
   const changed = new Map<WorkerId, WorkerView>();
@@ -123,13 +123,13 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }
 
-/** The worker that an event shows as it is since then. */
+/** The worker whose current state the event carries. */
 function toldOf(event: UiEvent): WorkerId | null {
   if (event.kind === 'worker') return event.worker_id;
   return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
 
-/** Where no events come, the list says who comes and goes, too. */
+/** Merges a list when there are no events, so the list also adds and removes workers. */
 export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
   const gone = [...fleet.workers.keys()].map(id => [id, null] as const);
   const changed = new Map<WorkerId, WorkerView | null>(gone);
@@ -140,7 +140,7 @@ export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
   return { ...fleet, workers: fleet.workers.with(changed), seq };
 }
 
-/** Of two things that came as JSON. Written out, thousands of them would hold up whoever scrolls. */
+/** Compares two JSON values. Comparing serialized text would block scrolling with thousands of workers. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

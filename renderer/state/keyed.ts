@@ -1,16 +1,16 @@
 /**
- * Things by their ids, in the order in which they came. A version never changes; the next one shares with it all that is
- * the same, so that a change costs what it changes, however many things there are.
+ * A persistent map in insertion order. Versions are immutable and share unchanged parts, so the cost of a change does not depend on the
+ * size of the map.
  */
 export interface Keyed<K, V> extends ReadonlyMap<K, V> {
-  /** The next version; null for what is gone. Without changes it is this one. */
+  /** Returns the next version; null removes an entry. Without changes it returns this version. */
   with(changes: ReadonlyMap<K, V | null>): Keyed<K, V>;
 }
 
-/** Absent where a thing is gone, or has come with another version. */
+/** Undefined for entries that were removed, or that only a later version has. */
 type Chunk<V> = readonly (V | undefined)[];
 
-/** A change copies its chunk, and the list of chunks: 50,000 things are about 200 chunks of this. */
+/** A change copies one chunk and the list of chunks; 50,000 entries have about 200 chunks. */
 const chunkSize = 256;
 
 export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V> {
@@ -24,10 +24,7 @@ export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V
   return version(places, chunks, places.size);
 }
 
-/**
- * `places` belongs to all versions: a place that is given is never taken away or given again, and a version in which
- * nothing stands there does not have that thing.
- */
+/** All versions share `places`. A place is never removed or reused; a version without a value there does not have the entry. */
 function version<K, V>(
   places: Map<K, number>,
   chunks: readonly (Chunk<V> | undefined)[],
@@ -79,7 +76,7 @@ function version<K, V>(
         next[number] = chunk;
       }
       const changed = version<K, V>(places, next, count);
-      // Mostly places of things that are gone.
+      // Rebuild when most places belong to removed entries.
       return places.size > 2 * count + chunkSize ? keyed(changed) : changed;
     },
   };

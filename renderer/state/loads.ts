@@ -1,7 +1,7 @@
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 
-/** How busy the GPUs of a worker were: percent over all of them, at a time in milliseconds since 1970. */
+/** GPU load of a worker: percent over all its GPUs, at a time in milliseconds since 1970. */
 export interface LoadSample {
   readonly at: number;
   readonly percent: number;
@@ -10,10 +10,10 @@ export interface LoadSample {
 export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
 
 export const keptMs = 5 * 60_000;
-/** A list that is read sooner than that, because something happened, says nothing new. */
+/** A list that is read again sooner, because of an event, holds no new load. */
 const leastGapMs = 8_000;
 
-/** With what some of the workers say now; of workers that are gone, or say nothing, nothing is kept. */
+/** Adds the current load of some workers. Drops workers that are gone or report none. */
 export function sampled(
   loads: Loads,
   workers: readonly WorkerView[],
@@ -33,7 +33,7 @@ export function sampled(
   return next;
 }
 
-/** How far the clock of the server is before that of this machine, in milliseconds; null when no worker shows it. */
+/** Returns how far the server's clock is ahead of this machine's, in milliseconds; null when no worker reveals it. */
 export function clockLead(workers: Iterable<WorkerView>, now: number): number | null {
   for (const { last_heartbeat: at, last_contact_age_s: age } of workers)
     if (at !== null && age !== null) return Date.parse(at) + age * 1000 - now;

@@ -8,22 +8,22 @@ export interface LossPoint {
   readonly loss: number;
 }
 
-/** The losses of one attempt, in the order of time. */
+/** The losses of one attempt, sorted by time. */
 interface LossSeries {
   readonly attempt: number;
-  /** As they were read; the others were heard after that. */
+  /** Losses read from the server; `points` came from the stream later. */
   readonly earlier: readonly LossPoint[];
-  /** Points that are kept lie at least so far apart; the last one is always the newest that there is. */
+  /** Minimum distance between kept points, in milliseconds. The last point is always the newest one. */
   readonly gapMs: number;
   readonly points: readonly LossPoint[];
 }
 
 export type Losses = ReadonlyMap<JobId, LossSeries>;
 
-/** More are not told apart in a small picture. */
+/** A sparkline cannot show more points. */
 const mostPoints = 60;
 
-/** With what these events say. Nothing is kept of a job that has ended or is gone, nor of an attempt that another one follows. */
+/** Adds the losses in these events. Drops jobs that have ended or are gone, and earlier attempts. */
 export function heard(losses: Losses, events: readonly UiEvent[], jobs: ReadonlyMap<JobId, JobView>): Losses {
   const next = new Map(losses);
   let hasChanged = false;
@@ -52,21 +52,21 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
   const { gapMs, points, earlier } = series;
   const [before, last] = points.slice(-2);
   const newest = last ?? before;
-  // After a break some events come twice.
+  // After a reconnect, some events arrive twice.
   if (newest !== undefined && point.at < newest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
   return { attempt, earlier, ...(all.length > mostPoints ? thinned(all) : { gapMs, points: all }) };
 }
 
-/** Every other one goes, so that the picture reaches as far back as before. */
+/** Drops every second point, so that the curve still covers the whole time. */
 function thinned(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
   return { gapMs: spanMs / (mostPoints / 2), points: kept };
 }
 
-/** With what was there before this page was opened. What was heard meanwhile is in it. */
+/** Adds the losses from before the page opened. They include those that arrived in the meantime. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -77,13 +77,13 @@ export function withEarlier(
   return new Map(losses).set(id, { attempt, earlier, gapMs: 0, points: [] });
 }
 
-/** All of them. Those that were read have their times from the clock of a rig: they never lie behind what was heard after them. */
+/** Returns all points. Times of `earlier` come from the rig's clock, so they are shifted to end before the first streamed point. */
 export function pointsOf({ earlier, points }: LossSeries): readonly LossPoint[] {
   const tooLate = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
   return [...earlier.map(({ at, loss }) => ({ at: at - tooLate, loss })), ...points];
 }
 
-/** From 0, the lowest, to 100, the highest of them. */
+/** Scales losses from 0 (lowest) to 100 (highest). */
 export function scaled(
   points: readonly LossPoint[],
 ): readonly { readonly at: number; readonly value: number }[] {
@@ -93,7 +93,7 @@ export function scaled(
   return points.map(({ at, loss }) => ({ at, value: span === 0 ? 50 : (100 * (loss - least)) / span }));
 }
 
-/** Less than a hundredth is no direction. */
+/** A change of less than one percent counts as level. */
 export function directionOf(first: number, last: number): 'down' | 'up' | 'level' {
   const least = Math.max(Math.abs(first), Math.abs(last)) / 100;
   if (Math.abs(last - first) <= least) return 'level';

@@ -3,7 +3,7 @@ import { createStore } from 'zustand/vanilla';
 import type { Zone } from '../i18n/formats.ts';
 import { isLanguage, type Language, preferredLanguage, pseudo } from '../i18n/index.ts';
 
-/** What this browser prefers: the server knows nothing of it. */
+/** Preferences of this browser, unknown to the server. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: Language | typeof pseudo;
@@ -12,7 +12,7 @@ export interface Preferences {
 
 const key = 'trainyard.preferences';
 
-/** Kept in `storage`; `wanted` are the languages that the browser asks for. */
+/** Creates the preferences store, saved in `storage`. `wanted`: the languages that the browser asks for. */
 export function createPreferences(storage: Storage, wanted: readonly string[]) {
   const store = createStore<Preferences>(() => read(storage, wanted));
   store.subscribe(now => storage.setItem(key, JSON.stringify(now)));

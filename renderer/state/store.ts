@@ -5,9 +5,8 @@ import type { Loads } from './loads.ts';
 import type { Losses } from './losses.ts';
 
 /**
- * `loading`: what is shown is so, and there is more that is not shown yet. `live`: what is shown is what is. `stale`: the
- * stream broke at that time, and is being opened again. `polled`: there is no stream for whoever is signed in, and what they
- * may see is read again and again.
+ * `loading`: the data is correct but incomplete. `live`: the data is complete and current. `stale`: the stream broke at that time and is
+ * being reopened. `polled`: the user may not read the stream, so the data is polled.
  */
 export type StreamState =
   | { readonly kind: 'connecting' }
@@ -19,13 +18,13 @@ export type StreamState =
 export interface FleetState {
   readonly fleet: Fleet;
   readonly stream: StreamState;
-  /** Of the last minutes in which somebody looked. */
+  /** Samples of the last minutes in which the page was visible. */
   readonly loads: Loads;
-  /** Of the jobs that run, as far as somebody has looked. */
+  /** Losses of running jobs whose rows were visible. */
   readonly losses: Losses;
-  /** How far the clock of the server is before that of this machine. */
+  /** How far the server's clock is ahead of this machine's, in milliseconds. */
   readonly clockLeadMs: number;
-  /** So many changes were made from this page. */
+  /** Number of changes made from this page. */
   readonly acted: number;
 }
 
@@ -41,6 +40,6 @@ export const createFleetStore = () =>
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
-/** Renders again only when what is selected is another thing than before. */
+/** Re-renders only when the selected value changes. */
 export const useFleet = <T>(store: FleetStore, select: (state: FleetState) => T): T =>
   useStore(store, select);

@@ -1,21 +1,21 @@
-/** Rows that come again and again, most of them as they were, put in an order that is costly to find. */
+/** Sorts rows that are passed repeatedly with few changes, where sorting is expensive. */
 export type Arrangement<R> = (rows: readonly R[]) => readonly R[];
 
 export interface ArrangementParts<R> {
   readonly idOf: (row: R) => string;
   readonly arrange: (rows: readonly R[]) => readonly R[];
-  /** Whether a row that has changed stands where it stood. */
+  /** Returns true when a changed row keeps its position. */
   readonly stays: (now: R, before: R) => boolean;
 }
 
 /**
- * Arranges anew only when a row has come, gone or moved. What else has changed is put in its place, and where nothing has,
- * the same list is given as before: a change then costs a look along the list, however dear its order was.
+ * Sorts again only when a row was added, removed or moved. Otherwise it replaces changed rows in place, and returns the same list when
+ * nothing changed. A change then costs one pass over the list.
  */
 export function createArrangement<R>({ idOf, arrange, stays }: ArrangementParts<R>): Arrangement<R> {
   let from: readonly R[] | null = null;
   let arranged: readonly R[] = [];
-  /** Made when it is needed first; true as long as nothing moves. */
+  /** Built on first use; valid until a row moves. */
   let places: ReadonlyMap<string, number> | null = null;
   return rows => {
     const changes = from === null ? null : replacements(from, rows, idOf);
@@ -42,7 +42,7 @@ interface Replacement<R> {
   readonly before: R;
 }
 
-/** Rows in whose places others of the same ids stand by now; null where one has come, gone or moved. */
+/** Returns the changed rows with their previous versions; null when a row was added, removed or moved. */
 export function replacements<R>(
   before: readonly R[],
   now: readonly R[],

@@ -2,11 +2,11 @@ import { Component, type ReactNode } from 'react';
 
 interface BoundaryProps {
   readonly children: ReactNode;
-  /** What to show for a failure; false for its name and message. */
+  /** Returns what to show for an error; false shows its name and message. */
   readonly onFailure?: (failure: Error) => ReactNode;
 }
 
-/** A page that breaks says so, and takes no other one along. */
+/** Contains an error to one page and shows it there. */
 export class Boundary extends Component<BoundaryProps, { readonly failure: Error | null }> {
   override state = { failure: null as Error | null };
 

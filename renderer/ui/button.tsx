@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'react';
 
 interface ButtonProps extends ComponentProps<'button'> {
-  /** `danger`: something is lost by it. */
+  /** `danger`: the action destroys something. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet';
 }
 

@@ -2,7 +2,7 @@ interface Labels {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Labels of a worker, or patterns of a job. */
+/** Labels of a worker, or label patterns of a job. */
 export function LabelChips({ labels }: Labels) {
   return (
     <span className="chips">
@@ -28,7 +28,7 @@ interface FilterChipsProps<K extends string> {
   readonly onToggle: (id: K) => void;
 }
 
-/** Filters to turn on and off, each with its count. */
+/** Filters that can be toggled, each with its count. */
 export function FilterChips<K extends string>({ label, chips, chosen, onToggle }: FilterChipsProps<K>) {
   return (
     <div className="chips" role="group" aria-label={label}>

@@ -3,7 +3,7 @@ import { useT } from '../i18n/index.ts';
 import { Copy } from './copy.tsx';
 import { tell } from './toast.tsx';
 
-/** A command for a terminal, with a button that copies it. */
+/** A shell command with a copy button. */
 export function Command({ text }: { readonly text: string }) {
   const t = useT();
   const box = useRef<HTMLElement>(null);

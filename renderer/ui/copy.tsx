@@ -4,9 +4,9 @@ import { Button } from './button.tsx';
 
 interface CopyProps {
   readonly text: string;
-  /** What is copied: "Copy the command". */
+  /** Names what is copied: "Copy the command". */
   readonly label: string;
-  /** Where the page may not copy: a page that did not come over TLS, or from this machine, has no clipboard. */
+  /** Called when the page has no clipboard, as over plain HTTP from another machine. */
   readonly onRefused: () => void;
 }
 

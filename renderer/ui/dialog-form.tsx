@@ -3,16 +3,16 @@ import { useT } from '../i18n/index.ts';
 import { Button } from './button.tsx';
 
 interface DialogFormProps {
-  /** The act itself: "Save". */
+  /** Label of the submit button: "Save". */
   readonly act: string;
-  /** Does it, and says why it could not; null when it is done. */
+  /** Submits the form. Resolves to an error message, or null on success. */
   readonly send: () => Promise<string | null>;
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly isReady?: boolean;
 }
 
-/** The fields of a dialog, and below them what went wrong and the two ways on. It is sent once, however often it is clicked. */
+/** The fields of a dialog, followed by the error message and the two buttons. Repeated clicks send it only once. */
 export function DialogForm({ act, send, onClose, children, isReady = true }: DialogFormProps) {
   const t = useT();
   const [trouble, setTrouble] = useState<string | null>(null);

@@ -8,13 +8,13 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** A click beside it does not close it: something in it would be lost. */
+  /** A click outside does not close it, so that its content is not lost. */
   readonly staysOpen?: boolean;
-  /** For what is looked at: as wide as there is room. */
+  /** `wide` uses all available width, for content that is viewed. */
   readonly size?: 'usual' | 'wide';
 }
 
-/** Open as long as it is rendered. */
+/** Open while it is rendered. */
 export function Dialog({ title, onClose, children, staysOpen = false, size = 'usual' }: DialogProps) {
   const t = useT();
   const returnFocus = useReturnedFocus();
@@ -44,21 +44,21 @@ export function Dialog({ title, onClose, children, staysOpen = false, size = 'us
 }
 
 export interface ConfirmProps {
-  /** Names the thing: "Rotate the token of rig-3?" */
+  /** Names the object: "Rotate the token of rig-3?" */
   readonly title: string;
-  /** What becomes of it. */
+  /** Describes the effect. */
   readonly consequence: string;
-  /** The act itself: "Rotate". */
+  /** Label of the confirm button: "Rotate". */
   readonly act: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
   readonly children?: ReactNode;
   readonly isReady?: boolean;
-  /** The way out, where "Cancel" could be taken for the act: "Keep it". */
+  /** Label of the cancel button where "Cancel" could mean the action: "Keep it". */
   readonly back?: string;
 }
 
-/** Before something is lost. The focus is on the way out. */
+/** Asks before something is destroyed. The cancel button has the focus. */
 export function Confirm({
   title,
   consequence,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 
 interface EmptyProps {
-  /** Why there is nothing here. */
+  /** Why the list is empty. */
   readonly why: string;
   /** What to do next. */
   readonly children?: ReactNode;

@@ -1,13 +1,12 @@
 import { createContext, useContext, useState } from 'react';
 
 const OpenerContext = createContext<Element | null>(null);
-/** For dialogs that follow each other: who had the focus before the first of them. A button of that one is gone by then. */
+/** For a sequence of dialogs: the element that had the focus before the first one. Buttons of earlier dialogs no longer exist. */
 export const OpenerProvider = OpenerContext.Provider;
 
 /**
- * For what opens above the page: when it closes, the focus goes back to whoever had it, or to the page when that is gone. What
- * has no trigger of its own, and is there as long as it is rendered, would leave it nowhere. A menu gives the focus back
- * before it acts.
+ * Returns the focus when an overlay closes: to the element that had it before, or to the page if that is gone. An overlay without a trigger
+ * would otherwise lose the focus. A menu returns the focus before it acts.
  */
 export function useReturnedFocus(): (event: Event) => void {
   const opener = useContext(OpenerContext);
@@ -19,5 +18,5 @@ export function useReturnedFocus(): (event: Event) => void {
   };
 }
 
-/** The next Tab goes to the first thing on the page, and not to the first link of the frame. */
+/** After this, Tab moves to the first element of the page, not to the navigation. */
 export const focusPage = (): void => document.getElementById('content')?.focus({ preventScroll: true });

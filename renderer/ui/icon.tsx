@@ -1,4 +1,4 @@
-// One by one: the package's list of them is 1,700 files, which each build would read.
+// Import icons one by one: the package's index has 1,700 files, which each build would read.
 import type { LucideIcon } from 'lucide-react';
 import Activity from 'lucide-react/icons/activity';
 import ArrowDown from 'lucide-react/icons/arrow-down';
@@ -68,7 +68,7 @@ const icons = {
 
 export type IconName = keyof typeof icons;
 
-/** Beside a word that says the same: alone it says nothing to whoever can not see it. */
+/** Use next to a text with the same meaning: screen readers skip the icon. */
 export function Icon({ name }: { readonly name: IconName }) {
   const Drawing = icons[name];
   return <Drawing size={16} strokeWidth={2} aria-hidden="true" />;

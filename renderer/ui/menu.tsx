@@ -8,23 +8,20 @@ export interface MenuItem {
   readonly text: string;
   readonly onSelect: () => void;
   readonly isDanger?: boolean;
-  /** Why it can not be chosen now; it is shown all the same, with the reason. */
+  /** Why the item is disabled. The item stays visible, with the reason. */
   readonly reason?: string | null;
 }
 
 interface MenuProps {
-  /** Names the thing: "More for rig-3". */
+  /** Names the object: "More for rig-3". */
   readonly label: string;
   readonly items: readonly MenuItem[];
 }
 
-/** How it was opened: where a key did it, the focus goes to the first item. */
+/** How the menu was opened. After a key, the first item gets the focus. */
 type Opened = 'by pointer' | 'by key';
 
-/**
- * Nothing where there is nothing to choose from; and before it is opened, nothing of it in the page beside its button: a table
- * has a menu in each of its rows.
- */
+/** Renders nothing without items. Until it opens, it adds only its button to the page, because every table row has a menu. */
 export function Menu({ label, items }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
   const [opened, setOpened] = useState<Opened | null>(null);
@@ -37,13 +34,13 @@ export function Menu({ label, items }: MenuProps) {
         aria-label={label}
         aria-haspopup="menu"
         aria-expanded={opened !== null}
-        // A key that presses a button is told as a click without a place.
+        // A key press on a button arrives as a click with `detail` 0.
         onClick={({ detail }) =>
           setOpened(was => (was === null ? (detail === 0 ? 'by key' : 'by pointer') : null))
         }
         onKeyDown={event => {
           if (event.key !== 'ArrowDown') return;
-          // Else it would go on to the next row.
+          // Otherwise the table would move to the next row.
           event.stopPropagation();
           event.preventDefault();
           setOpened('by key');
@@ -74,14 +71,14 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
   const chosen = useRef<(() => void) | null>(null);
   const isLeft = useRef(false);
   const isEntered = useRef(false);
-  /** What was chosen begins with the focus where the menu was: a dialog gives it back to there. */
+  /** Runs the chosen action after the focus is back on the button, so that a dialog returns the focus there. */
   const actAfterwards = (event: Event): void => {
     event.preventDefault();
     if (!isLeft.current) button.current?.focus();
     chosen.current?.();
     chosen.current = null;
   };
-  /** Radix goes to the first item for those keys alone that it has heard itself. */
+  /** Radix focuses the first item only for key presses that it handled itself. */
   const enter = ({ target, currentTarget }: FocusEvent<HTMLElement>): void => {
     if (target !== currentTarget || isEntered.current) return;
     isEntered.current = true;
@@ -90,11 +87,11 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
   };
   return (
     <DropdownMenu.Root modal={false} open onOpenChange={isOpen => isOpen || onClose()}>
-      {/* Where the menu stands: over its button. */}
+      {/* The anchor that positions the menu over its button. */}
       <DropdownMenu.Trigger asChild>
         <span className="menu-anchor" aria-hidden />
       </DropdownMenu.Trigger>
-      {/* In the content of the page, where whoever goes from part to part finds it. */}
+      {/* Keep the menu inside the page content, where users who navigate by landmarks find it. */}
       <DropdownMenu.Portal container={document.getElementById('content')}>
         <DropdownMenu.Content
           className="menu"
@@ -104,7 +101,7 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
           onFocus={enter}
           onCloseAutoFocus={actAfterwards}
           onInteractOutside={event => {
-            // The button closes it by itself; anything else has the focus from then on.
+            // The button closes the menu itself; a click elsewhere moves the focus there.
             if (event.target instanceof Node && button.current?.contains(event.target) === true)
               event.preventDefault();
             else isLeft.current = true;

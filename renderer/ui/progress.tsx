@@ -1,9 +1,9 @@
 interface ProgressProps {
-  /** 0 to 100; null while nothing is known. */
+  /** 0 to 100; null while unknown. */
   readonly percent: number | null;
-  /** What it is of: "Job digits". */
+  /** Names the object: "Job digits". */
   readonly label: string;
-  /** Beside the bar: "538 / 2,814". */
+  /** The text next to the bar: "538 / 2,814". */
   readonly text: string;
 }
 

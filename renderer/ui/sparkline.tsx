@@ -1,18 +1,18 @@
 interface SparklineProps {
-  /** In the order of time; `at` in milliseconds since 1970, `value` from 0 to 100. */
+  /** Sorted by time; `at` in milliseconds since 1970, `value` from 0 to 100. */
   readonly points: readonly { readonly at: number; readonly value: number }[];
-  /** The same in words. */
+  /** A description in words. */
   readonly label: string;
-  /** The most time that the whole width is: less, as long as there is less. */
+  /** Maximum time that the full width covers; less if there is less data. */
   readonly spanMs: number;
-  /** The least: what is younger is drawn on the right alone. */
+  /** Minimum time that the full width covers; a shorter curve is drawn at the right. */
   readonly leastMs?: number;
 }
 
 const width = 48;
 const height = 18;
 
-/** The last point is at the right end; what is older than the span is left out. */
+/** The last point is at the right edge. Points older than the span are omitted. */
 export function Sparkline({ points, label, spanMs, leastMs = 60_000 }: SparklineProps) {
   const end = points.at(-1)?.at ?? 0;
   const span = Math.min(spanMs, Math.max(leastMs, end - (points[0]?.at ?? end)));
@@ -23,7 +23,7 @@ export function Sparkline({ points, label, spanMs, leastMs = 60_000 }: Sparkline
       const y = height - 1 - (value / 100) * (height - 2);
       return `${x.toFixed(1)},${y.toFixed(1)}`;
     });
-  // One alone would be no line.
+  // A polyline needs two points.
   const shape = line.length === 1 ? `0,${line[0]?.split(',')[1]} ${line[0]}` : line.join(' ');
   return (
     <svg className="sparkline" width={width} height={height} role="img" aria-label={label}>

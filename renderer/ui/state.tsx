@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icon.tsx';
 type StateName = Extract<MessageKey, `state.${string}`> extends `state.${infer Name}` ? Name : never;
 type ShownState = Extract<StateName, IconName>;
 
-/** The state of a worker or a job: a word and an icon, never a colour alone. */
+/** The state of a worker or a job, as a word and an icon, never by colour alone. */
 export function State({ name }: { readonly name: ShownState }) {
   const t = useT();
   return (

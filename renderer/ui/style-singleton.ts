@@ -1,6 +1,6 @@
 /**
- * Takes the place of the package `react-style-singleton` in the build: that makes style elements, which the page's policy
- * forbids (style-src 'self'). A constructed style sheet does the same, and no markup can make one.
+ * Replaces the package `react-style-singleton` in the build. That package creates style elements, which the Content-Security-Policy forbids
+ * (style-src 'self'). Constructed style sheets are allowed and cannot come from injected markup.
  */
 import { useEffect } from 'react';
 
@@ -8,7 +8,7 @@ interface Styles {
   readonly styles: string;
 }
 
-/** A component that adds its styles while it is mounted; several of them share the styles of the first. */
+/** A component that adds its styles while it is mounted. Several instances share the styles of the first. */
 export function styleSingleton() {
   let users = 0;
   const sheet = new CSSStyleSheet();

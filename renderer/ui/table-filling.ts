@@ -1,15 +1,15 @@
-/** When the rows that come into sight get their cells. */
+/** Schedules when rows that scroll into view get their cells. */
 export interface Filling {
-  /** Runs it in one of the next frames; the answer takes it back. */
+  /** Runs `fill` in one of the next frames; the returned function cancels it. */
   ask(fill: () => void): () => void;
 }
 
-/** A row takes about a millisecond, and so many come into sight with one turn of a wheel that does not hurry. */
+/** Rendering a row takes about a millisecond. A slow turn of the mouse wheel brings about this many rows into view. */
 const rowsPerFrame = 6;
 
 /**
- * Cells come a moment after their rows, few in a frame: a whole screen of them at once would hold up whoever scrolls. Those
- * of the first screen come together, because nobody scrolls yet.
+ * Fills the cells of new rows a few per frame, because a full screen at once would block scrolling. The first screen is filled at once,
+ * because nothing scrolls yet.
  */
 export function createFilling(inNextFrame: (run: () => void) => void): Filling {
   const waiting = new Set<() => void>();

@@ -11,10 +11,10 @@ interface SortableColumn<R> {
   readonly sortBy?: (row: R) => string | number | null;
 }
 
-/** Where each row stands, by its id. */
+/** The position of each row, by its id. */
 type Places = ReadonlyMap<string, number>;
 
-/** While it is held, the rows stay where they were; what is gone leaves, and what is new comes after all others. */
+/** While held, rows keep their positions: removed rows disappear, and new rows go to the end. */
 export function useSteadyOrder<R>(
   rows: readonly R[],
   idOf: (row: R) => string,
@@ -61,7 +61,7 @@ export function useSteadyOrder<R>(
 }
 
 /**
- * Those that have a place, in the order of their places; then the others, in the order in which they come.
+ * Returns the rows with a position in that order, followed by the others in their given order.
  *
  * @internal
  */
@@ -82,12 +82,12 @@ interface Sorting<R> {
   readonly sortBy: (row: R) => string | number | null;
   readonly sign: 1 | -1;
   readonly idOf: (row: R) => string;
-  /** As they were in order the last time: most still are, and what is nearly in order is put in order in no time. */
+  /** The rows in their last order. Most are still sorted, and sorting nearly sorted rows is fast. */
   readonly before: readonly R[];
 }
 
 /**
- * Rows that are equal stay as they come.
+ * Sorts the rows; equal rows keep their given order.
  *
  * @internal
  */
@@ -99,7 +99,7 @@ export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: S
 
 const { compare: compareTexts } = new Intl.Collator();
 
-/** Unknown values come last in either direction. */
+/** Null comes last in either direction. */
 function compare(a: string | number | null, b: string | number | null, sign: 1 | -1): number {
   if (a === b) return 0;
   if (a === null) return 1;

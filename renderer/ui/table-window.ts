@@ -1,18 +1,15 @@
-/** So many rows are ready beyond the edge that is scrolled towards; behind the other one, the one that a key may go back to. */
+/** Rows rendered beyond the visible ones, in scroll direction. One row behind stays for the arrow keys. */
 const ahead = 4;
 const behind = 1;
 
-/** The first and the last row that can be seen, of so many. */
+/** The first and the last visible row, and the number of all rows. */
 interface Range {
   readonly startIndex: number;
   readonly endIndex: number;
   readonly count: number;
 }
 
-/**
- * Which rows are in the page. Those that were just left are not kept: with a wheel that turns fast every row that is made
- * beyond an edge is made for nothing.
- */
+/** Selects the rows to render. Rows behind are dropped at once, because fast scrolling makes every extra row wasted work. */
 export function createWindow(): (range: Range) => number[] {
   let start = 0;
   let isDownwards = true;

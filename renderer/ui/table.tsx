@@ -20,36 +20,36 @@ export interface Column<R> {
   /** As in `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
   readonly width: string;
   readonly cell: (row: R) => ReactNode;
-  /** What rows are put in order by; left out where an order would say nothing. */
+  /** The sort key; omitted for columns that cannot be sorted. */
   readonly sortBy?: (row: R) => string | number | null;
   readonly align?: 'end';
-  /** Where the cells say by themselves what they are, the title is only read aloud. */
+  /** Hides the title visually where the cells explain themselves; screen readers still read it. */
   readonly isTitleUnseen?: boolean;
 }
 
 interface TableProps<R> {
-  /** What a screen reader calls the table. */
+  /** The table's name for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   readonly idOf: (row: R) => string;
-  /** How a row is called when it is read aloud: "Worker rig-3: busy, 2 GPUs". One function, kept. */
+  /** The row's name for screen readers: "Worker rig-3: busy, 2 GPUs". Keep the same function between renders. */
   readonly nameOf: (row: R) => string;
   readonly onOpen?: (row: R) => void;
-  /** What a row unfolds when it is opened: all of it, where its cells have too little room. */
+  /** The content of an expanded row, for text that does not fit its cells. */
   readonly details?: (row: R) => ReactNode;
-  /** In place of rows, when there are none. */
+  /** Shown instead of rows when there are none. */
   readonly empty: ReactNode;
-  /** There are more rows, which are still being read. */
+  /** More rows are still loading. */
   readonly isBusy?: boolean;
-  /** The order that the rows come in, where the owner of the table sorts them; null for the usual one. */
+  /** The current order when the parent sorts the rows; null for the default order. */
   readonly order?: Order | null;
   readonly onOrder?: (order: Order) => void;
-  /** Called when the last rows are near: there may be more of them. */
+  /** Called when the last rows come into view, to load more. */
   readonly onNearEnd?: () => void;
 }
 
-/** Rows before the end at which more are asked for: about two screens. */
+/** Number of rows before the end at which more are requested: about two screens. */
 const nearEnd = 30;
 const rowHeight = 48;
 const detailsHeight = 220;
@@ -60,8 +60,8 @@ const openRow = {
 };
 
 /**
- * Of many rows those alone are in the page that can be seen. While the pointer is over them they keep their places: what
- * changes is patched where it is, and nothing moves away under a hand.
+ * Renders only the visible rows. While the pointer is over the table, rows keep their positions and update in place, so that nothing moves
+ * under the pointer.
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, details, isBusy = false } = props;
@@ -86,12 +86,12 @@ export function Table<R>(props: TableProps<R>) {
     const next = { column, isDescending: order?.column === column && !order.isDescending };
     if (props.onOrder === undefined) setOwnOrder(next);
     else props.onOrder(next);
-    // Here somebody wants them to move.
+    // The user asked for a new order, so rows may move.
     shown.release();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
   const toggle = (row: R): void => setOpened(was => (was === idOf(row) ? null : idOf(row)));
-  // Its rows have other heights now.
+  // Row heights have changed.
   useEffect(() => virtual.measure(), [virtual, opened]);
   const { openClicked, openEntered } = opening(shown.rows, details === undefined ? onOpen : toggle);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -104,9 +104,9 @@ export function Table<R>(props: TableProps<R>) {
     );
   };
 
-  // Only the rows of a treegrid may say that they unfold.
+  // Only rows of a treegrid may be expandable.
   const unfolding = details === undefined ? {} : { role: 'treegrid' };
-  // Without rows there is no table, neither to be heard nor to be scrolled.
+  // An empty table must be neither announced nor scrollable.
   if (shown.rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div
@@ -157,7 +157,7 @@ function Empty({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** The row beside the focused one in the direction of an arrow key, or of j and k; null for other keys. */
+/** Returns the row next to the focused one for an arrow key, j or k; null for other keys. */
 function nextRow(event: KeyboardEvent<HTMLDivElement>): number | null {
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
   const focused = document.activeElement?.closest('[data-row]');
@@ -177,7 +177,7 @@ function useNearEnd(
   }, [isNear, count, onNearEnd]);
 }
 
-/** Heard by the table for all of its rows: one that was told anew how it is opened would be rendered anew. */
+/** The table handles opening for all rows. A new handler per row would re-render every row. */
 function opening<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) {
   const open = (element: Element | null): void => {
     const row = element instanceof HTMLElement ? rows[Number(element.dataset['row'])] : undefined;
@@ -185,7 +185,7 @@ function opening<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) 
   };
   return {
     openClicked({ target }: MouseEvent): void {
-      // What a menu of a row does comes by here, too, though it lies elsewhere in the page: in no row.
+      // Events from a row's menu bubble here through React, although its elements are in no row.
       if (target instanceof Element && target.closest('a, button, input, label') === null)
         open(target.closest('[data-row]'));
     },
@@ -235,11 +235,11 @@ interface RowProps<R> {
   readonly filling: Filling;
   readonly nameOf: (row: R) => string;
   readonly details: ((row: R) => ReactNode) | undefined;
-  /** Undefined where rows do not unfold. */
+  /** Undefined when rows cannot be expanded. */
   readonly isOpen: boolean | undefined;
 }
 
-/** Most stay as they are when others change: rendered again only for another thing, or in another place. */
+/** Re-renders only when its row or its position changes. */
 function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOpen }: RowProps<R>) {
   const name = useMemo(() => nameOf(row), [nameOf, row]);
   return useMemo(
@@ -266,7 +266,7 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOp
   );
 }
 
-/** Rendered again only when its own thing has changed. */
+/** Re-renders only when its row changes. */
 function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns' | 'filling'>) {
   const [isFilled, setFilled] = useState(false);
   useEffect(() => filling.ask(() => setFilled(true)), [filling]);
@@ -282,7 +282,7 @@ function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns'
   );
 }
 
-/** The same for the head and every row, whatever stands in them: columns stay under their titles. */
+/** The header and all rows share one grid, so that columns align. */
 function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
   const least = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
   return {

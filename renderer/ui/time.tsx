@@ -14,7 +14,7 @@ const relativeFormat = perLanguage(
 );
 const absoluteFormat = perPlace({ dateStyle: 'medium', timeStyle: 'long' });
 
-/** How long ago, or in how long: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
+/** Formats a relative time: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
 export function relative(at: number, now: number, language: string): string {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = spans.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
@@ -23,7 +23,7 @@ export function relative(at: number, now: number, language: string): string {
 
 export const absolute = (at: number, place: Place): string => absoluteFormat(place).format(at);
 
-/** Goes on by itself, as often as the words may change. */
+/** Returns the current time, and updates it at this interval. */
 export function useNow(everyMs = 5_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

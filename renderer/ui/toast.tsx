@@ -18,26 +18,26 @@ export function Toaster() {
 
 export const tell = (text: string): void => void toast(text);
 
-/** What the server says of a call that failed is said as it is: it names the thing and what to do. */
+/** Shows the server's own error message, which names the object and what to do. */
 export const tellFailure = (t: Translator, failure: CallFailure): void =>
   void toast.error(t('error.title'), { description: detailOf(failure) ?? t('error.unreachable') });
 
-/** As the app around the page says it. */
+/** Shows an error message of the desktop app. */
 export const tellTrouble = (t: Translator, detail: string): void =>
   void toast.error(t('error.title'), { description: detail });
 
 interface Undoable {
   readonly text: string;
-  /** The word of the way back. */
+  /** Label of the undo button. */
   readonly undo: string;
   readonly afterMs: number;
-  /** Done when the time is over, when the note is put away, and at once when the page is left: `isLeaving`. */
+  /** Runs after the delay, when the toast is dismissed, or at once when the page unloads (`isLeaving`). */
   readonly act: (isLeaving: boolean) => void;
-  /** Done, or taken back. */
+  /** Called after the action ran or was undone. */
   readonly onOver: () => void;
 }
 
-/** An act that is done a little later, and until then can be taken back. */
+/** Delays an action and lets the user undo it until then. */
 export function tellUndoable({ text, undo, afterMs, act, onOver }: Undoable): void {
   let isOver = false;
   const end = (then: () => void): void => {

@@ -2,13 +2,13 @@ import { type ReactNode, useState } from 'react';
 import { Confirm, type ConfirmProps } from './dialog.tsx';
 
 interface TypedConfirmProps extends Omit<ConfirmProps, 'isReady'> {
-  /** Of the thing; spaces around it do not count. */
+  /** Name of the object; surrounding spaces are ignored. */
   readonly name: string;
-  /** Says to type it: "Type rig-3 to delete it". */
+  /** Asks to type the name: "Type rig-3 to delete it". */
   readonly ask: ReactNode;
 }
 
-/** Before something is lost for good: nobody types a name by accident. */
+/** Confirms an irreversible action by typing a name, which does not happen by accident. */
 export function TypedConfirm({ name, ask, children, ...rest }: TypedConfirmProps) {
   const [typed, setTyped] = useState('');
   return (

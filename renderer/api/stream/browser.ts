@@ -6,9 +6,9 @@ function after(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** By the means of the browser. */
+/** Opens a stream with the browser's `EventSource`. */
 export const openOwnStream: OpenStream = createOwnStream({ connect: url => new EventSource(url), after });
 
-/** The same with an address that is computed before each connection. */
+/** The same, with a URL that is computed before each connection. */
 export const openMovingStream = (address: () => string, tell: Tell): (() => void) =>
   createOwnStream({ connect: () => new EventSource(address()), after })('', tell);

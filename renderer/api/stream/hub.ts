@@ -1,12 +1,12 @@
 import type { OpenStream, StreamNews } from './news.ts';
 
-/** What a tab says to the hub. The first `here` lets it in; those that follow are its beats. */
+/** Messages from a tab to the hub. The first `here` registers the tab; later ones are its heartbeats. */
 export type TabWord = { readonly kind: 'here'; readonly url: string } | { readonly kind: 'leave' };
 
-/** What the hub says to a tab: `heard` for each `here`, and all that the stream tells. */
+/** Messages from the hub to a tab: `heard` acknowledges each `here`; the others come from the stream. */
 export type HubWord = { readonly kind: 'heard' } | StreamNews;
 
-/** As much of a `MessagePort` as is needed. */
+/** The part of `MessagePort` that the hub uses. */
 export interface TabPort {
   postMessage(word: HubWord): void;
 }
@@ -16,8 +16,8 @@ interface Tab {
 }
 
 /**
- * A tab that has been silent for so long is gone: it crashed, or the browser has put it to sleep. One that sleeps beats
- * when it wakes, and is let in anew. Timers of hidden tabs run once a minute.
+ * A tab that is silent for this long counts as gone: it crashed, or the browser suspended it. A suspended tab sends a heartbeat when it
+ * wakes and is registered again. Timers of hidden tabs run only once a minute.
  */
 const silenceMs = 180_000;
 
@@ -29,20 +29,20 @@ export interface HubParts {
 
 export interface Hub {
   hear(port: TabPort, word: TabWord): void;
-  /** The tab is gone, as the browser says. */
+  /** The browser reports that the tab is gone. */
   drop(port: TabPort): void;
-  /** Drops the tabs that have been silent for too long. */
+  /** Drops tabs that have been silent for too long. */
   sweep(): void;
 }
 
 /**
- * One stream for all tabs of a browser, open as long as there is a tab. A tab that comes later is told how the stream is;
- * it then reads what there is, which is no older than what the stream brought before it came: nothing is missed.
+ * Shares one stream among all tabs of a browser, open while there is a tab. A new tab first gets the stream's state. It then reads the
+ * current data, which is at least as new as all earlier events, so it misses nothing.
  */
 export function createHub({ openStream, now }: HubParts): Hub {
   const tabs = new Map<TabPort, Tab>();
   let closeStream: (() => void) | null = null;
-  /** The last thing that it told of itself. */
+  /** The stream's last state message. */
   let state: StreamNews | null = null;
 
   const tell = (news: StreamNews): void => {

@@ -6,9 +6,8 @@ import { type HubLine, sharedStream } from './shared.ts';
 export type { OpenStream } from './news.ts';
 
 /**
- * Follows the events of the server: all tabs of a browser through one connection, because over HTTP/1.1 there are six, and
- * each call needs one. Plain HTTP is no secure context: of what tabs can share there, a `SharedWorker` alone can hold a
- * connection. Where there is none, each tab has its own.
+ * Follows the server's events through one connection for all tabs. Over HTTP/1.1 a browser has six connections, and every call needs one.
+ * Plain HTTP is no secure context; there, only a `SharedWorker` can share a connection. Without it, each tab opens its own.
  */
 export const openStream: OpenStream = (url, tell) => {
   const open = typeof SharedWorker === 'undefined' ? openOwnStream : shared();
@@ -24,7 +23,7 @@ function connectToWorker(onWord: (word: HubWord) => void, onBroken: () => void):
     name: 'trainyard-events',
   });
   const { port } = worker;
-  // The script can not be had, or not be run.
+  // The worker script could not be loaded or started.
   worker.addEventListener('error', onBroken);
   port.addEventListener('message', ({ data }: MessageEvent<HubWord>) => onWord(data));
   port.start();

@@ -1,13 +1,13 @@
-/** What a stream of events tells. After each `open` nothing is left out until it is `lost` or `refused`. */
+/** Messages of an event stream. Between `open` and the next `lost` or `refused`, no event is missing. */
 export type StreamNews =
   | { readonly kind: 'open' }
-  /** It broke, and is being opened again. */
+  /** The connection broke and is being reopened. */
   | { readonly kind: 'lost' }
-  /** The server answered with something else: it may be that nobody is signed in any more. It is tried again. */
+  /** The server's response was no stream, perhaps because the session ended. The connection is retried. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'frame'; readonly data: string };
 
 export type Tell = (news: StreamNews) => void;
 
-/** Tells of the stream at this address until the answer is called. */
+/** Opens the stream at this URL and reports its messages until the returned function is called. */
 export type OpenStream = (url: string, tell: Tell) => () => void;

@@ -1,7 +1,7 @@
 import { StreamPing } from '../../../protocol/events.ts';
 import type { OpenStream, Tell } from './news.ts';
 
-/** As much of an `EventSource` as is needed. */
+/** The part of `EventSource` that is used. */
 export interface Source {
   readonly readyState: number;
   addEventListener(type: 'open' | 'error', run: () => void): void;
@@ -11,22 +11,22 @@ export interface Source {
 
 export interface OwnStreamParts {
   readonly connect: (url: string) => Source;
-  /** Calls back after so many milliseconds; what it returns cancels that. */
+  /** Runs a function after a delay in milliseconds; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
 const closed = 2;
-/** A browser gives up on an answer that is no stream, such as a refusal; this does not. */
+/** A browser gives up when the response is no stream, such as a refusal; this code retries. */
 const retryMs = 2_000;
-/** A server that is stopped accepts connections and answers none. */
+/** A suspended server accepts connections but does not answer. */
 const openWithinMs = 10_000;
-/** Silence of so many pings, and a little for the network, means that the connection is dead. */
+/** Silence for this many pings, plus a margin for the network, means that the connection is dead. */
 const maxMissed = 2;
 const graceMs = 5_000;
 
 /**
- * A connection of its own: each one is one of the six that a browser has to a server. The server pings it; a stream that stays
- * silent is closed and opened again, because a stopped server or a vanished network closes nothing by itself.
+ * A stream over its own connection, one of the six that a browser allows per server. The server pings it. A silent stream is closed and
+ * reopened, because a suspended server or a lost network closes nothing by itself.
  */
 export const createOwnStream =
   ({ connect, after }: OwnStreamParts): OpenStream =>
@@ -49,7 +49,7 @@ export const createOwnStream =
       const watch = (): void => wait(silenceMs, giveUp);
       watch();
       opened.addEventListener('open', () => {
-        // A server of an earlier version sends no pings that a page can see.
+        // Servers of an earlier version send no pings that a page can see.
         silenceMs = Number.POSITIVE_INFINITY;
         cancel();
         tell({ kind: 'open' });
@@ -60,7 +60,7 @@ export const createOwnStream =
       });
       opened.addEventListener('error', () => {
         if (opened.readyState !== closed) {
-          // The browser connects again by itself.
+          // The browser reconnects by itself.
           silenceMs = openWithinMs;
           watch();
           return tell({ kind: 'lost' });
@@ -76,7 +76,7 @@ export const createOwnStream =
     };
   };
 
-/** Returns the silence to allow from now on, where the frame is a ping; everything else is told. */
+/** Returns the new silence limit if the frame is a ping; otherwise forwards the frame and returns null. */
 function hear(data: string, tell: Tell): number | null {
   if (data.startsWith('{"kind":"ping"')) {
     const ping = StreamPing.safeParse(JSON.parse(data));

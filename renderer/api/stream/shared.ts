@@ -1,33 +1,33 @@
 import type { HubWord, TabWord } from './hub.ts';
 import type { OpenStream } from './news.ts';
 
-/** The way to the hub, as a tab has it. */
+/** A tab's connection to the hub. */
 export interface HubLine {
   post(word: TabWord): void;
   close(): void;
 }
 
 export interface SharedParts {
-  /** `onBroken`: there is no hub at the other end, and there will be none. Throws where the browser allows none. */
+  /** Connects to the hub. `onBroken`: there is no hub, and there will be none. Throws where the browser does not allow one. */
   readonly connect: (onWord: (word: HubWord) => void, onBroken: () => void) => HubLine;
-  /** What takes the hub's place when it does not answer. */
+  /** Fallback when the hub does not answer. */
   readonly openOwn: OpenStream;
-  /** Where `pagehide` and `pageshow` come from. */
+  /** The target of `pagehide` and `pageshow` events. */
   readonly page: EventTarget;
 }
 
 const beatMs = 10_000;
-/** The hub answers each beat at once: after so many without an answer it is dead. */
+/** The hub acknowledges each heartbeat at once; after this many missing replies it is dead. */
 const mostUnanswered = 2;
 /**
- * A hub that has not answered by then will not. A browser tells of a script that can not be had, but not always: not to a
- * page that comes while the worker of the page before is failing.
+ * If the hub has not answered by then, it never will. Browsers usually report a script that fails to load. They may not report it to a page
+ * that opens while the previous page's worker is still failing.
  */
 const firstAnswerMs = 5_000;
 
 /**
- * The stream that all tabs of this browser share. A page that is put aside leaves it, so that it holds nothing up, and comes
- * back when it is shown again. Without a hub the tab has a stream of its own.
+ * The stream that all tabs of this browser share. A page that the browser caches leaves the hub, and rejoins when it is shown again.
+ * Without a hub, the tab opens its own stream.
  */
 export const sharedStream =
   ({ connect, openOwn, page }: SharedParts): OpenStream =>

@@ -1,4 +1,4 @@
-/** What the shared worker of a browser's tabs runs. */
+/** Runs in the shared worker of a browser's tabs. */
 import { createHub, type TabWord } from './hub.ts';
 import { openOwnStream } from './browser.ts';
 
@@ -9,7 +9,7 @@ globalThis.addEventListener('connect', event => {
   if (!(event instanceof MessageEvent)) return;
   for (const port of event.ports) {
     port.addEventListener('message', ({ data }: MessageEvent<TabWord>) => hub.hear(port, data));
-    // Where the browser says so, it comes at once, and of tabs that crashed, too.
+    // Browsers that support this event report closed tabs at once, crashed ones included.
     port.addEventListener('close', () => hub.drop(port));
     port.start();
   }
