@@ -8,7 +8,7 @@ import { tellFailure } from '../../ui/toast.tsx';
 
 type Verdict = ValueOf<typeof auditApi.verify>;
 
-/** Whether the trail is as it was written: looked at when somebody asks, because it takes reading all of it. */
+/** Verifies the audit trail on request only, because that reads all of it. */
 export function ChainBadge() {
   const t = useT();
   const { client } = usePanel();

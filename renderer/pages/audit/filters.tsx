@@ -9,7 +9,7 @@ interface FiltersProps {
   readonly onChange: (wish: AuditWish) => void;
 }
 
-/** What was done, by whom, to what, and when. */
+/** Filters by type, actor, target and time. */
 export function Filters({ wish, onChange }: FiltersProps) {
   const t = useT();
   const types = useTypes();

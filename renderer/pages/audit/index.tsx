@@ -15,7 +15,7 @@ import { Filters } from './filters.tsx';
 import { isEmpty, paramsOf, queryOf, wishOf } from './query.ts';
 import { type AuditRow, useRows } from './use-rows.ts';
 
-/** Who did what: the filters stand in the address, so that a message can carry them. */
+/** The audit trail. Its filters are in the URL, so that links keep them. */
 export function AuditPage() {
   const t = useT();
   const { baseUrl } = usePanel();

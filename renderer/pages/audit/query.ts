@@ -3,7 +3,7 @@ import type { CallInput } from '../../../protocol/client.ts';
 
 export type AuditQuery = NonNullable<CallInput<typeof auditApi.stats>['query']>;
 
-/** What the address of the page says: names as people type them, times as their own clock shows them. */
+/** The filters in the URL: names as typed, and times in the user's time zone. */
 export interface AuditWish {
   readonly type: string;
   readonly actor: string;
@@ -25,13 +25,13 @@ export const wishOf = (params: URLSearchParams): AuditWish => {
   };
 };
 
-/** Without what is empty, so that an address says no more than it has to. */
+/** Omits empty filters to keep the URL short. */
 export const paramsOf = (wish: AuditWish): URLSearchParams =>
   new URLSearchParams(
     Object.fromEntries(names.filter(name => wish[name] !== '').map(name => [name, wish[name]])),
   );
 
-/** For the call: half a time is none yet. */
+/** Builds the query of the call; ignores incomplete times. */
 export function queryOf({ type, actor, target, since, until }: AuditWish): AuditQuery {
   const given = {
     event_type: type.trim(),
@@ -50,7 +50,7 @@ function instantOf(local: string): string {
   return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }
 
-/** `worker.*` before all types of workers, and so on; in the order of their names. */
+/** Adds `worker.*` and similar groups, sorted before their types. */
 export function withGroups(types: readonly string[]): readonly string[] {
   const groups = types.map(type => `${type.split('.', 1)[0] ?? type}.*`);
   return [...new Set([...groups, ...types])].toSorted((a, b) => a.localeCompare(b, 'en'));

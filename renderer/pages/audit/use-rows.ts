@@ -7,10 +7,10 @@ import { type AuditWish, queryOf } from './query.ts';
 export type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
 
 const pageSize = 200;
-/** Somebody who types has not finished before this. */
+/** A pause of this length means that the user has stopped typing. */
 const settledMs = 250;
 
-/** The newest rows that fit, and more of them when they are asked for. */
+/** Loads the newest matching rows, and more on request. */
 export function useRows(wish: AuditWish) {
   const { client } = usePanel();
   const [found, setFound] = useState<{ readonly rows: readonly AuditRow[]; readonly total: number }>({

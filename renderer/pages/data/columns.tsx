@@ -13,7 +13,7 @@ import type { AskToDelete } from './use-deletion.tsx';
 const pinnedText = ({ pinned, versions: { length: count } }: Dataset, t: Translator): string =>
   count === 1 ? t('data.pinned') : t('data.pinnedOf', { pinned, count });
 
-/** Of the list: a row is a dataset, and its figures are those of its newest version. */
+/** Columns of the list: a row is a dataset with the figures of its newest version. */
 export function useDatasetColumns(ask: AskToDelete, onDone: () => void): readonly Column<Dataset>[] {
   const t = useT();
   const may = useMay();
@@ -25,7 +25,7 @@ export function useDatasetColumns(ask: AskToDelete, onDone: () => void): readonl
   }, [t, mayChange, ask, onDone]);
 }
 
-/** Of one dataset: a row is a version. */
+/** Columns of one dataset: a row is a version. */
 export function useVersionColumns(
   { name, versions }: Pick<Dataset, 'name' | 'versions'>,
   ask: AskToDelete,

@@ -4,7 +4,7 @@ import { useT } from '../../i18n/index.ts';
 import { sizeText } from '../jobs/figures.ts';
 import { unusedOf } from './datasets.ts';
 
-/** How much is stored, and how much of it could be deleted. */
+/** Shows how much is stored, and how much of it could be deleted. */
 export function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list> }) {
   const t = useT();
   const { datasets, stored_bytes: stored, limit_bytes: limit } = answer;

@@ -15,10 +15,10 @@ export interface Dataset {
   readonly pinned: number;
 }
 
-/** The server deletes these on request: no job uses them, and nobody has pinned them. */
+/** Returns true for a version that no job uses and nobody has pinned, so that the server can delete it. */
 export const isUnused = ({ jobs, pinned }: DatasetView): boolean => jobs === 0 && !pinned;
 
-/** In the order of their newest versions. `views` start with the newest one. */
+/** Groups versions into datasets, sorted by their newest versions. `views` start with the newest one. */
 export function datasetsOf(views: readonly DatasetView[]): readonly Dataset[] {
   const groups = Map.groupBy(views, ({ owner, name }) => JSON.stringify([owner, name]));
   return [...groups].flatMap(([key, versions]) => {
@@ -42,11 +42,11 @@ function datasetOf(key: string, newest: DatasetView, versions: readonly DatasetV
   };
 }
 
-/** The dataset that has this version; undefined when there is none. */
+/** Returns the dataset that has this version; undefined when there is none. */
 export const datasetWith = (datasets: readonly Dataset[], id: string): Dataset | undefined =>
   datasets.find(({ versions }) => versions.some(version => String(version.id) === id));
 
-/** Each word is part of the name or the owner, or starts a version. */
+/** Returns the datasets for which each word is part of the name or the owner, or starts a version. */
 export function matching(datasets: readonly Dataset[], text: string): readonly Dataset[] {
   const words = text
     .toLowerCase()
@@ -65,11 +65,11 @@ export function matching(datasets: readonly Dataset[], text: string): readonly D
 
 export interface Usage {
   readonly count: number;
-  /** At most this many: files that several versions share are stored once. */
+  /** An upper limit: files that several versions share are stored once. */
   readonly bytes: number;
 }
 
-/** What could be deleted. */
+/** Returns what could be deleted. */
 export function unusedOf(views: readonly DatasetView[], storedBytes: number): Usage {
   const unused = views.filter(isUnused);
   const bytes = unused.reduce((sum, view) => sum + view.bytes, 0);

@@ -12,7 +12,7 @@ import { useDeletion } from './use-deletion.tsx';
 import type { DatasetsRead } from './use-datasets.ts';
 
 interface DatasetPageProps {
-  /** Of any of its versions. */
+  /** Id of any version of the dataset. */
   readonly id: string;
   readonly read: DatasetsRead;
 }
@@ -22,7 +22,7 @@ export function DatasetPage({ id, read: { answer, datasets, failure, reload } }:
   const [key, setKey] = useState<string | null>(null);
   const found = datasetWith(datasets, id);
   if (found !== undefined && found.key !== key) setKey(found.key);
-  // The version in the address may have been deleted here.
+  // The user may have just deleted the version in the URL.
   const dataset = found ?? datasets.find(each => each.key === key);
   return (
     <div className="page data-page" aria-busy={answer === null && failure === null}>

@@ -79,7 +79,7 @@ export function DatasetList({ read }: { readonly read: DatasetsRead }) {
   );
 }
 
-/** In the address, so that a link shows the same datasets. */
+/** The search text is in the URL, so that a link shows the same datasets. */
 function useSearchText(): readonly [string, (text: string) => void] {
   const [params, setParams] = useSearchParams();
   const set = (text: string): void => setParams(text === '' ? {} : { q: text }, { replace: true });

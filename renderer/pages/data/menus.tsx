@@ -13,7 +13,7 @@ interface DatasetMenuProps {
   readonly onDone: () => void;
 }
 
-/** Acts on the newest version, and on all that nothing uses. */
+/** Actions for the newest version, and for all unused versions. */
 export function DatasetMenu({ dataset, onDelete, onDone }: DatasetMenuProps) {
   const t = useT();
   const { may } = usePanel();
@@ -67,7 +67,7 @@ export function VersionMenu({ version, onDelete, onDone }: VersionMenuProps) {
   return <Menu label={t('data.more', { name: shortVersion(version.version) })} items={items} />;
 }
 
-/** Nothing is lost by it, so that there is no question. */
+/** Pinning destroys nothing, so it needs no confirmation. */
 function usePin(onDone: () => void) {
   const t = useT();
   const { client } = usePanel();
@@ -79,7 +79,7 @@ function usePin(onDone: () => void) {
   };
 }
 
-/** Null when the version can be deleted. */
+/** Returns null when the version can be deleted. */
 function whyKept({ jobs, pinned }: DatasetView, t: Translator): string | null {
   if (jobs > 0) return t('data.kept.jobs', { count: jobs });
   return pinned ? t('data.kept.pinned') : null;

@@ -4,7 +4,7 @@ import { useT } from '../../i18n/index.ts';
 import { Command } from '../../ui/command.tsx';
 import { Empty } from '../../ui/empty.tsx';
 
-/** How data gets here, for those who may send it. */
+/** Explains how to upload data, for users who may do so. */
 export function NoData() {
   const t = useT();
   return (

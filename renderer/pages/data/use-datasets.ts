@@ -11,7 +11,7 @@ export interface DatasetsRead {
   /** Null before the first answer. */
   readonly answer: Answer | null;
   readonly datasets: readonly Dataset[];
-  /** Of the last request; the previous answer stays. */
+  /** Failure of the last request; the previous answer stays. */
   readonly failure: CallFailure | null;
   readonly reload: () => void;
 }
@@ -19,7 +19,7 @@ export interface DatasetsRead {
 const settleMs = 1_000;
 const allVersions = { all: 'true' } as const;
 
-/** No event reports a push: the list is read again after job events and when the user returns to the page. */
+/** No event reports a push, so the list is read again after job events and when the user returns to the page. */
 export function useDatasets(): DatasetsRead {
   const { client } = usePanel();
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -50,7 +50,7 @@ function useReturns(): number {
       if (!document.hidden) setReturns(count => count + 1);
     };
     document.addEventListener('visibilitychange', note);
-    // A terminal beside the browser hides nothing.
+    // A terminal next to the browser takes the focus but does not hide the page.
     globalThis.addEventListener('focus', note);
     return () => {
       document.removeEventListener('visibilitychange', note);

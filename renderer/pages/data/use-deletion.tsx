@@ -30,10 +30,10 @@ interface Deletion {
   readonly dialog: ReactNode;
 }
 
-/** As many as one call takes. */
+/** Maximum number per call. */
 const maxVersions = 1_000;
 
-/** Asks the server first, so that the dialog names exactly what is deleted and how many bytes that frees. */
+/** Makes a dry run first, so that the dialog lists exactly what is deleted and how many bytes that frees. */
 export function useDeletion(onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
@@ -80,7 +80,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-/** More would not fit a phone. */
+/** More would not fit on a phone. */
 const maxListed = 8;
 
 function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
@@ -114,7 +114,7 @@ function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
   );
 }
 
-/** A version may have got a job meanwhile: then it is no longer the whole dataset. */
+/** If a version has got a job in the meantime, the deletion no longer covers the whole dataset. */
 function titleOf({ wish, trial: { removed } }: Question, t: Translator): string {
   const count = removed.length;
   if (wish.kind === 'old') return t('data.delete.old', { count });

@@ -62,7 +62,7 @@ export function HelpPage() {
   );
 }
 
-/** Counts and states alone: no names, no tokens, no configs. */
+/** Contains only counts and states: no names, no tokens, no configs. */
 function useDiagnostics(): string {
   const { fleet, stream } = useFleet(state => state);
   const { permissions } = usePanel().person;

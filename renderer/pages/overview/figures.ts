@@ -4,13 +4,13 @@ import type { WorkerView } from '../../../protocol/worker.ts';
 import { shownState } from '../workers/facts.ts';
 import type { Stats } from './use-stats.ts';
 
-/** What somebody should look at, the most pressing first. */
+/** What needs attention, most urgent first. */
 export type Need =
   | { readonly kind: 'silent'; readonly job: JobView }
   | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
-  /** No worker that there is could take it; `more` of its kind wait, too. */
+  /** No known worker can run this job, nor `more` similar ones. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
-  /** Jobs that only offline workers could take: this one, and as many `others`. */
+  /** Jobs that only this offline worker, or `others` like it, could run. */
   | {
       readonly kind: 'waitsForOffline';
       readonly worker: WorkerView;
@@ -18,27 +18,27 @@ export type Need =
       readonly count: number;
     }
   | { readonly kind: 'approval'; readonly job: JobView }
-  /** A worker whose connection broke without a goodbye, within the last 24 hours. */
+  /** A worker whose connection broke unexpectedly within the last 24 hours. */
   | { readonly kind: 'offline'; readonly worker: WorkerView }
   /** Jobs that failed within the last 24 hours. */
   | { readonly kind: 'failed'; readonly count: number };
 
 export interface Figures {
   readonly workers: number;
-  /** The workers that are connected: all but those that are offline or never connected. */
+  /** Connected workers: all except those that are offline or never connected. */
   readonly online: number;
-  /** They add up to the workers. */
+  /** The counts add up to `workers`. */
   readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
   readonly waiting: number;
-  /** Of the job that has waited for longest; null when none waits. */
+  /** Submit time of the job that has been pending longest; null without pending jobs. */
   readonly oldestAt: string | null;
   readonly completed: number;
   readonly failed: number;
 }
 
-/** `never`: created, and never connected. */
+/** `never`: created but never connected. */
 export const fleetStates = [
   'idle',
   'busy',
@@ -55,7 +55,7 @@ const stateOf = (worker: WorkerView): FleetState =>
 
 const dayMs = 86_400_000;
 
-/** What the tiles say; of the jobs that have ended, those of the last 24 hours count. */
+/** Computes the figures of the tiles; of the ended jobs, only the last 24 hours count. */
 export const figuresOf = (workers: Iterable<WorkerView>, jobs: Iterable<JobView>, now: number): Figures => ({
   ...workerFigures(workers),
   ...jobFigures(jobs, now),
@@ -116,7 +116,7 @@ export function needsOf(
     ...all
       .filter(worker => worker.quarantine !== null)
       .map(worker => ({ kind: 'quarantined' as const, worker })),
-    // Who is off, often for a reboot that is to help, says anew how it is.
+    // Skip offline workers: they may be rebooting to fix the trouble, and report again when they return.
     ...all
       .filter(({ gpu_troubles: troubles, status }) => troubles.length > 0 && status !== 'offline')
       .map(worker => ({ kind: 'gpuTrouble' as const, worker })),
@@ -129,7 +129,7 @@ export function needsOf(
       .map(worker => ({ kind: 'offline' as const, worker })),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
-      // It may have been cancelled since that was said.
+      // The job may have been cancelled since the server counted.
       return job !== undefined && isWaiting(job.status)
         ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }]
         : [];
@@ -155,6 +155,6 @@ function offlineNeeds(
   });
 }
 
-/** A worker that said goodbye was stopped by somebody. */
+/** Only a lost connection counts; a worker that signed off was stopped on purpose. */
 const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
   status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;

@@ -3,15 +3,15 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
-/** What is looked at of a row of the trail. */
+/** The parts of an audit row that are used. */
 export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id'>;
 
-/** Something that was done or has come about. */
+/** An event in the list of recent activity. */
 export interface Happening {
   /** RFC 3339 */
   readonly at: string;
   readonly type: string;
-  /** What it is about, with its name where that is known; null for the fleet as a whole. */
+  /** The object of the event, with its name if known; null for the whole fleet. */
   readonly target: {
     readonly kind: 'worker' | 'job';
     readonly id: string;
@@ -19,7 +19,7 @@ export interface Happening {
   } | null;
 }
 
-/** The newest first: what the stream has told, and before that what the trail said when it was read. */
+/** Merges events of the stream with older audit rows, newest first. */
 export function happenings(
   rows: readonly TrailRow[],
   events: readonly UiEvent[],
@@ -27,7 +27,7 @@ export function happenings(
 ): readonly Happening[] {
   const told = events.flatMap(event => ofEvent(event) ?? []);
   const before = rows
-    // Who has signed in is in the trail; it happened to nobody's work.
+    // Sign-ins are in the audit trail but concern neither jobs nor workers.
     .filter(({ target_type: kind }) => kind !== 'user')
     .map(ofRow)
     .filter(row => !told.some(event => isSame(row, event)));
@@ -56,7 +56,7 @@ function ofRow({ at, event_type: type, target_type: kind, target_id: id }: Trail
   return { at, type, target: kind === 'worker' || kind === 'job' ? { kind, id, name: null } : null };
 }
 
-/** The two are written together, and each takes the time for itself. */
+/** An event and its audit row are written together but carry separate timestamps. */
 const togetherMs = 1_000;
 
 const isSame = (one: Happening, other: Happening): boolean =>

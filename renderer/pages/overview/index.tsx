@@ -15,12 +15,12 @@ import { Running } from './running.tsx';
 import { type Stats, useStats } from './use-stats.ts';
 import './overview.css';
 
-/** Not before it is needed: it has the dialogs of the workers with it. */
+/** Loaded on demand, because it includes the worker dialogs. */
 const FirstRun = lazy(() =>
   loadPart(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun })),
 );
 
-/** Each part of it for who may look at what it is made of. */
+/** Shows each part to users who may read its data. */
 export function OverviewPage() {
   useFreshWorkers();
   const t = useT();
@@ -60,14 +60,14 @@ export function OverviewPage() {
   );
 }
 
-/** True from when it was so first. */
+/** Becomes true once and stays true. */
 function useSticky(isSo: boolean): boolean {
   const [wasSo, setWasSo] = useState(isSo);
   if (isSo && !wasSo) setWasSo(true);
   return wasSo || isSo;
 }
 
-/** The server alone knows how long GPUs were used, and counts jobs that are not at hand. */
+/** GPU hours come from the server, which also counts jobs that are not in memory. */
 function dayNote(t: Translator, stats: Stats | null, failed: number): string {
   if (stats === null) return t('overview.failed', { count: failed });
   const hours = new Intl.NumberFormat(t.language, { maximumSignificantDigits: 3 });
@@ -81,7 +81,7 @@ interface TilesProps {
   readonly figures: Figures;
 }
 
-/** Every state that a worker is in: the numbers add up. */
+/** Lists all states, so that the numbers add up. */
 const statesText = (t: Translator, states: Figures['states']): string =>
   fleetStates
     .filter(state => states[state] > 0 || state === 'idle' || state === 'busy')

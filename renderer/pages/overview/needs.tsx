@@ -5,10 +5,10 @@ import { Button } from '../../ui/button.tsx';
 import { troubleText } from '../workers/texts.ts';
 import type { Need } from './figures.ts';
 
-/** The most pressing ones; a button shows the rest. */
+/** The most urgent ones; a button shows the rest. */
 const shownAtFirst = 12;
 
-/** Renders nothing when there is nothing to do. */
+/** Renders nothing when nothing needs attention. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   const t = useT();
   const [showsAll, setShowsAll] = useState(false);
@@ -65,7 +65,7 @@ function textOf(need: Need, t: Translator): string {
   }
 }
 
-/** Each leads to where it can be settled. */
+/** Links to the page where the problem can be solved. */
 function hrefOf(need: Need): string {
   if (need.kind === 'failed') return '/jobs?q=state:failed';
   if (need.kind === 'waitsForOffline' && need.others > 0) return '/workers?q=state:offline';

@@ -9,13 +9,13 @@ import { Time } from '../../ui/time.tsx';
 import { type Happening, happenings, type TrailRow } from './happenings.ts';
 
 const mostShown = 15;
-/** Not all of them are about the fleet. */
+/** Request more rows than shown, because some do not concern the fleet. */
 const newest = { query: { limit: 3 * mostShown } };
 const noRows: readonly TrailRow[] = [];
 
 /**
- * What happened lately, the newest first: the trail up to the opening of this page, and the stream since. For who may read
- * one of them alone, what that one says.
+ * Recent activity, newest first: audit rows from before the page opened, and stream events since. Users who may read only one of the two
+ * see that one.
  */
 export function Recent() {
   const t = useT();
@@ -44,7 +44,7 @@ export function Recent() {
   );
 }
 
-/** The name of the event is the same everywhere: in the trail, in scripts, and here. What it is about has a name of its own. */
+/** Event names are the same in the audit trail, in scripts and here. The object is shown by its own name. */
 function Target({ kind, id, name }: NonNullable<Happening['target']>) {
   const known = useFleet(({ fleet }) =>
     kind === 'worker'

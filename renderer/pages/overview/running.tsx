@@ -7,7 +7,7 @@ import { Loss } from '../jobs/loss.tsx';
 
 const mostShown = 10;
 
-/** The jobs that run, each with how far it is, how long it takes still, and its loss. */
+/** Running jobs, each with progress, time left and loss. */
 export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
   const t = useT();
   return (
@@ -50,7 +50,7 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
   );
 }
 
-/** How long it takes still, and how fast it is, as far as that is known. */
+/** Time left and speed, as far as known. */
 function Pace({ job: { progress } }: { readonly job: JobView }) {
   const t = useT();
   const { eta_s: eta, steps_per_second: rate } = progress ?? {};

@@ -6,12 +6,11 @@ import { useSettled } from '../jobs/use-settled.ts';
 
 export type Stats = ValueOf<typeof queueApi.stats>;
 
-/** They count all jobs there are. */
+/** The server counts all jobs for this, so do not ask too often. */
 const settleMs = 10_000;
 
 /**
- * What the server alone can count; null before it has, and for who may not know. Read again when something has happened, and
- * with each new `minute`.
+ * Figures that only the server can compute; null until loaded, or without permission. Read again after events, and with each new `minute`.
  */
 export function useStats(minute: number): Stats | null {
   const { client, may } = usePanel();
@@ -25,7 +24,7 @@ export function useStats(minute: number): Stats | null {
     },
     [client, isWanted],
   );
-  // What runs has used more GPU time by then.
+  // Running jobs accumulate GPU time.
   useSettled(read, settleMs, minute);
   return stats;
 }

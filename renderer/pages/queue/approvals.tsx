@@ -9,10 +9,10 @@ import { Time } from '../../ui/time.tsx';
 import { useActs } from '../jobs/job-acts.tsx';
 import { waitsForApproval } from './order.ts';
 
-/** The page of jobs has them all. */
+/** The jobs page lists them all. */
 const mostShown = 20;
 
-/** What somebody has to decide, the oldest first; nothing when there is nothing. */
+/** Jobs that wait for approval, oldest first; renders nothing without any. */
 export function Approvals() {
   const t = useT();
   const { perform } = useActs();

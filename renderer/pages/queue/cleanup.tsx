@@ -10,13 +10,13 @@ import { tell, tellFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { isOld, limitOf } from './order.ts';
 
-/** As the call takes it. */
+/** The call's maximum. */
 const maxDays = 365;
 
 interface Found {
   readonly days: number;
   readonly count: number;
-  /** There are more jobs than are looked at for a question. */
+  /** There are more jobs than were counted. */
   readonly isMore: boolean;
 }
 
@@ -77,7 +77,7 @@ export function Cleanup() {
 
 const mostPages = 20;
 
-/** There is no call that counts them: they are read, up to 10,000. */
+/** No call counts old jobs, so this reads up to 10,000 of them. */
 async function countOld(client: Client, days: number): Promise<Found | CallFailure> {
   const now = Date.now();
   let count = 0;

@@ -68,7 +68,7 @@ export function QueuePage() {
   );
 }
 
-/** How many wait, and how many run, as links to them. */
+/** Counts of pending and running jobs, as links to them. */
 function Figures() {
   const t = useT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);

@@ -12,7 +12,7 @@ interface LimitsProps {
   readonly limits: Concurrency;
 }
 
-/** For who may not set them. */
+/** A read-only view for users who may not change limits. */
 export function Limits({ limits }: LimitsProps) {
   const t = useT();
   const number = new Intl.NumberFormat(t.language);
@@ -56,7 +56,7 @@ const namesIn = (text: string): string[] =>
     .map(name => name.trim())
     .filter(name => name !== '');
 
-/** Made anew when somebody has set other limits. */
+/** Remounted when another user changes the limits. */
 export function LimitsForm({ limits }: LimitsProps) {
   const t = useT();
   const { client } = usePanel();

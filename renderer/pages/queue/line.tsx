@@ -18,7 +18,7 @@ import { useOrder } from './use-order.ts';
 
 const idOf = ({ job }: Placed): string => job.id;
 
-/** Who waits, in the order in which they are taken: all of them. */
+/** All pending jobs, in dispatch order. */
 export function Line() {
   const t = useT();
   const may = useMay();

@@ -1,27 +1,27 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
 
-/** A job and its place in the line; null where the server has not said it yet. */
+/** A job and its queue position; null until the server has reported it. */
 export interface Placed {
   readonly job: JobView;
   readonly place: number | null;
 }
 
-/** The jobs that wait, as the server gave them at one time: the next one first. */
+/** The pending jobs in the server's order at one time, next one first. */
 export interface Order {
   readonly ids: readonly JobId[];
-  /** Their places in the whole line, where jobs of others are left out. */
+  /** Positions in the whole queue, when other users' jobs are left out. */
   readonly places: readonly number[] | undefined;
 }
 
-/** By one name of priority each time; as high as waiting alone can bring a job is `critical`. */
+/** Waiting raises a job by one priority name at a time, up to `critical`. */
 const boostBy = 10;
 
 const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !== 'wanted';
 
 export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
-/** Finds the row of a job: the same one as before, as long as nothing about it has changed, so that it is not drawn anew. */
+/** Returns the row of a job. It returns the same object while nothing changes, so that the row does not re-render. */
 export type Placing = (job: JobView, place: number | null) => Placed;
 
 export function createPlacing(): Placing {
@@ -36,8 +36,8 @@ export function createPlacing(): Placing {
 }
 
 /**
- * The jobs that wait, in the order in which they are taken. Those that have left the line since the server gave it are passed
- * over, and those that it has not told of yet come last: among themselves by its rule (docs/queue.md), and without a place.
+ * Returns the pending jobs in dispatch order. It skips jobs that left the queue since the server reported the order. Newer jobs come last
+ * without a position, sorted by the server's rule (docs/queue.md).
  */
 export function inLine(
   jobs: ReadonlyMap<JobId, JobView>,
@@ -62,11 +62,11 @@ function byRank(a: JobView, b: JobView): number {
 const level = ({ priority, boosts }: JobView): number =>
   Math.max(priority, Math.min(priorities.critical, priority + boosts * boostBy));
 
-/** Whether a cleanup of so many days would take it; `now` in milliseconds since 1970. */
+/** Returns true when a cleanup with this many days would delete the job; `now` in milliseconds since 1970. */
 export const isOld = ({ completed_at: at }: JobView, days: number, now: number): boolean =>
   at !== null && Date.parse(at) <= now - days * 86_400_000;
 
-/** A limit as a person writes it: null for none, undefined for what is no limit. */
+/** Parses a limit: null for no limit, undefined for invalid text. */
 export function limitOf(text: string): number | null | undefined {
   const bare = text.trim();
   if (bare === '') return null;

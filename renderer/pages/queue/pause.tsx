@@ -50,7 +50,7 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** By whom it is paused, since when, why; and the way on. */
+/** Shows who paused the queue, when and why, with a button to resume. */
 export function PausedBanner({ paused }: { readonly paused: NonNullable<QueueView['paused']> }) {
   const t = useT();
   const { client } = usePanel();

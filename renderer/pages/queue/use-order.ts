@@ -4,12 +4,12 @@ import { usePanel } from '../../app/context.ts';
 import { useSettled } from '../jobs/use-settled.ts';
 import type { Order } from './order.ts';
 
-/** A long line is read less often: 10,000 ids are 200 kB. */
+/** A long queue is read less often: 10,000 ids are 200 kB. */
 const settleMs = 1_000;
 const longSettleMs = 2_000;
 const longLine = 5_000;
 
-/** Who waits, in the order that the server has; null before it has said. */
+/** The server's order of pending jobs; null until loaded. */
 export function useOrder(): Order | null {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);

@@ -8,10 +8,10 @@ import { lastHourly, megabytes } from './backup-rows.ts';
 import { useBackups } from './use-backups.ts';
 import './backups.css';
 
-/** The others are asked for: mostly it is one of the last. */
+/** A button shows the rest; usually one of the newest is wanted. */
 const shownFirst = 6;
 
-/** What was kept of the database, and the way back to it. */
+/** Backups of the database, and restoring one. */
 export function Backups() {
   const t = useT();
   const { backups, work, make, restore } = useBackups();

@@ -11,7 +11,7 @@ interface GpuTroubleProps {
   readonly change: ChangeSettings;
 }
 
-/** Which troubles of a GPU keep new jobs from its worker. */
+/** Sets which GPU troubles keep new jobs off a worker. */
 export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
   const t = useT();
   const held = GpuTroubleKind.options.filter(kind => kinds[kind]);

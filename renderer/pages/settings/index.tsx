@@ -24,7 +24,7 @@ const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const themes = ['system', 'light', 'dark'] as const;
 
-/** What this browser prefers, and what the server says of itself. */
+/** Preferences of this browser, and settings of the server. */
 export function SettingsPage() {
   const t = useT();
   const { preferences, baseUrl } = usePanel();
@@ -104,7 +104,7 @@ export function SettingsPage() {
   );
 }
 
-/** Tokens, and the browsers that are signed in with them. */
+/** Tokens, and the browser sessions that use them. */
 function Access() {
   return (
     <>

@@ -17,7 +17,7 @@ interface NetworkProps {
   readonly change: ChangeSettings;
 }
 
-/** Who reaches the orchestrator, and by which address. */
+/** Which machines can reach the orchestrator, and at which addresses. */
 export function Network({ settings, change }: NetworkProps) {
   const t = useT();
   const { shared, fixed_by: fixedBy, addresses, tls, tls_fixed_by: tlsFixedBy } = settings.network;

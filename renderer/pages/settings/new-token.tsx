@@ -18,7 +18,7 @@ interface NewTokenProps {
 const daysToLive = ['30', '90', '365', 'never'] as const;
 const dayS = 86_400;
 
-/** First who it is for and what it may, which is no more than whoever makes it; then the token itself, this once. */
+/** Asks for the name and the permissions, which cannot exceed those of the current user. Then it shows the token once. */
 export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const t = useT();
   const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);

@@ -8,7 +8,7 @@ interface PathLineProps {
   readonly note?: string | null;
 }
 
-/** A path or an address, to be taken elsewhere. */
+/** A path or URL with a copy button. */
 export function PathLine({ text, note = null }: PathLineProps) {
   const t = useT();
   const shown = useRef<HTMLElement>(null);

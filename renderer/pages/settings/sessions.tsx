@@ -8,7 +8,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { tell, tellFailure } from '../../ui/toast.tsx';
 
-/** Signed-in browsers, and signing them out. */
+/** Lists the signed-in browsers and can sign them out. */
 export function Sessions() {
   const t = useT();
   const { client } = usePanel();

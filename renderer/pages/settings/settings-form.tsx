@@ -5,16 +5,16 @@ import { Button } from '../../ui/button.tsx';
 import { tell, tellFailure } from '../../ui/toast.tsx';
 
 interface SettingsFormProps {
-  /** What becomes so when it is saved. */
+  /** The change that saving makes. */
   readonly wanted: SettingsChange;
-  /** It is so by now. */
+  /** True when there is nothing to save. */
   readonly isSame: boolean;
   readonly change: ChangeSettings;
-  /** The fields; what they hold is the page's. */
+  /** The fields; the parent holds their values. */
   readonly children: ReactNode;
 }
 
-/** Settings that are typed, and take effect together. */
+/** A form for typed settings, which take effect together when saved. */
 export function SettingsForm({ wanted, isSame, change, children }: SettingsFormProps) {
   const t = useT();
   const save = async (): Promise<void> => {

@@ -13,7 +13,7 @@ interface TlsProps {
   readonly change: ChangeSettings;
 }
 
-/** Whether other machines are spoken to by TLS, and what shows them who it is. */
+/** Whether other machines connect by TLS, and the server's certificate. */
 export function Tls({ network, change }: TlsProps) {
   const t = useT();
   const { tls, tls_fixed_by: fixedBy, shared } = network;

@@ -11,7 +11,7 @@ import { tell, tellFailure } from '../../ui/toast.tsx';
 import { NewTokenDialog } from './new-token.tsx';
 import './tokens.css';
 
-/** Who else may come in, and what they may do. */
+/** Who else has access, and with which permissions. */
 export function Tokens() {
   const t = useT();
   const { value, reload } = useLoaded(tokensApi.list);

@@ -5,12 +5,12 @@ import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
 import { tell, tellFailure } from '../../ui/toast.tsx';
 
-/** A large database is copied and checked, and that twice for a restore. */
+/** The server copies and checks a large database; for a restore it does so twice. */
 const patienceMs = 290_000;
 
 export type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };
 
-/** Null while they are looked for. */
+/** `backups` is null while loading. */
 export function useBackups() {
   const t = useT();
   const { client } = usePanel();

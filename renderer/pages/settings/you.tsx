@@ -4,7 +4,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
 
-/** As whom this browser is signed in, what that one may do, and the way out. The app has no session that could be ended. */
+/** Shows the signed-in user, the permissions and a sign-out button. The desktop app has no session to end. */
 export function You() {
   const t = useT();
   const { person, signOut } = usePanel();

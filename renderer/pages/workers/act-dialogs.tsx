@@ -10,11 +10,11 @@ import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Open {
   readonly act: Act;
-  /** Who had the focus before the first of the dialogs that led here. */
+  /** The element that had the focus before the first dialog of the sequence. */
   readonly opener: Element | null;
 }
 
-/** What is below may open any of the dialogs; one at a time is open. */
+/** Provides the worker dialogs to its children. Only one dialog is open at a time. */
 export function ActDialogs({ children }: { readonly children: ReactNode }) {
   const [open, setOpen] = useState<Open | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
@@ -23,7 +23,7 @@ export function ActDialogs({ children }: { readonly children: ReactNode }) {
     if (act.kind === 'drained') setOutcomes(new Map());
     setOpen(before => ({ act, opener: before?.opener ?? activeElement }));
   }, []);
-  // A dialog that closes as its act goes on to the next one does not close that one.
+  // When an action opens the next dialog, the closing one must not close it.
   const close = (): void => setOpen(now => (now === open ? null : now));
   return (
     <StartProvider value={start}>

@@ -5,31 +5,31 @@ import type { CallFailure } from '../../../protocol/client.ts';
 import type { Joining } from './join-commands.ts';
 import type { JoinOffer } from './join-offer.ts';
 
-/** What somebody is about to do, or has just done: each has its dialog. */
+/** An action in progress or just completed; each has a dialog. */
 export type Act =
   | { readonly kind: 'join' }
   | { readonly kind: 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
   | { readonly kind: 'drain'; readonly workers: readonly WorkerView[] }
   | { readonly kind: 'drained'; readonly workers: readonly WorkerView[] }
   /**
-   * A token, which is shown this once, and the join token that most need instead; null when that could not be made. `isNew`
-   * when the worker is still to come.
+   * A token that is shown only once, and the join token that most users need instead; null when the join token could not be made. `isNew`:
+   * the worker has not joined yet.
    */
   | {
       readonly kind: 'issued';
       readonly id: WorkerId;
-      /** With the lasting token. The pin goes by the address that is picked. */
+      /** Contains the permanent token. The pin depends on the selected address. */
       readonly joining: Omit<Joining, 'pin'>;
       readonly offer: JoinOffer | null;
       readonly isNew: boolean;
     };
 
-/** What became of each of several; one that is missing is still asked. */
+/** The outcome per worker; a missing entry means that the call is still running. */
 export type Outcomes = ReadonlyMap<WorkerId, 'done' | CallFailure>;
 
 export type Start = (act: Act) => void;
 
 const StartContext = createContext<Start>(() => undefined);
 export const StartProvider = StartContext.Provider;
-/** Opens the dialog of an act. */
+/** Returns the function that opens the dialog of an action. */
 export const useStart = (): Start => useContext(StartContext);

@@ -7,7 +7,7 @@ import { useStart } from './acts.ts';
 
 interface BulkBarProps {
   readonly chosen: readonly WorkerView[];
-  /** All that the filter lets through. */
+  /** All workers that match the filter. */
   readonly shown: readonly WorkerView[];
   readonly onChoose: (workers: readonly WorkerView[]) => void;
 }

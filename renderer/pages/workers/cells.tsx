@@ -37,7 +37,7 @@ export function SelectCell({ worker }: CellProps) {
 export function StateCell({ worker }: CellProps) {
   const t = useT();
   const reason = reasonText(t, worker);
-  // That of a drain whose job still runs: for any other nothing is due.
+  // The deadline of a drain matters only while the worker still has a job.
   const deadline = worker.current_job_id === null ? null : (worker.drain?.deadline ?? null);
   return (
     <span className="worker-two-lines">
@@ -62,7 +62,7 @@ export function StateCell({ worker }: CellProps) {
   );
 }
 
-/** Nothing while the worker is connected. Its status stays what it is until the time for a return is over. */
+/** Renders nothing while the worker is connected. Its status stays the same until the timeout for a reconnect. */
 export function LostTag({ worker }: CellProps) {
   const t = useT();
   const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
@@ -77,7 +77,7 @@ export function LostTag({ worker }: CellProps) {
   );
 }
 
-/** Nothing when all is well with its GPUs. */
+/** Renders nothing when the worker reports no GPU trouble. */
 function GpuTroubleTag({ worker }: CellProps) {
   const t = useT();
   if (worker.gpu_troubles.length === 0) return null;
@@ -107,7 +107,7 @@ export function NameCell({ worker }: CellProps) {
 export function GpusCell({ worker }: CellProps) {
   const t = useT();
   const whole = gpusText(t, worker);
-  // The memory of one alone is told below.
+  // With one GPU, the line below shows its memory.
   const text = worker.gpu_count === 1 ? gpusText(t, { ...worker, gpu_vram_gb: null }) : whole;
   return (
     <span className="worker-two-lines">
@@ -117,7 +117,7 @@ export function GpusCell({ worker }: CellProps) {
   );
 }
 
-/** Nothing when the worker has told of no memory. */
+/** Renders nothing when the worker reports no GPU memory. */
 export function Vram({ worker }: CellProps) {
   const t = useT();
   const total = vramTotal(worker);
@@ -163,7 +163,7 @@ export function LoadCell({ worker }: CellProps) {
   );
 }
 
-/** Rendered again with every step of the job, and nothing else of its row. */
+/** Re-renders with every step of the job, without the rest of the row. */
 export function JobCell({ worker }: CellProps) {
   const t = useT();
   const id = worker.current_job_id;
@@ -188,7 +188,7 @@ export function JobCell({ worker }: CellProps) {
   );
 }
 
-/** So many fit in a row; the others are counted. */
+/** Number of labels in a row; the others are only counted. */
 const shownLabels = 2;
 
 export function LabelsCell({ worker }: CellProps) {
@@ -212,7 +212,7 @@ export function ContactCell({ worker }: CellProps) {
   );
 }
 
-/** Its version, and whether that is the server's. */
+/** The agent's version, and how it compares with the server's. */
 function Agent({ worker }: CellProps) {
   const t = useT();
   const server = useVersionAround();
@@ -228,7 +228,7 @@ function Agent({ worker }: CellProps) {
   );
 }
 
-/** By the clock of the server: that of this machine may be wrong. */
+/** Uses the server's clock, because this machine's may be wrong. */
 export function Contact({ worker }: CellProps) {
   const t = useT();
   const lead = useFleet(state => state.clockLeadMs);

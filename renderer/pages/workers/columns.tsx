@@ -15,7 +15,7 @@ import {
 import { shownState, shownStates } from './facts.ts';
 import { WorkerMenu } from './worker-menu.tsx';
 
-/** Made once a language. What changes oftener than a worker is looked up by the cells themselves. */
+/** Created once per language. Cells look up data that changes more often than the worker. */
 export function useColumns(): readonly Column<WorkerView>[] {
   const t = useT();
   return useMemo(

@@ -65,7 +65,7 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Re
   </div>
 );
 
-/** As the API gives it; it has no secret in it. */
+/** The worker's JSON from the API; it contains no secrets. */
 export function RawCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const box = useRef<HTMLPreElement>(null);

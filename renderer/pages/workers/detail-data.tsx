@@ -6,7 +6,7 @@ import { useT } from '../../i18n/index.ts';
 import { sizeText } from '../jobs/figures.ts';
 import { Trouble } from './trouble.tsx';
 
-/** The datasets in the cache of this rig: jobs that need them start without a fetch. */
+/** The datasets in this rig's cache; jobs that need them start without a download. */
 export function DataCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const query = useMemo(() => ({ query: { worker_id: worker.id } }), [worker.id]);

@@ -13,7 +13,7 @@ type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
 const most = 20;
 
-/** What the audit trail says of it, the newest first; read again when something happens to it. */
+/** The worker's audit rows, newest first; read again after each event of the worker. */
 export function EventsCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const newest = useFleet(

@@ -13,7 +13,7 @@ import { Trouble } from './trouble.tsx';
 
 const most = 10;
 
-/** The one that it has, with its bar, then the last ones. */
+/** The current job with its progress bar, then the most recent ones. */
 export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const query = useMemo(() => ({ query: { worker_id: worker.id, limit: most } }), [worker.id]);
@@ -35,7 +35,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-/** What the events have told since is newer than what was read. */
+/** The store is newer than the list that was read. */
 function JobLine({ read }: { readonly read: JobView }) {
   const job = useFleet(state => state.fleet.jobs.get(read.id)) ?? read;
   return (

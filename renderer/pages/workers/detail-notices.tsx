@@ -4,7 +4,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/time.tsx';
 import { troubleTexts } from './texts.ts';
 
-/** What somebody should know of this worker before anything else. */
+/** What the user should know about this worker first. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const { drain, quarantine, duplicate } = worker;

@@ -70,7 +70,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const start = useStart();
   const takeBack = useTakeBack();
-  // Who drained it, or why it is quarantined, stands in a notice below.
+  // For a drain or a quarantine, the notice below states the reason.
   const reason = worker.drain === null && worker.quarantine === null ? reasonText(t, worker) : null;
   return (
     <header className="page-head">

@@ -19,11 +19,11 @@ interface DrainDialogProps {
   readonly onOutcome: (id: WorkerId, outcome: 'done' | CallFailure) => void;
 }
 
-/** In minutes; 0 for none. */
+/** In minutes; 0 for no deadline. */
 const deadlines = [0, 5, 30, 60, 240, 1440] as const;
 const atOnce = 4;
 
-/** One worker, or several: of several it is told what became of each. */
+/** Drains one or several workers; for several it reports each outcome. */
 export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
   const t = useT();
   const start = useStart();
@@ -88,7 +88,7 @@ interface DrainedDialogProps {
   readonly onClose: () => void;
 }
 
-/** It may be closed: what was asked goes on. */
+/** Closing the dialog does not stop the calls. */
 export function DrainedDialog({ workers, outcomes, onClose }: DrainedDialogProps) {
   const t = useT();
   const count = workers.length;

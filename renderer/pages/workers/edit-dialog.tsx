@@ -21,7 +21,7 @@ export function EditDialog({ worker, onClose }: EditDialogProps) {
   const save = async (): Promise<string | null> => {
     const read = readLabels(labels);
     if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
-    // What was not touched is not sent: somebody else may have changed it meanwhile.
+    // Send only edited fields, because another user may have changed the others.
     const body = {
       ...(name.trim() === worker.name ? {} : { name: name.trim() }),
       ...(textOfLabels(read.labels) === textOfLabels(worker.admin_labels) ? {} : { labels: read.labels }),

@@ -1,13 +1,13 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const shownStates = ['idle', 'busy', 'connecting', 'draining', 'quarantined', 'offline'] as const;
 export type ShownState = (typeof shownStates)[number];
 
 const words: readonly string[] = shownStates;
 export const isShownState = (word: string): word is ShownState => words.includes(word);
 
-/** A worker that is there, but is given nothing, is not called idle. */
+/** A quarantined worker gets no jobs, so it is not shown as idle. */
 export const shownState = ({ status, quarantine }: WorkerView): ShownState =>
   status === 'idle' && quarantine !== null ? 'quarantined' : status;
 
@@ -20,14 +20,14 @@ export function countStates(workers: Iterable<WorkerView>): ReadonlyMap<ShownSta
   return counts;
 }
 
-/** "NVIDIA A100-SXM4-80GB" is "A100-SXM4": the maker says nothing, and the memory is told beside it. */
+/** Shortens "NVIDIA A100-SXM4-80GB" to "A100-SXM4": the vendor adds nothing, and the memory is shown next to it. */
 export const gpuModel = (name: string): string =>
   name
     .replace(/^(NVIDIA|AMD|Intel(\(R\))?)\s+/i, '')
     .replace(/^GeForce\s+/i, '')
     .replace(/[\s-]\d+\s?GB\b.*$/i, '');
 
-/** GiB of all its GPUs; null when it has not said. */
+/** GiB of all its GPUs; null when it reports none. */
 export function vramTotal(worker: WorkerView): number | null {
   const { gpus } = worker.gpu_info;
   if (gpus.length > 0 && gpus.length === worker.gpu_count)
@@ -35,13 +35,13 @@ export function vramTotal(worker: WorkerView): number | null {
   return worker.gpu_vram_gb === null || worker.gpu_count === 0 ? null : worker.gpu_vram_gb * worker.gpu_count;
 }
 
-/** Beats come every 30 seconds: one that is missing is worth a look, and after 120 seconds the worker is offline. */
+/** Heartbeats arrive every 30 seconds. One missing heartbeat is a warning, and after 120 seconds the worker is offline. */
 export function contactLevel({ status, last_contact_age_s: age }: WorkerView): 'good' | 'late' | 'lost' {
   if (status === 'offline' || age === null || age <= 45) return 'good';
   return age <= 90 ? 'late' : 'lost';
 }
 
-/** Why the server would refuse to delete it; null when it would not. */
+/** Returns why the server would refuse to delete the worker; null when it would not. */
 export function whyKept(worker: WorkerView): 'online' | 'has_job' | null {
   if (worker.registered_at !== null && worker.status !== 'offline') return 'online';
   return worker.current_job_id === null ? null : 'has_job';
@@ -52,14 +52,14 @@ export const losesJobOnRotation = (worker: WorkerView): boolean =>
   worker.protocol === 1 && worker.current_job_id !== null && worker.status !== 'offline';
 
 /**
- * Labels that no other worker has all of: a job that asks for them goes to this one. Null when there are none; no labels
- * at all, when there is no other worker.
+ * Returns labels that only this worker has in this combination, so that a job with them runs here. Null when there are none; an empty
+ * object when there is no other worker.
  */
 export function labelsThatBind(
   worker: WorkerView,
   workers: Iterable<WorkerView>,
 ): Readonly<Record<string, string>> | null {
-  // A value with a star in it would be a pattern.
+  // A job would read a value with a star as a pattern.
   const own = Object.entries(worker.labels).filter(([, value]) => !/[*?[\]\\]/.test(value));
   for (const other of workers)
     if (other.id !== worker.id && own.every(([key, value]) => other.labels[key] === value)) return null;

@@ -9,7 +9,7 @@ interface FilterBarProps {
   readonly text: string;
   readonly query: WorkerQuery;
   readonly onChange: (text: string) => void;
-  /** How many workers fit. */
+  /** Number of matching workers. */
   readonly shown: number;
 }
 

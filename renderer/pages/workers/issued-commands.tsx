@@ -22,14 +22,14 @@ import { Secret } from './secret.tsx';
 
 interface IssuedCommandsProps {
   readonly id: WorkerId;
-  /** With the lasting token. */
+  /** Contains the permanent token. */
   readonly joining: Joining;
-  /** The one that came with the worker; null when it could not be made. */
+  /** The first join token; null when it could not be made. */
   readonly first: JoinOffer | null;
   readonly isNew: boolean;
 }
 
-/** Our own agents join with a token that works once; SimpleTuner's worker is given the lasting one. */
+/** Trainyard's agents join with a one-time token; SimpleTuner's worker gets the permanent one. */
 export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProps) {
   const t = useT();
   const [offer, setOffer] = useState(first);
@@ -88,7 +88,7 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
 
 interface OnceTabProps {
   readonly value: string;
-  /** With the join token; null while there is none. */
+  /** Contains the join token; null while there is none. */
   readonly joining: Joining | null;
   readonly standing: ReactNode;
   readonly children: (joining: Joining) => ReactNode;
@@ -101,7 +101,7 @@ const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
   </Tabs.Content>
 );
 
-/** One for each kind of machine, and of owner. */
+/** One command per kind of machine and owner. */
 function ServiceWays({ joining }: { readonly joining: Joining }) {
   const t = useT();
   const ways = [
@@ -138,7 +138,7 @@ interface OfferLineProps {
   readonly onNew: (offer: JoinOffer) => void;
 }
 
-/** How long the command works, and another one when it does no longer. Who has joined needs neither. */
+/** Shows how long the command works, and can replace an expired one. Renders nothing once the worker has joined. */
 function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
   const t = useT();
   const { client } = usePanel();

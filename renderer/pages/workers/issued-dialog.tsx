@@ -14,14 +14,14 @@ import { usePrograms } from './use-programs.ts';
 
 interface IssuedDialogProps {
   readonly id: WorkerId;
-  /** With the lasting token. The pin goes by the address that is picked. */
+  /** Contains the permanent token. The pin depends on the selected address. */
   readonly joining: Omit<Joining, 'pin'>;
   readonly offer: JoinOffer | null;
   readonly isNew: boolean;
   readonly onClose: () => void;
 }
 
-/** A click beside it does not close it: the token would be lost. */
+/** A click outside does not close the dialog, because the token would be lost. */
 export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
   const { settings } = useSettings();

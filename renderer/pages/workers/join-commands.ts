@@ -1,26 +1,29 @@
 import { joinLine, nameWords, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 
-/** All that a worker needs to join. */
+/** Everything that a worker needs to join. */
 export interface Joining {
-  /** Of the orchestrator. */
+  /** URL of the orchestrator. */
   readonly url: string;
-  /** Of its key, where that is its own and nobody else vouches for it. */
+  /** Hash of the orchestrator's key, when its certificate is self-signed. */
   readonly pin: string | null;
-  /** Of the worker, or one to join with. */
+  /** A worker token or a join token. */
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
-  /** SHA-256 of the script that brings the worker there; without one it has to be there already. */
+  /** SHA-256 of the install script; without one, the worker program must be installed already. */
   readonly script?: string | null;
-  /** SHA-256 of the worker as one file for Node, for machines that run no scripts of a shell; null where it was not built. */
+  /** SHA-256 of the worker as one file for Node, for machines without a POSIX shell; null when it was not built. */
   readonly bundle?: string | null;
 }
 
-/** A shell reads the next line as part of this one. */
+/** Continues the command on the next line. */
 const goesOn = ' \\\n  ';
 
-/** What is pasted into a terminal. The token stands before the command: arguments can be read by every user of a machine. */
+/**
+ * The command to paste into a terminal. The token is an environment variable: every user of the machine can read the arguments of a
+ * process.
+ */
 export const shellCommand = (joining: Joining): string =>
   typeof joining.script === 'string'
     ? joinLine({ ...joining, persistent: joining.type === 'persistent' }, joining.script)
@@ -34,8 +37,8 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   ].join(goesOn);
 
 /**
- * The same for SimpleTuner's own worker, which takes a worker token alone, and knows no pins: of a certificate that nobody
- * vouches for it can only be told not to look at it.
+ * The command for SimpleTuner's own worker, which needs a worker token and supports no pins. With a self-signed certificate, it can only
+ * skip verification.
  */
 export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
@@ -59,7 +62,7 @@ export const environmentCommands = (joining: Joining): string =>
       : `trainyard worker${pinned(joining.pin)}`,
   ].join('\n');
 
-/** What is to be done before a program can be started by its name; nothing where it has to be there already. */
+/** Commands that install the program; empty when it must be installed already. */
 const installed = (joining: Joining): readonly string[] =>
   typeof joining.script === 'string'
     ? [
@@ -73,9 +76,8 @@ const installed = (joining: Joining): readonly string[] =>
 const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 
 /**
- * What a rented machine runs when it starts. A stop of the machine reaches the shell alone, which passes it on and waits: the
- * first lets the job end, a second stops it. A worker that crashed is started again; one that has left, or whose start is of
- * no use (docs/workers.md), is not.
+ * The start script of a rented machine. A shutdown signals only the shell, which forwards it and waits: the first signal lets the job
+ * finish, a second one stops it. The script restarts a crashed worker, but not one that left or that cannot start (docs/workers.md).
  */
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
@@ -98,8 +100,8 @@ done
 `;
 
 /**
- * Makes a service of it, from nothing: for the whole machine, or for whoever does it. It is persistent by itself. sudo takes no
- * variables along but those that it is told by name.
+ * Installs the worker as a service, for the whole machine or for the current user. A service is always persistent. sudo passes on only the
+ * variables that are named.
  */
 export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   const { url, pin, token, name, script } = joining;
@@ -118,7 +120,7 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   ].join(goesOn);
 };
 
-/** The same for PowerShell, with the worker as one file for the Node of that machine; null where that was not built. */
+/** The commands for PowerShell, with the worker as one file for the machine's Node; null when it was not built. */
 export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): string | null =>
   typeof bundle === 'string'
     ? [
@@ -133,10 +135,10 @@ export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): str
       ].join('\n')
     : null;
 
-/** It has no variable of its own. What base64 is made of needs no quotes, in a shell or in a unit. */
+/** The pin has no environment variable. Base64 needs no quotes, in a shell or in a unit file. */
 const pinned = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
-/** Whether the server can be reached, as curl says it. curl spells pins in its own way. */
+/** Tests with curl whether the server is reachable; curl has its own notation for pins. */
 export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `curl -sS${curlTrust(pin)} ${url}/health/live`;
 
@@ -148,16 +150,16 @@ const stay = (type: WorkerType): string => (type === 'persistent' ? ' --persiste
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Of PowerShell, where a quote within is written twice; it takes the typographic ones for quotes, too. */
+/** Quotes for PowerShell: inner quotes are doubled, and typographic quotes count as quotes too. */
 const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
 
-/** Brings the server's version of the program to a worker that is there; the hash is for those who come without TLS. */
+/** Updates the installed worker to the server's version. The hash protects connections without TLS. */
 export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
   `trainyard-worker update ${whereWords(at)} --sums ${sums}`;
 
-/** The same text, with dots for the token. */
+/** Replaces the token with dots. */
 export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 
-/** Whether an address is one that no other machine can reach. */
+/** Returns true for an address that other machines cannot reach. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

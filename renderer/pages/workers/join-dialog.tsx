@@ -20,7 +20,7 @@ interface JoinDialogProps {
   readonly onClose: () => void;
 }
 
-/** First the network, where no other machine could join; then what it is to be; the command comes when the server has made it. */
+/** First asks to share the server if no other machine can reach it, then for the worker's properties. Then it shows the command. */
 export function JoinDialog({ onClose }: JoinDialogProps) {
   const t = useT();
   const { baseUrl, may } = usePanel();

@@ -2,18 +2,18 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import type { CallResult, Client } from '../../../protocol/client.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 
-/** A join token, and until when it works by this machine's clock, in milliseconds since 1970. */
+/** A join token and its expiry by this machine's clock, in milliseconds since 1970. */
 export interface JoinOffer {
   readonly token: string;
   readonly until: number;
 }
 
-/** Long enough to walk over to a rig, short enough to be forgotten in a chat. */
+/** Long enough to walk to a rig, and short enough to limit the risk in a chat history. */
 const lastsS = 3_600;
 
 /**
- * Its time is counted on this machine's clock, which may not be the server's, and from before the call: a command that is
- * said to work does.
+ * Requests a join token. The expiry is counted on this machine's clock, which may differ from the server's, and from before the call. A
+ * token that is shown as valid is therefore valid.
  */
 export async function askForOffer(
   client: Client,
@@ -31,7 +31,7 @@ export async function askForOffer(
   return answer.ok ? { ok: true, value: { token: answer.value.join_token, until } } : answer;
 }
 
-/** What a reader is to be told of an offer. */
+/** Status of a join token. */
 export type OfferStanding = 'open' | 'over' | 'missing';
 
 export const standingOf = (offer: JoinOffer | null, now: number): OfferStanding => {

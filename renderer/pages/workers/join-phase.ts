@@ -1,12 +1,12 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 
 /**
- * How far a new worker is: nothing was heard of it; it has introduced itself, and does not listen yet; it is there; it was,
- * and is not any more.
+ * Progress of a new worker: `listening` before it calls; `greeted` after it registered, without a stream yet; `connected`; `gone` when it
+ * has disconnected.
  */
 export type JoinPhase = 'listening' | 'greeted' | 'connected' | 'gone';
 
-/** Undefined before its creation was told of. */
+/** `worker` is undefined until the event of its creation arrives. */
 export function joinPhase(worker: WorkerView | undefined): JoinPhase {
   if (worker === undefined || worker.registered_at === null) return 'listening';
   if (worker.status === 'offline') return 'gone';

@@ -1,20 +1,20 @@
 import type { SettingsView } from '../../../protocol/settings-api.ts';
 import { isLoopback } from './join-commands.ts';
 
-/** An address under which a worker may call the orchestrator. */
+/** A URL at which a worker may reach the orchestrator. */
 export interface JoinUrl {
   readonly url: string;
-  /** `public`: as it was set; `page`: as this page was opened; else one of the server's own. */
+  /** `public`: the configured URL. `page`: the URL of this page. `interface`: an address of the server. */
   readonly kind: 'public' | 'page' | 'interface';
-  /** Of the server, where that is known. */
+  /** Network interface of the server, if known. */
   readonly interface: string | null;
-  /** Who alone reaches it; null when others do, or nobody knows. */
+  /** Restricts who can reach the URL; null when others can, or when unknown. */
   readonly note: 'loopback' | 'virtual' | 'vpn' | null;
 }
 
 /**
- * The best one first: what somebody has set, then what has brought this page to another machine, then what the server
- * listens on. Its loopback address comes last.
+ * Returns the URLs, best first: the configured one, then this page's if opened from another machine, then the server's addresses. Loopback
+ * comes last.
  */
 export function joinUrls(
   settings: Pick<SettingsView, 'network' | 'public_url'> | null,

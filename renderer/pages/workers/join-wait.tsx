@@ -17,7 +17,7 @@ interface JoinWaitProps {
 
 const patienceMs = 60_000;
 
-/** Waits for what the server says of the worker, and for nothing else. */
+/** Shows the progress of the join, as the server reports it. */
 export function JoinWait({ id, joining }: JoinWaitProps) {
   const t = useT();
   const worker = useFleet(state => state.fleet.workers.get(id));

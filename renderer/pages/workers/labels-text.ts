@@ -1,6 +1,6 @@
 import { Labels } from '../../../protocol/labels.ts';
 
-/** One label a line. */
+/** One label per line. */
 export const textOfLabels = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
@@ -8,10 +8,10 @@ export const textOfLabels = (labels: Labels): string =>
 
 export type LabelsRead =
   | { readonly ok: true; readonly labels: Labels }
-  /** The line that is no label. */
+  /** The first invalid line. */
   | { readonly ok: false; readonly line: string };
 
-/** `key=value`, one a line, or with commas between them. */
+/** Parses `key=value` pairs, separated by lines or commas. */
 export function readLabels(text: string): LabelsRead {
   const labels: [string, string][] = [];
   for (const line of text.split(/[\n,]/).map(part => part.trim())) {

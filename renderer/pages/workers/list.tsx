@@ -80,7 +80,7 @@ export function WorkerList() {
   );
 }
 
-/** What is ticked, without those that are gone meanwhile. */
+/** The selected workers, without those that are gone. */
 function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
   const selection = useMemo(

@@ -1,12 +1,12 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { isShownState, type ShownState, shownState } from './facts.ts';
 
-/** What a person typed: words, and `state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. All of it must fit. */
+/** A parsed filter: words, and `state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. A worker must match all parts. */
 export interface WorkerQuery {
   readonly fits: (worker: WorkerView) => boolean;
-  /** The states that are asked for; empty for any. */
+  /** States in the filter; empty for any. */
   readonly states: readonly ShownState[];
-  /** Parts that nobody understands: they fit no worker. */
+  /** Invalid parts; with any of them, no worker matches. */
   readonly unknown: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function parseQuery(text: string): WorkerQuery {
       tests.push(hasWord(part.toLowerCase()));
       continue;
     }
-    // Somebody is still typing.
+    // The user is still typing the value.
     if (value === '') continue;
     const test = byKey(key.toLowerCase(), value.toLowerCase());
     if (test === null) unknown.push(part);
@@ -33,7 +33,7 @@ export function parseQuery(text: string): WorkerQuery {
   return { fits, states, unknown };
 }
 
-/** The same text with this state, or with none, in the place of those that it has. */
+/** Replaces the states in the text with this one, or removes them for null. */
 export function withState(text: string, state: ShownState | null): string {
   const others = text.split(/\s+/).filter(part => part !== '' && !/^state:/i.test(part));
   return [...(state === null ? [] : [`state:${state}`]), ...others].join(' ');
@@ -46,7 +46,7 @@ const hasWord = (word: string): Test => {
     );
 };
 
-/** Null for a value that makes no sense. */
+/** Returns null for an invalid value. */
 function byKey(key: string, value: string): Test | null {
   if (key === 'state') return byState(value.split(',').filter(word => word !== ''));
   if (key === 'label') return byLabel(value);
@@ -63,7 +63,7 @@ function byState(words: readonly string[]): Test | null {
     words.includes(shownState(worker)) || (words.includes('duplicate') && worker.duplicate !== null);
 }
 
-/** `team`, `team=nlp` or `team=nl*`. */
+/** Matches `team`, `team=nlp` or `team=nl*`. */
 function byLabel(value: string): Test {
   const [key = '', ...rest] = value.split('=');
   const wanted = rest.length === 0 ? null : globOf(rest.join('='));

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
 
-/** A real training on the server's own machine: for who has no other yet. Not offered where nothing could run it. */
+/** Offers a real training on the server's own machine to users without other workers. Hidden when the machine cannot run it. */
 export function SampleOffer() {
   const t = useT();
   const may = useMay();
@@ -19,7 +19,7 @@ export function SampleOffer() {
   const [isAsked, setAsked] = useState(false);
   if (settings === null || !canRun(settings)) return null;
   const isOn = settings.local_worker.enabled;
-  // It leads to the page of its job.
+  // Starting it opens the job's page.
   if (!may(queueApi.submit) || !may(queueApi.get) || (!isOn && !may(settingsApi.change))) return null;
   return (
     <>
@@ -47,7 +47,7 @@ export function SampleOffer() {
 const canRun = ({ local_worker: { has_sample: isThere, enabled, fixed_by: by } }: SettingsView): boolean =>
   isThere && (enabled || by.enabled === null);
 
-/** The worker is told to come, the job waits for it, and the page of the job shows both. */
+/** Enables the local worker and submits the job; the job's page then shows both. */
 function useSample(change: ChangeSettings) {
   const t = useT();
   const { client } = usePanel();

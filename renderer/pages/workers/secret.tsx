@@ -8,18 +8,18 @@ import { masked } from './join-commands.ts';
 interface SecretProps {
   readonly text: string;
   readonly token: string;
-  /** Of the button that copies it. */
+  /** Label of the copy button. */
   readonly label: string;
 }
 
-/** The token is not for those who look over a shoulder; what is copied has it. */
+/** Hides the token on screen; the copied text contains it. */
 export function Secret({ text, token, label }: SecretProps) {
   const t = useT();
   const [isShown, setShown] = useState(false);
   const box = useRef<HTMLPreElement>(null);
   const select = (): void => {
     setShown(true);
-    // When the token is in the page.
+    // Wait until the token is rendered.
     requestAnimationFrame(() => {
       if (box.current !== null) getSelection()?.selectAllChildren(box.current);
     });

@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react';
 import type { WorkerId } from '../../../protocol/ids.ts';
 
-/** The workers that are ticked. */
+/** The selected workers. */
 interface Selection {
   readonly chosen: ReadonlySet<WorkerId>;
   readonly toggle: (id: WorkerId) => void;

@@ -4,12 +4,12 @@ import { compareVersions } from '../../../protocol/version-order.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
 
-/** Of the orchestrator, for the rows of a table; null as long as it is not known. */
+/** The orchestrator's version, for table rows; null while unknown. */
 const ServerVersion = createContext<string | null>(null);
 export const ServerVersionProvider = ServerVersion.Provider;
 export const useVersionAround = (): string | null => useContext(ServerVersion);
 
-/** Of the orchestrator that is shown, which need not be that of this page; null before it has said so. */
+/** The version of the displayed orchestrator, which may differ from the one that served this page; null until loaded. */
 export function useServerVersion(): string | null {
   const { client } = usePanel();
   const [version, setVersion] = useState<string | null>(null);
@@ -23,12 +23,12 @@ export function useServerVersion(): string | null {
   return version;
 }
 
-/** How an agent of ours stands to the server; null when it is the same, or one of the two is not known. */
+/** Compares a Trainyard agent's version with the server's; null when they are equal or one is unknown. */
 export function agentStanding(
   { protocol, agent_version: agent, local }: Pick<WorkerView, 'protocol' | 'agent_version' | 'local'>,
   server: string | null,
 ): 'older' | 'newer' | null {
-  // SimpleTuner's own has versions of its own; what the server starts itself is the server's.
+  // SimpleTuner's worker has its own version numbers; the server starts the local worker with its own program.
   if (protocol === 1 || agent === null || server === null || local) return null;
   const order = compareVersions(agent, server);
   return order === 'same' ? null : order;

@@ -12,7 +12,7 @@ interface ShareStepProps {
   readonly onSkip: () => void;
 }
 
-/** Before a worker of another machine can join, the orchestrator must be there for it. Once it is, this is over. */
+/** Shares the orchestrator, so that other machines can reach it. The step ends once it is shared. */
 export function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const t = useT();
   const { tls, tls_fixed_by: tlsFixedBy } = network;

@@ -16,8 +16,8 @@ interface TestJobProps {
 }
 
 /**
- * A self-test, which every agent of ours can run unless its owner forbids it (docs/workers.md); SimpleTuner's own knows no
- * such thing. A job can not name its worker: it is offered where the labels lead to this one alone.
+ * Submits a self-test, which every Trainyard agent supports unless its owner forbids it (docs/workers.md). SimpleTuner's worker does not. A
+ * job cannot name its worker, so the test is offered only when labels select this worker alone.
  */
 export function TestJob({ worker }: TestJobProps) {
   const t = useT();
@@ -36,7 +36,7 @@ export function TestJob({ worker }: TestJobProps) {
     setSent(answer.ok ? answer.value.job_id : null);
     if (!answer.ok) tellFailure(t, answer.failure);
   };
-  // What becomes of it is shown here, too.
+  // The result is shown here too, so the user must be allowed to read jobs.
   if (worker.protocol < 2 || !may(queueApi.submit) || !may(queueApi.get)) return null;
   if (sent !== null && sent !== 'asking') return <SentJob id={sent} />;
   if (labels === null) return <p className="muted">{t('workers.test.shared')}</p>;

@@ -5,7 +5,7 @@ import type { GpuTrouble, WorkerView } from '../../../protocol/worker.ts';
 import { duration } from '../jobs/figures.ts';
 import { gpuModel, shownState } from './facts.ts';
 
-/** "2 × RTX 4090 24 GB". */
+/** Such as "2 × RTX 4090 24 GB". */
 export function gpusText(t: Translator, worker: WorkerView): string {
   const { gpu_count: count, gpu_name: name, gpu_vram_gb: vram } = worker;
   if (count === 0) return t('workers.gpus.none');
@@ -19,7 +19,7 @@ const figureFormat = perLanguage(language => new Intl.NumberFormat(language, { m
 
 export const figure = (t: Translator, value: number): string => figureFormat(t.language).format(value);
 
-/** How a row is called when it is read aloud. */
+/** The row's name for screen readers. */
 export const rowName = (t: Translator, worker: WorkerView): string =>
   t('workers.row', {
     name: worker.name,
@@ -27,7 +27,7 @@ export const rowName = (t: Translator, worker: WorkerView): string =>
     count: worker.gpu_count,
   });
 
-/** "connection lost, 12s"; null while the worker is connected, and once it is offline. */
+/** Such as "connection lost, 12s"; null while the worker is connected, and once it is offline. */
 export function lostText(
   t: Translator,
   { status, stream_closed_at: at }: WorkerView,
@@ -37,7 +37,7 @@ export function lostText(
   return t('workers.lost', { time: duration((now - Date.parse(at)) / 1000, t.language) });
 }
 
-/** Why the state is what it is, in a few words; null where the word says it all. */
+/** Explains the state briefly; null when the state is self-explanatory. */
 export function reasonText(t: Translator, worker: WorkerView): string | null {
   const { status, status_reason: reason, drain, quarantine } = worker;
   if (drain !== null && status !== 'offline') {
@@ -45,23 +45,23 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
     return t('workers.drain.shortWhy', { by: drain.by, reason: drain.reason });
   }
   if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
-  // That the connection is lost says more than that the worker is not listening.
+  // A lost connection explains more than the missing stream.
   if (worker.stream_closed_at !== null && reason === 'no_stream') return null;
   const key = `workers.reason.${reason}`;
   return isKey(key) ? t(key) : null;
 }
 
-/** "GPU 1 is missing", without what the rig says of it. */
+/** Such as "GPU 1 is missing", without the rig's details. */
 export const troubleText = (t: Translator, { gpu, kind }: GpuTrouble): string =>
   t(`workers.gpuTrouble.${kind}`, { gpu });
 
-/** Each in a line of its own, with what the rig says of it. */
+/** One line per GPU trouble, with the rig's details. */
 export const troubleTexts = (t: Translator, { gpu_troubles: troubles }: WorkerView): readonly string[] =>
   troubles.map(trouble =>
     t('workers.gpuTrouble.says', { what: troubleText(t, trouble), detail: trouble.detail }),
   );
 
-/** What the audit trail calls `worker.draining`, in words; as it is, where there are none. */
+/** Describes an audit type such as `worker.draining`; returns the type itself when there is no text. */
 export function eventText(t: Translator, type: string): string {
   const key = `workers.event.${type.replace(/^worker\./, '')}`;
   return type.startsWith('worker.') && isKey(key) ? t(key) : type;

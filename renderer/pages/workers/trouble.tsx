@@ -2,7 +2,7 @@ import type { CallFailure } from '../../../protocol/client.ts';
 import { detailOf } from '../../api/client.ts';
 import { useT } from '../../i18n/index.ts';
 
-/** Why there is nothing to see here; nothing when all went well. */
+/** Shows why data could not be loaded; renders nothing without a failure. */
 export function Trouble({ failure }: { readonly failure: CallFailure | null }) {
   const t = useT();
   if (failure === null) return null;

@@ -1,4 +1,4 @@
-/** Does something for each, no more than `atOnce` of them at a time: a browser has six connections, and one is the stream's. */
+/** Runs an action for each item, at most `atOnce` at a time. A browser has six connections, and the stream uses one. */
 export async function inTurns<T>(
   things: readonly T[],
   atOnce: number,

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type AgentManifest, agentApi } from '../../../protocol/agent-api.ts';
 import { usePanel } from '../../app/context.ts';
 
-/** What rigs can fetch here; null before it is known, and where nothing was built. */
+/** The worker programs that rigs can download; null until loaded, or when none were built. */
 export function usePrograms(): AgentManifest | null {
   const { client } = usePanel();
   const [programs, setPrograms] = useState<AgentManifest | null>(null);

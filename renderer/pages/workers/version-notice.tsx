@@ -9,7 +9,7 @@ import { joinUrls } from './join-urls.ts';
 import { agentStanding, useServerVersion } from './server-version.ts';
 import { usePrograms } from './use-programs.ts';
 
-/** Where a worker's program is not that of the server: what it is, and what brings the other one there. */
+/** Shown when the worker's version differs from the server's, with the command to update it. */
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();

@@ -8,7 +8,7 @@ import { tellFailure } from '../../ui/toast.tsx';
 import { useStart } from './acts.ts';
 import { whyKept } from './facts.ts';
 
-/** Takes a drain or a quarantine back: nothing is lost by it, so that nobody is asked. */
+/** Reverts a drain or a quarantine. That destroys nothing, so it needs no confirmation. */
 export function useTakeBack() {
   const { client } = usePanel();
   const t = useT();

@@ -9,7 +9,7 @@ import './desktop.css';
 
 type Fleet = DesktopView['fleets'][number];
 
-/** The app around this page: what it tells of, and which fleets it can show. */
+/** Settings of the desktop app: its notifications, and the fleets that it can show. */
 export function DesktopSettings({ desktop }: { readonly desktop: DesktopApi }) {
   const { view, ask } = useDesktop(desktop);
   if (view === null) return null;
@@ -85,7 +85,7 @@ const Switch = ({ label, isOn, isFixed = false, onTurn }: SwitchProps) => (
 
 function Fleets({ view, ask, desktop }: PartProps) {
   const t = useT();
-  /** A fleet that is changed; `new` for one that is added. */
+  /** The fleet being edited; `new` when adding one. */
   const [open, setOpen] = useState<Fleet | 'new' | null>(null);
   const [leaving, setLeaving] = useState<Fleet | null>(null);
   const here = t('desktop.fleets.here');

@@ -5,7 +5,7 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { DialogForm } from '../../../ui/dialog-form.tsx';
 
 interface FleetDialogProps {
-  /** Null for one that is added. */
+  /** Null when adding a fleet. */
   readonly fleet: DesktopView['fleets'][number] | null;
   readonly hasKeyring: boolean;
   readonly desktop: DesktopApi;
@@ -13,7 +13,7 @@ interface FleetDialogProps {
   readonly onClose: () => void;
 }
 
-/** How an orchestrator elsewhere is reached, and as whom. */
+/** The address and the token of a remote orchestrator. */
 export function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
   const [given, setGiven] = useState({

@@ -3,7 +3,7 @@ import type { DesktopAnswer, DesktopApi, DesktopView } from '../../../../protoco
 import { useT } from '../../../i18n/index.ts';
 import { tellTrouble } from '../../../ui/toast.tsx';
 
-/** Has the app do something; what it answers is shown, and what it refuses is told. */
+/** Runs an action of the desktop app, shows its answer, and reports a refusal. */
 export type Ask = (act: () => Promise<DesktopAnswer>) => void;
 
 export function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | null; readonly ask: Ask } {
