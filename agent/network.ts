@@ -8,8 +8,8 @@ import type { Trust } from './trust.ts';
 export { parseTrust, type Trust, usualTrust } from './trust.ts';
 
 /**
- * Opens the worker's only way to the orchestrator. Over TLS it accepts only a server that `trust` allows. It follows no redirects,
- * because every request carries a token. Throws when the CA file cannot be used.
+ * Creates the `fetch` for all calls to the orchestrator. Over TLS it accepts only a server that `trust` allows. It follows no
+ * redirects, because every request carries a token. Throws when the CA file cannot be used.
  */
 export function openNetwork(trust: Trust): Send {
   const voucher = voucherOf(trust);
@@ -49,7 +49,7 @@ function voucherOf({ pins, verify, caFile }: Trust): Voucher {
   return verify ? { kind: 'authorities', extra } : { kind: 'anybody' };
 }
 
-/** Throws when the file is not a PEM certificate. TLS would ignore such a file silently, and every call would fail without a reason. */
+/** Throws when the file is not a PEM certificate. TLS would silently ignore it, and every call would fail without a visible cause. */
 function readAuthority(file: string): string {
   const text = readFileSync(file, 'utf8');
   if (!isCertificate(text)) throw new Error('there is no certificate in it, or not in PEM form');

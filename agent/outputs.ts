@@ -23,7 +23,7 @@ export interface Output {
 
 /** A file counts as completely written after it has not changed for this long. */
 const quietMs = 5_000;
-/** Minimum time between two uploads of the same other file. Logs, for example, grow all the time. */
+/** Minimum time between two uploads of the same file of kind `other`. Logs, for example, grow all the time. */
 const otherEveryMs = 300_000;
 /** Delay before the retry of an output for which there was no room. */
 const againAfterMs = 300_000;

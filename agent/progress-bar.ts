@@ -37,7 +37,7 @@ export interface EpochBar {
   readonly epoch: number;
   readonly done: number;
   readonly total: number;
-  /** Lightning counts epochs from 0. Only its bars show a version of the run (`v_num`). */
+  /** Whether the bar is Lightning's, whose epochs count from 0. Only its bars show a version of the run (`v_num`). */
   readonly isLightning: boolean;
 }
 

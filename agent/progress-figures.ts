@@ -1,7 +1,7 @@
 /** The progress that a trainer reports, and how it is read from names and values. */
 
 export interface Progress {
-  /** Steps done, and all steps, of the whole run; whole numbers. */
+  /** Steps done and total steps of the whole run; whole numbers. */
   readonly step?: number;
   readonly totalSteps?: number;
   /** As the trainer counts: from 0 or 1, possibly with a fraction. */

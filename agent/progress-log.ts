@@ -10,7 +10,7 @@ const maxLength = 4_096;
 const tellers = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
 /** A dict with this name is a summary of the whole run. Its `train_loss` is not the loss of a step. */
 const summary = 'train_runtime';
-/** One entry of a dict. Later versions also quote the values. */
+/** One entry of a dict. Later versions also quote numbers. */
 const entry = /^'([^']{1,64})': ('?)([^']{1,40})'?$/;
 /** `step 1500/5000`, `Step [100/600]`. */
 const stepCount = /\bsteps?[:\s]{1,3}\[?(\d{1,12}) ?\/ ?(\d{1,12})\b/i;

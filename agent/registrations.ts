@@ -24,7 +24,7 @@ export function openRegistrations(file: string): Registrations {
   };
 }
 
-/** Keeps this in memory, for workers that write nothing to disk. */
+/** Remembers this in memory, for workers that write nothing to disk. */
 export function holdRegistrations(): Registrations {
   let known = false;
   return { hasAny: () => known, record: () => void (known = true) };

@@ -56,7 +56,7 @@ export async function startRun(
   return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);
 }
 
-/** Sends SIGTERM to the group that this process leads, if it is still the same process. */
+/** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
 async function signalProcess(ref: ProcessRef, { processes }: LaunchParts): Promise<void> {
   if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
 }
@@ -72,7 +72,7 @@ export function attendRun(attended: Attended, ears: RunEars, parts: LaunchParts)
       try {
         writeStop(run, { order, graceMs });
       } catch {
-        // The disk takes no writes. The guard forwards the signal, and this process remembers who ordered the stop.
+        // The disk rejects all writes. The guard forwards the signal, and this process knows who ordered the stop.
         if (guarded.guard !== null) void signalProcess(guarded.guard, parts);
       }
     },

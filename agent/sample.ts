@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** Places of the sample, relative to this file: in the sources, in the sources from a build, and in a build without sources. */
+/** Paths of the sample, relative to this file: from the sources, from a build beside the sources, and from a build without sources. */
 const places = [
   '../examples/digits/train.ts',
   '../../examples/digits/train.ts',

@@ -217,7 +217,7 @@ const machine = (env: ServiceInvocation['env']) => ({
 const tokenFileOf = (id: string, isSystem: boolean, env: ServiceInvocation['env']): string =>
   join(isSystem && process.platform === 'linux' ? '/etc/trainyard' : configHome(env), `${id}.token`);
 
-/** Returns null on success, or the reason of the failure. */
+/** Returns null on success, or the reason for the failure. */
 async function carryOut(act: () => Promise<void>): Promise<string | null> {
   try {
     await act();

@@ -32,7 +32,7 @@ interface SimulatedRunParts {
 
 /**
  * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
- * contact is stopped T after the last one. There is no guard, so a training ends when its agent leaves it.
+ * contact is stopped T after the last contact. There is no guard, so a training ends when its agent leaves it.
  */
 export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunParts): Run {
   const { trainer, job, clock } = parts;

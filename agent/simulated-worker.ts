@@ -49,7 +49,7 @@ export interface SimulatedWorker {
   run(): Promise<number>;
   /** Stops the job, reports that, and disconnects. */
   leaveNow(): void;
-  /** Cuts the connection without disconnecting; a training continues. */
+  /** Cuts the network without a `disconnect` call; a training continues. */
   vanish(): void;
   comeBack(): void;
 }

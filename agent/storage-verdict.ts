@@ -26,7 +26,7 @@ function verdictOnToken(code: string | null): StorageVerdict {
   return code === 'uploads_closed' ? 'closed' : 'over';
 }
 
-/** Returns the reason of a failure, as text for people. */
+/** Returns the reason for a failure, as text for people. */
 export function wordsOfFailure(failure: CallFailure): string {
   switch (failure.kind) {
     case 'problem':

@@ -32,7 +32,7 @@ export interface Progress {
 export interface Download {
   /** Offset of the first byte of the response. */
   readonly from: number;
-  /** Size of the whole file. */
+  /** Size of the whole file, in bytes. */
   readonly bytes: number;
   readonly sha256: string;
   /** Throws when the connection breaks or stalls. */
@@ -75,16 +75,16 @@ export interface Storage {
   content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
 
-/** Timeout without traffic. It is long because the orchestrator reads a large file again before it responds. */
+/** Inactivity timeout. It is long because the orchestrator reads a large file again before it responds. */
 const silenceMs = 120_000;
 /**
- * Timeout for calls without a file. Their response takes no work, so a longer silence means that the connection is dead.
+ * Inactivity timeout for calls without a file. Their response takes no work, so a longer silence means a dead connection.
  *
  * @internal
  */
 export const quickSilenceMs = 20_000;
 
-/** Creates a signal that also fires after this time without traffic. `moved` restarts the time, and `over` stops it. */
+/** Creates a signal that also fires after `ms` of inactivity. `moved` restarts the timeout, and `over` stops it. */
 function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
   const silent = new AbortController();
   const arm = (): (() => void) =>
@@ -103,7 +103,7 @@ function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
 type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
-/** Makes calls that fail after `ms` without traffic, with an upload token that is renewed after a rotation. */
+/** Makes calls that fail after `ms` of inactivity. Renews the upload token after a rotation. */
 const createWatched =
   (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
   <T>(
@@ -198,7 +198,7 @@ export function openStorage(place: StoragePlace, { url, send, clock, renew }: St
   };
 }
 
-/** Applies the timeout without traffic until the download has been read. */
+/** Keeps the inactivity timeout running until the download has been read. */
 async function openDownload(
   key: string,
   asked: Promise<Answer>,

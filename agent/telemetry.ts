@@ -19,7 +19,7 @@ export interface TelemetryBook {
 }
 
 /**
- * Probes the GPUs. A hanging driver does not delay heartbeats, and has only one probe at a time.
+ * Probes the GPUs, with at most one probe at a time. A hanging driver does not delay heartbeats.
  *
  * @internal
  */

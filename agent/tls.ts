@@ -83,7 +83,7 @@ function checksOf(voucher: Voucher): Checks {
 }
 
 /**
- * Accepts a server that has proved one of the keys, and whose certificate is within its dates. The issuer and the names of the
+ * Accepts a server that holds one of the keys, and whose certificate is within its dates. The issuer and the names of the
  * certificate do not matter.
  */
 function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {

@@ -24,7 +24,7 @@ export type Ready =
   | { readonly kind: 'ready' }
   /** The join token is invalid. */
   | { readonly kind: 'rejected'; readonly message: string }
-  /** The orchestrator refuses to let this worker join, permanently. */
+  /** The orchestrator permanently refuses to let this worker join. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 

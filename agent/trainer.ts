@@ -160,7 +160,7 @@ function launched(
   return { ...start, configPath: configFile.path };
 }
 
-/** Creates a named pipe, and replaces one of an earlier attempt. Runs `mkfifo`, since Node has no call. Returns null on Windows. */
+/** Creates a named pipe, replacing one of an earlier attempt. Node has no API for it. Returns null when `mkfifo` fails, as on Windows. */
 function makePipe(path: string): string | null {
   rmSync(path, { force: true });
   return spawnSync('mkfifo', ['-m', '600', path]).status === 0 ? path : null;

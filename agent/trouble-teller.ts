@@ -51,7 +51,7 @@ export function createTroubleTeller(
       );
     },
     streamRefused(status) {
-      // The next registration reports a 401. It can succeed in spite of any other status, so log that here.
+      // The next registration reports a 401. With any other status, the registration can succeed, so log the status here.
       if (status === 401 || status === streamStatus || isQuiet()) return;
       streamStatus = status;
       say(

@@ -87,7 +87,7 @@ function programHere(ownCommand: readonly string[]) {
   }
 }
 
-/** Returns how somebody else's program could be installed here; null when that cannot happen. */
+/** Returns why an attacker on the network could replace the program; null when that is impossible. */
 function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
   if (typeof sums === 'string')
     return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums takes the 64 hex digits that the panel shows';

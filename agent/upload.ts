@@ -28,7 +28,7 @@ export interface Source extends Found, Whole {
 /** Reads the bytes of the content. */
 interface Reading {
   stretch(first: number, last: number): Stretch;
-  /** Returns the reason of a failed read; null when there was none. */
+  /** Returns why a read failed; null when none did. */
   trouble(): string | null;
   /** Whether the content is unchanged. */
   isSame(): Promise<boolean>;
@@ -51,11 +51,11 @@ export interface UploadParts {
   readonly sizes?: { readonly wholeUpTo: number; readonly part: number };
 }
 
-/** Smaller than the request size limit of proxies on the internet. */
+/** Smaller than the request size limits of common proxies. */
 const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const portion = 1_048_576;
 const backoffRule = { firstMs: 1_000, mostMs: 30_000 } as const;
-/** After this many responses of a proxy in a row, other files get their turn. A completed job then shows why this one is missing. */
+/** After this many consecutive proxy responses, other files get their turn. A completed job then shows why this one is missing. */
 const maxProxyAnswers = 6;
 
 /**

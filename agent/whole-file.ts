@@ -9,10 +9,7 @@ export function writeWhole(file: string, text: string): void {
   syncFolder(dirname(file));
 }
 
-/**
- * Writes a file atomically for other processes to read. It may be lost in a power failure, after which nobody needs it. Creates
- * no folder.
- */
+/** Writes a file atomically for other processes to read. Not durable: after a power failure, nobody needs it. Creates no folder. */
 export function showWhole(file: string, text: string): void {
   replace(file, text, false);
 }

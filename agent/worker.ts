@@ -71,9 +71,9 @@ export interface Host {
 const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 
 /**
- * Stops V8 from growing the young generation of its heap, which it does for code that produces much garbage, up to 48 MiB. A
- * trainer that prints 20 MB a second is such a case. At the initial size, V8 frees the garbage sooner and is not slower. Peak
- * memory fell from 150 to 80 MiB.
+ * Keeps the young generation of V8's heap at its initial size. V8 grows it up to 48 MiB when a program produces much garbage, for
+ * example while a trainer prints 20 MB a second. At the initial size, V8 frees the garbage sooner and is not slower. Peak memory
+ * fell from 150 to 80 MiB.
  */
 const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
