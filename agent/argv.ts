@@ -1,7 +1,7 @@
 /**
- * Splits the trainer's command line into words as a POSIX shell does (XCU 2.2, Quoting), and supports nothing else of a
- * shell. The command runs without a shell, so syntax that only a shell understands is rejected. Passed on as a literal
- * argument, it would fail later for no visible reason.
+ * Splits the trainer's command line into words as a POSIX shell does (XCU 2.2, Quoting). No other shell feature is
+ * supported. The command runs without a shell, so syntax that only a shell understands is rejected. Passed on as a
+ * literal argument, it would fail later for no visible reason.
  */
 
 export type SplitCommand =

@@ -23,8 +23,8 @@ export interface LifeParts extends AttemptParts {
 }
 
 /**
- * Runs an attempt from its offer to its final report.
- * Both methods resolve with false when the attempt was refused or withdrawn before anything started.
+ * Runs an attempt from its offer to its final report. Both methods resolve with false when it was refused or withdrawn
+ * before anything was started.
  */
 export interface Life {
   begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;

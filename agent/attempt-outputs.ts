@@ -10,8 +10,8 @@ import type { JobOffer, PreparedJob } from './trainer.ts';
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
- * Uploads what this rig's trainers write. It uploads while a trainer runs, and after a completed end for as long as the
- * server accepts files, even beside the next job. Pending uploads are noted on disk, so that the agent's next process
+ * Uploads what this rig's trainers write. Uploads start while the trainer runs. After a completed end they continue as
+ * long as the server accepts files, even beside the next job. They are noted on disk, so that the agent's next process
  * continues them.
  */
 export interface AttemptOutputs {

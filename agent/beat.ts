@@ -35,8 +35,8 @@ export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> 
   });
 
 /**
- * Sends a heartbeat if GPU troubles or datasets have changed. Call it before the report that frees this worker, so that
- * the next dispatch avoids a bad GPU and finds its data here.
+ * Sends a heartbeat if GPU troubles or datasets have changed. Call it before the report that frees this worker. The
+ * next dispatch then avoids a bad GPU and finds its data here.
  */
 export async function sayNews(beating: Beating): Promise<void> {
   const { gpu_troubles: now } = beating.telemetry();

@@ -8,7 +8,7 @@ import type { UploadParts } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
 export interface Bringer {
-  /** Resolves when the uploads have ended: true when nothing more is wanted, false when the agent ended first. */
+  /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
   readonly done: Promise<boolean>;
   /**
    * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, however long that

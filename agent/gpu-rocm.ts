@@ -30,7 +30,7 @@ function nameOf(card: JsonObject): string {
 
 /**
  * Whether this is integrated graphics, which rocm-smi lists beside the cards. It uses 64 MiB to 2 GiB of system memory.
- * If it counted as a GPU, the machine would report too many GPUs, and almost no memory that jobs can rely on.
+ * Counted as a GPU, it would double the machine's GPUs and leave almost no memory that jobs can rely on.
  */
 function isDisplayPart(mib: number | undefined, largestMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= largestMib;

@@ -43,8 +43,8 @@ const exitRetryMs = 1_000;
 const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
- * Runs a trainer under this process, its guard. The guard owns the log, the process group and the deadline, and writes
- * the exit to disk, so that nothing depends on the agent. It uses no network. Resolves with the exit code when the run
+ * Runs a trainer under this process, its guard. The guard owns the log, the process group and the deadline. It writes
+ * the exit to disk, so that nothing depends on the agent, and uses no network. Resolves with the exit code when the run
  * is over. Rejects when the folder holds no run to guard.
  */
 export async function runGuard(parts: GuardParts): Promise<number> {

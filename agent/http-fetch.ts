@@ -12,7 +12,7 @@ type Request = (
 
 /**
  * A small `fetch` over Node's own HTTP. Node's `fetch` and its web streams take 18 MB more memory for the life of the
- * process, which is a third of an idle worker. It follows no redirects. It decompresses nothing, because it never
+ * process. That is a third of an idle worker. It follows no redirects. It decompresses nothing, because it never
  * requests compression.
  */
 export const fetchBy =

@@ -4,9 +4,8 @@ import { linesIn } from './log-lines.ts';
 import { createLogPieces, type TakenText } from './log-pieces.ts';
 
 /**
- * Turns the bytes that a trainer prints into the text that is sent. It keeps only the newest bar of those that are
- * drawn over, removes secrets, and cuts neither a character nor a secret. Its memory is bounded, however long a line
- * is.
+ * Turns the bytes that a trainer prints into the text that is sent. Of bars that are drawn over, it keeps only the
+ * newest. It removes secrets, and cuts neither a character nor a secret. Its memory is bounded, however long a line is.
  */
 export interface LogText {
   /** Adds bytes. Copies those that it keeps, because the caller reuses its buffer. */
