@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
 import { priorityChoices, priorityText } from './figures.ts';
 
-/** What is done only after a question. */
+/** An action that needs a confirmation. */
 export interface Asked {
   readonly act: 'cancel' | 'release' | 'priority' | 'reject' | 'delete';
   readonly job: JobView;

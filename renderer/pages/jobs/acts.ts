@@ -31,12 +31,12 @@ const calls = {
   delete: queueApi.remove,
 } as const satisfies Readonly<Record<JobAct, Call>>;
 
-/** Whether there is anything at all that somebody may do with a job. */
+/** Returns true when the user may do at least one action on jobs. */
 export const mayAct = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
- * What one may not do is never offered. Approving is, of those alone that wait for it, and asking a trainer, of those alone whose trainer
- * runs and can be asked: of all others it would only be noise.
+ * Returns whether to offer an action. It never offers forbidden actions. It offers approval only for jobs that wait for it, and requests
+ * only for running jobs whose trainer supports them; elsewhere they would be noise.
  */
 export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
   may(calls[act], job) && fits(act, job);
@@ -46,7 +46,7 @@ function fits(act: JobAct, job: JobView): boolean {
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
 
-/** Why an act can not be done to a job now; null when it can. The server has the last word. */
+/** Returns why an action is impossible now; null when it is possible. The server decides in the end. */
 export function whyNot(act: JobAct, job: JobView): MessageKey | null {
   switch (act) {
     case 'cancel':

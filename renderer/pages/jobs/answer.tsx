@@ -12,12 +12,12 @@ export type Answer = ValueOf<typeof queueApi.submit>;
 interface AnswerProps {
   readonly answer: Answer;
   readonly onAgain: () => void;
-  /** Submits what was only tried out. */
+  /** Submits the job after a dry run. */
   readonly onSubmit: () => void;
   readonly isSending: boolean;
 }
 
-/** What became of a job that was submitted. */
+/** Shows the result of a submit. */
 export function SubmitAnswer({ answer, onAgain, onSubmit, isSending }: AnswerProps) {
   const t = useT();
   const may = useMay();

@@ -5,7 +5,7 @@ import { Time, useNow } from '../../ui/time.tsx';
 import { saysTheSame } from './cells.tsx';
 import { duration, ranFor } from './figures.ts';
 
-/** What became of each, the last one first. */
+/** The attempts with their outcomes, newest first. */
 export function Attempts({ attempts }: { readonly attempts: readonly AttemptView[] }) {
   const t = useT();
   const newest = attempts.toSorted((a, b) => b.attempt - a.attempt);
@@ -63,7 +63,7 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
   );
 }
 
-/** What an attempt that followed others has kept of what they had done. */
+/** Describes what an attempt kept from earlier attempts. */
 function WentOn({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
   const t = useT();
   if (resumed === null) return null;
@@ -123,7 +123,7 @@ const outcomes: Readonly<Record<string, MessageKey>> = {
   withdrawn: 'jobs.outcome.withdrawn',
 };
 
-/** One of a later version is said as it is. */
+/** Shows an outcome that only later versions know as it is. */
 export function outcomeText(outcome: string | null, t: Translator): string {
   const key = outcomes[outcome ?? 'live'];
   return key === undefined ? (outcome ?? '') : t(key);

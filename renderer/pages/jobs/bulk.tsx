@@ -15,9 +15,9 @@ interface BulkProps {
   readonly choose: (ids: ReadonlySet<JobId>) => void;
 }
 
-/** More at once than anybody has looked at are not chosen by one click. */
+/** "Select all" selects at most this many jobs, because nobody has looked at more. */
 const mostChosen = 500;
-/** So many calls at a time: the server has others to answer. */
+/** Maximum number of parallel calls, so that the server can answer other clients. */
 const lanes = 6;
 
 interface Result {
@@ -28,7 +28,7 @@ interface Result {
 
 type Step = { readonly kind: 'ask' } | { readonly kind: 'results'; readonly results: readonly Result[] };
 
-/** What can be done with several jobs; nothing while none is chosen. */
+/** Actions for several jobs; renders nothing while none is selected. */
 export function BulkBar({ rows, chosen, choose }: BulkProps) {
   const t = useT();
   const { client, may } = usePanel();

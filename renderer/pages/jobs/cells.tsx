@@ -39,7 +39,7 @@ export const ConfigCell = ({ job }: JobProps) => (
   />
 );
 
-/** How far it is, or why it is not. */
+/** Shows a job's progress, or why it makes none. */
 export function ProgressCell({ job }: JobProps) {
   const t = useT();
   const { status, progress, config_name: config, hold } = job;
@@ -63,7 +63,7 @@ export function ProgressCell({ job }: JobProps) {
   );
 }
 
-/** The one place that says why a job waits. */
+/** The only component that explains why a job is pending. */
 export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
@@ -75,15 +75,15 @@ export function WhyWaiting({ job }: JobProps) {
   );
 }
 
-/** What stands before all of the fleet counts first. */
+/** Reasons that affect the whole fleet come first. */
 function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
   if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
-  // A server of another version may give a reason that has no words here.
+  // A server of another version may report a reason that has no text here.
   return (job.wait && waitText(job.wait, t)) ?? job.reason ?? '';
 }
 
-/** `shorten` picks the part of the error to show where there is little room. */
+/** `shorten` picks the part of the error to show where space is limited. */
 export function failureText(
   { cause, error_message: whole }: JobView,
   t: Translator,
@@ -96,7 +96,7 @@ export function failureText(
   return saysTheSame(words, error) ? error : t('jobs.why.failed', { cause: words, error });
 }
 
-/** The server's own words begin with the cause now and then. */
+/** The server's message sometimes starts with the cause. */
 export const saysTheSame = (cause: string, error: string): boolean =>
   error.toLowerCase().startsWith(cause.toLowerCase());
 
@@ -137,7 +137,7 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
   );
 }
 
-/** One that waits again has none: that of its last attempt says nothing of the next. */
+/** A pending job shows no loss: that of its last attempt says nothing about the next one. */
 export const LossCell = ({ job }: JobProps) => (isWaiting(job.status) ? null : <Loss job={job} />);
 
 export function WorkerCell({ job }: JobProps) {

@@ -15,7 +15,7 @@ interface ChosenProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** What is in the config that was chosen, and a way to have it otherwise this once. */
+/** Shows the selected config, and can copy it into the form for a one-time edit. */
 export function ChosenConfig({ entry, change }: ChosenProps) {
   const t = useT();
   const now = useNow(60_000);

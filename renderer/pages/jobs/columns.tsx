@@ -15,7 +15,7 @@ import { valueOf } from './job-order.ts';
 
 export type Toggle = (id: JobId) => void;
 
-/** Nothing is chosen where nothing could be done with it. */
+/** Leaves out the menu and the selection when the user may do nothing with jobs. */
 export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
   const t = useT();
   const may = useMay();

@@ -1,8 +1,8 @@
-/** One setting that two configs have otherwise. */
+/** A setting that differs between two configs. */
 export interface Difference {
-  /** `train.optimizer.lr`, with the place in a list in brackets. */
+  /** Such as `train.optimizer.lr`; list indexes are in brackets. */
   readonly path: string;
-  /** As JSON; null where it is not there. */
+  /** As JSON; null when missing. */
   readonly before: string | null;
   readonly after: string | null;
 }
@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is different, setting by setting, in the order of their names. The order in which they were written says nothing. */
+/** Returns the differences, sorted by setting. Key order in the configs does not matter. */
 export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
   if (isObject(before) && isObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
@@ -29,7 +29,7 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
 const fieldOf = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;
 
-/** With the names in order, so that the same is the same text. */
+/** Sorts the keys, so that equal values have equal text. */
 const textOf = (value: unknown): string | null =>
   value === undefined
     ? null

@@ -6,7 +6,7 @@ import { conceal, hidden, isSecret } from './config-secrets.ts';
 
 const mostRows = 24;
 
-/** A config or dataloader to be read. What lets somebody in elsewhere is shown when it is asked for. */
+/** Shows a config or dataloader. Secrets stay hidden until the user reveals them. */
 export function ConfigText({ value, label }: { readonly value: unknown; readonly label: string }) {
   const t = useT();
   const [isRevealed, setRevealed] = useState(false);
@@ -37,14 +37,14 @@ export function ConfigText({ value, label }: { readonly value: unknown; readonly
 interface DiffProps {
   readonly before: unknown;
   readonly after: unknown;
-  /** What the two are. */
+  /** Describes the comparison. */
   readonly label: string;
   readonly names: readonly [before: string, after: string];
 }
 
 const mostShown = 100;
 
-/** Setting by setting; nothing where they are the same. */
+/** Lists the differing settings; renders nothing when the configs are equal. */
 export function ConfigDiff({ before, after, label, names }: DiffProps) {
   const t = useT();
   const found = useMemo(() => differences(before, after), [before, after]);

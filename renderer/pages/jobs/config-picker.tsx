@@ -17,7 +17,7 @@ interface PickerProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** One config of the folder, by a part of its name. */
+/** Selects a config of the folder by a part of its name. */
 export function ConfigPicker({ draft: { configName: name }, error, change }: PickerProps) {
   const t = useT();
   const [turn, setTurn] = useState(0);
@@ -89,7 +89,7 @@ interface OptionProps {
   readonly onChoose: () => void;
 }
 
-/** The focus stays in the field: what is pressed here is chosen before the field could lose it. */
+/** Selects on mouse down, before the field would lose the focus. */
 function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) {
   const t = useT();
   const now = useNow(60_000);

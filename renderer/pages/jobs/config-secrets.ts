@@ -1,4 +1,4 @@
-/** Names of settings that hold what lets somebody into another service: `hub_token`, `--tracker_api_key`, `awsSecretKey`. */
+/** Matches names of settings with credentials of other services: `hub_token`, `--tracker_api_key`, `awsSecretKey`. */
 const secretWords =
   /(?:^|[_\W])(?:tokens?|secrets?|passwords?|passphrases?|credentials?|(?:api|access|private|secret)_?keys?)(?:$|[_\W])/i;
 
@@ -9,11 +9,11 @@ export const hidden = '••••••';
 
 export interface Concealed {
   readonly value: unknown;
-  /** How many values are hidden. */
+  /** Number of hidden values. */
   readonly count: number;
 }
 
-/** The same without what somebody who looks over a shoulder, or at a screenshot, should not have. */
+/** Replaces secrets, so that neither onlookers nor screenshots reveal them. */
 export function conceal(value: unknown): Concealed {
   if (Array.isArray(value)) {
     const parts = value.map(conceal);

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../../../protocol/configs-api.ts';
 import type { Translator } from '../../i18n/index.ts';
 
-/** "flux · lora · 2 GPUs · changed 3 hr. ago". */
+/** Such as "flux · lora · 2 GPUs · changed 3 hr. ago". */
 export function aboutConfig(entry: ConfigView, ago: string, t: Translator): string {
   const { model_family: family, model_type: type, gpu_count: gpus, devices } = entry;
   const parts = [

@@ -22,7 +22,7 @@ import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
 const JobLogs = lazy(() => loadPart(async () => ({ default: (await import('./logs/index.tsx')).JobLogs })));
-/** With the library that draws them: nobody else waits for that. */
+/** Loaded on demand, because it includes the chart library. */
 const JobCurves = lazy(() =>
   loadPart(async () => ({ default: (await import('./curves/index.tsx')).JobCurves })),
 );
@@ -31,7 +31,7 @@ const JobFiles = lazy(() =>
   loadPart(async () => ({ default: (await import('./files/index.tsx')).JobFiles })),
 );
 
-/** In this order, each with the call that it is made of. */
+/** Tabs in order, each with the call that it needs. */
 const tabs = {
   overview: queueApi.get,
   logs: logsApi.read,
@@ -59,12 +59,12 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const { job, isGone } = useJob(id);
   const { menuOf } = useActs();
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
-  // Whoever follows a link to one that is not for them is told why.
+  // A link to a tab that the user may not open shows the reason.
   const shown = allTabs.filter(
     name => (job === null ? may(tabs[name]) : may(tabs[name], job)) || name === tab,
   );
   const open = (name: string): void => {
-    // A click is reported twice, for the press and for the focus; the second one must add nothing to the history.
+    // A click is reported twice, for press and focus; the second report must not add a history entry.
     const shownNow = new URLSearchParams(globalThis.location.search).get('tab') ?? 'overview';
     if (name !== shownNow) setParams(name === 'overview' ? {} : { tab: name });
   };

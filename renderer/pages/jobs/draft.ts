@@ -15,34 +15,34 @@ import { parseConfig } from './json.ts';
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
 export interface LabelRow {
-  /** Of this page alone, so that a row keeps its field while others go. */
+  /** Local id, so that a row keeps its input field when others are removed. */
   readonly id: number;
   readonly key: string;
   readonly pattern: string;
 }
 
-/** What a trainer is given. */
+/** The input of a trainer. */
 export interface Training {
   readonly config: TrainerConfig;
   /** Null for none. */
   readonly dataloader: unknown;
 }
 
-/** A config of the folder, as it was when it was read. */
+/** A config of the folder, as it was when loaded. */
 export interface Base {
   readonly name: string;
   readonly etag: string | null;
   readonly config: TrainerConfig;
 }
 
-/** A job as it stands in the form: numbers are text, because half of a number is none. */
+/** The form's state. Numbers are text, because partial input is not a number. */
 export interface Draft {
   readonly source: 'name' | 'inline';
   readonly configName: string;
   readonly config: string;
-  /** Of a config that is written here; null for none. */
+  /** The dataloader of an inline config; null for none. */
   readonly dataloader: unknown;
-  /** What the config that is written here was made of. */
+  /** The config that the inline config started from. */
   readonly base: Base | null;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
@@ -56,7 +56,7 @@ export interface Draft {
   readonly needsApproval: boolean;
   readonly isNowOrNever: boolean;
   readonly takesAnyGpu: boolean;
-  /** Not in the form; a job that is submitted again keeps them. */
+  /** Not in the form; a resubmitted job keeps them. */
   readonly retryOn: readonly FailureCause[];
 }
 
@@ -81,19 +81,19 @@ export const emptyDraft: Draft = {
   retryOn: [],
 };
 
-/** The server calls a config so that came without a name. */
+/** The server's name for a config without a name. */
 const inlineName = 'inline';
 
-/** Whether its config was given a name at all: it may mean one of the folder. */
+/** Returns true when the job's config has a name, which may refer to the folder. */
 export const isNamed = ({ config_name: name }: Pick<JobView, 'config_name'>): boolean => name !== inlineName;
 
-/** Of its config what the job itself had; and what its name means in the folder by now. Null for what can not be read. */
+/** The config that the job had, and the current config of that name in the folder. Null for one that cannot be read. */
 export interface Origins {
   readonly own: Training | null;
   readonly inFolder: (Training & { readonly etag: string | null }) | null;
 }
 
-/** The job once more, with all that it was submitted with. */
+/** Returns a draft that repeats the job with all its settings. */
 export function draftOf(job: JobView, origins: Origins): Draft {
   return {
     ...emptyDraft,
@@ -112,9 +112,7 @@ export function draftOf(job: JobView, origins: Origins): Draft {
   };
 }
 
-/**
- * By its name only while that means what the job had: else its own copy is written out.
- */
+/** Uses the config's name only while it still means the job's config; otherwise uses the job's own copy. */
 function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
   const shown = name === inlineName ? '' : name;
   if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
@@ -128,7 +126,7 @@ function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
   return { ...written(own), configName: shown };
 }
 
-/** Whether a job had what its name means by now; of one that takes any GPUs, the server has left out which ones. */
+/** Compares the job's config with the current one of that name. For a job on any GPUs, the server removes the device list. */
 export function relationOf(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
   const isOf = (config: TrainerConfig): boolean =>
     isSame([own.config, own.dataloader], [config, now.dataloader]);
@@ -136,7 +134,7 @@ export function relationOf(own: Training, now: Training): 'same' | 'any GPUs' | 
   return isOf(withoutDevices(now.config)) ? 'any GPUs' : 'other';
 }
 
-/** To be edited in the form. */
+/** Returns an inline config to edit in the form. */
 export const written = ({
   config,
   dataloader,
@@ -151,14 +149,14 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
     Object.entries(config).filter(([name]) => !/^(--)?accelerate_visible_devices$/.test(name)),
   );
 
-/** By the fields of the call, as the server names them. */
+/** Keyed by the server's field names. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
 export type Checked =
   | { readonly ok: true; readonly body: SubmitBody }
   | { readonly ok: false; readonly errors: FieldErrors };
 
-/** What can be seen without the server: it checks everything else. */
+/** Checks what needs no server; the server checks the rest. */
 export function checkDraft(draft: Draft, t: Translator): Checked {
   const errors: Record<string, string> = {};
   const number = (field: string, text: string): number | undefined => {
@@ -243,7 +241,7 @@ const fields = [
   'any_gpu',
 ];
 
-/** What the server finds fault with, beside the field that it is about; null when it is about none of them. */
+/** Assigns the server's errors to fields; null when they concern none of them. */
 export function fieldErrorsOf(failure: CallFailure): FieldErrors | null {
   if (failure.kind !== 'problem') return null;
   const { code, detail, errors = [] } = failure.problem;

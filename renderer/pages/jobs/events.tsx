@@ -12,7 +12,7 @@ import { useLastEvent } from './use-job.ts';
 
 const step = 100;
 
-/** What is written down about a job, the newest first. */
+/** The job's audit rows, newest first. */
 export function JobEvents({ id }: { readonly id: JobId }) {
   const t = useT();
   const { entries, total, more } = useEntries(id);
@@ -51,7 +51,7 @@ export function JobEvents({ id }: { readonly id: JobId }) {
   );
 }
 
-/** A worker by its name, as long as there is one. */
+/** Shows a worker by its name while it exists. */
 function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: JobEntry }) {
   const worker = useFleet(({ fleet }) => {
     const workerId = type === 'worker' ? WorkerId.safeParse(id).data : undefined;

@@ -9,16 +9,16 @@ import { Time } from '../../ui/time.tsx';
 import { checkText } from './check-text.ts';
 import { waitText } from './wait-text.ts';
 
-/** Of a large fleet those come first that have least against them. */
+/** In a large fleet, shows the workers with the fewest reasons first. */
 const mostWorkers = 50;
 
 interface ExplainedProps {
   readonly explanation: Explanation;
-  /** Whether the page says already that no worker can take the job. */
+  /** True when the page already states that no worker can take the job. */
   readonly isHeadline?: boolean;
 }
 
-/** Why a job waits, worker by worker. */
+/** Explains for each worker why the job is pending. */
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
@@ -68,7 +68,7 @@ function dataText(datasets: Explanation['workers'][number]['datasets'], t: Trans
   return [here === 0 ? t('jobs.explain.fetchesData') : t('jobs.explain.hasSomeData', { here, wanted })];
 }
 
-/** Asked anew whenever the job has changed. */
+/** Loads the explanation again whenever the job changes. */
 export function ExplainJob({ job }: { readonly job: JobView }) {
   const { client } = usePanel();
   const isPaused = useFleet(({ fleet }) => (fleet.queue?.paused ?? null) !== null);
@@ -76,7 +76,7 @@ export function ExplainJob({ job }: { readonly job: JobView }) {
   useEffect(() => {
     const asking = new AbortController();
     void client.call(queueApi.explain, { params: { id: job.id }, signal: asking.signal }).then(answer => {
-      // Without an answer the reason, which stands above, has to do.
+      // Without an answer, the reason above must suffice.
       if (answer.ok && !asking.signal.aborted) setExplanation(answer.value);
     });
     return () => asking.abort();

@@ -3,9 +3,9 @@ import { type ReactElement, type ReactNode, useId } from 'react';
 interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
-  /** What is wrong with what stands in it. */
+  /** The error of the current value. */
   readonly error?: string | undefined;
-  /** Given what ties the control to its texts. */
+  /** Receives the attributes that link the control to its texts. */
   readonly children: (tied: Tied) => ReactElement;
 }
 
@@ -15,7 +15,7 @@ interface Tied {
   readonly 'aria-describedby': string | undefined;
 }
 
-/** A control with its label, a hint, and what is wrong with it. */
+/** A control with its label, hint and error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const about = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`];

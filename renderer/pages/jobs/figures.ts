@@ -24,7 +24,7 @@ const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
 const clockFormat = perPlace({ timeStyle: 'short' });
 
-/** In its two greatest units: "2d 3h", "4m 12s". */
+/** Formats the two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));
   const first = units.findIndex(([, size]) => whole >= size);
@@ -37,32 +37,32 @@ export function duration(seconds: number, language: string): string {
   return unitList(language).format(parts);
 }
 
-/** How long an attempt runs, or ran, in seconds; null before it began. `now` in milliseconds since 1970. */
+/** Returns the attempt's run time in seconds; null before its start. `now` in milliseconds since 1970. */
 export function ranFor(job: Pick<JobView, 'started_at' | 'completed_at'>, now: number): number | null {
   if (job.started_at === null) return null;
   const end = job.completed_at === null ? now : Date.parse(job.completed_at);
   return Math.max(0, (end - Date.parse(job.started_at)) / 1000);
 }
 
-/** The same of a job: one that waits again does not run, though it has begun once. */
+/** The same for a job: a pending job is not running, even if it has started before. */
 export const runTime = (job: JobView, now: number): number | null =>
   isWaiting(job.status) ? null : ranFor(job, now);
 
-/** Of a loss, or whatever else is looked at for its size: three digits, and the tiny ones by their power of ten. */
+/** Formats a loss or similar value with three digits, and very small ones in scientific notation. */
 export function figure(value: number, language: string): string {
   const size = Math.abs(value);
   const notation = size !== 0 && (size < 0.001 || size >= 1e6) ? 'scientific' : 'standard';
   return figureFormats(language)[notation].format(value);
 }
 
-/** Slow ones by the minute: "0.02 a second" tells nobody anything. */
+/** Formats slow speeds per minute, because "0.02 a second" is hard to read. */
 export function speed(stepsPerSecond: number, t: Translator): string {
   return stepsPerSecond >= 0.5 || stepsPerSecond === 0
     ? t('jobs.speed.second', { rate: figure(stepsPerSecond, t.language) })
     : t('jobs.speed.minute', { rate: figure(stepsPerSecond * 60, t.language) });
 }
 
-/** "538 / 2,814", "19 %", or what the trainer says it does. */
+/** Such as "538 / 2,814", "19 %", or the trainer's current stage. */
 export function progressText(progress: JobView['progress'], t: Translator): string {
   if (progress === null) return '';
   const { step, total_steps: total, percent, stage } = progress;
@@ -76,7 +76,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
 
 export const clock = (at: string, place: Place): string => clockFormat(place).format(Date.parse(at));
 
-/** By its name; with the number where that lies between two names. */
+/** Shows the priority's name, with the number when it lies between two names. */
 export function priorityText(priority: number, t: Translator): string {
   const known = priorityNames.find(name => priorities[name] === priority);
   if (known !== undefined) return t(`jobs.priority.${known}`);
@@ -86,7 +86,7 @@ export function priorityText(priority: number, t: Translator): string {
 
 const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;
 
-/** The names, and what a job has now, where that is between two of them. */
+/** Returns the named priorities, and the job's current one if it lies between two. */
 export const priorityChoices = (now: number): readonly number[] =>
   [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);
 
@@ -103,9 +103,9 @@ const sizeFormats = perLanguage(language =>
   ),
 );
 
-/** Of a file, in the greatest unit that is not greater than it: "1.42 MB". A kilobyte is 1,000 bytes. */
+/** Formats a file size in the largest suitable unit: "1.42 MB". A kilobyte is 1,000 bytes. */
 export function sizeText(bytes: number, language: string): string {
-  // Of 999,600 bytes three digits are a megabyte.
+  // With three digits, 999,600 bytes round to a megabyte.
   const power = sizeUnits.findLastIndex((_, at) => Number(bytes.toPrecision(3)) >= 1_000 ** at);
   const at = Math.max(0, power);
   return sizeFormats(language)[at]?.format(bytes / 1_000 ** at) ?? '';

@@ -13,13 +13,13 @@ import { replacements } from '../../ui/arrangement.ts';
 export const phases = jobStates;
 export type Phase = JobState;
 
-/** Its status; a job that waits for approval waits for something else than the rest. */
+/** The status, with `blocked` for jobs that wait for approval. */
 export const shownState = (job: JobView) =>
   isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
 const phaseOf = (job: JobView): Phase => stateOf(job);
 
-/** The same text with this state added, or removed where it is in the text. */
+/** Toggles a state in the search text. */
 export function withState(text: string, state: Phase): string {
   const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
   const chosen = chosenStates(parseSearch(text));
@@ -30,7 +30,7 @@ export function withState(text: string, state: Phase): string {
 export const chosenStates = ({ states }: JobSearch): ReadonlySet<Phase> =>
   new Set(phases.filter(phase => states.includes(phase)));
 
-/** Made once for a filter, for many jobs. */
+/** Compiles a filter once for many jobs. */
 export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
   const users = filter.users.map(globOf);
@@ -55,7 +55,7 @@ export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
   };
 }
 
-/** Anything for a star, and whatever the case. */
+/** A star matches any text; case does not matter. */
 function globOf(pattern: string): RegExp {
   const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'i');
@@ -63,7 +63,7 @@ function globOf(pattern: string): RegExp {
 
 export type PhaseCounts = Readonly<Record<Phase, number>>;
 
-/** From the server's counts by status. */
+/** Converts the server's counts by status. */
 export function phaseCounts({ by_status: byStatus, blocked }: JobCounts): PhaseCounts {
   const { dispatched = 0, starting = 0, pending = 0, ...others } = byStatus;
   return { ...noCounts, ...others, pending: pending - blocked, blocked, starting: dispatched + starting };
@@ -87,7 +87,7 @@ export function countPhases(jobs: Iterable<JobView>): PhaseCounts {
   return counts;
 }
 
-/** Counts again and again: the same counts are given as before where no job has gone on to another phase. */
+/** Returns a function that counts repeatedly. It returns the same object while no job changes its phase. */
 export function createCounting(): (jobs: readonly JobView[]) => PhaseCounts {
   let counted: readonly JobView[] = [];
   let counts = noCounts;

@@ -1,6 +1,6 @@
 import type { JobView } from '../../../protocol/job.ts';
 
-/** The pages of a list that the server has answered so far. */
+/** The result pages that the server has returned so far. */
 export interface FoundJobs {
   readonly jobs: readonly JobView[];
   /** Undefined before the first page, null after the last. */
@@ -10,7 +10,7 @@ export interface FoundJobs {
 export const nothingFound: FoundJobs = { jobs: [], cursor: undefined };
 
 interface ListParts {
-  /** All jobs at hand, as the stream says they are. */
+  /** All jobs in memory, as the stream reports them. */
   readonly live: ReadonlyMap<string, JobView>;
   readonly found: FoundJobs;
   readonly matches: (job: JobView) => boolean;
@@ -18,8 +18,8 @@ interface ListParts {
 }
 
 /**
- * The jobs to list, in no order. A job at hand replaces what a page says of it. While there are further pages, a job beyond the
- * last one read is left out: others that lie between are not known yet, and a later page brings it.
+ * Returns the jobs to list, unsorted. A job in memory replaces its copy in a page. While there are further pages, it leaves out jobs beyond
+ * the last one read. Unknown jobs may lie in between, and a later page brings them.
  */
 export function jobsToList({
   live,
@@ -33,7 +33,7 @@ export function jobsToList({
   return [...[...live.values()].filter(isWithin), ...older];
 }
 
-/** With a further page. Jobs that have moved between two pages come once. */
+/** Adds a page. A job that moved between two pages appears once. */
 export function withPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
   const known = new Set(found.jobs.map(({ id }) => id));
   return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };

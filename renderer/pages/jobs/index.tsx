@@ -8,7 +8,7 @@ import { JobList } from './list.tsx';
 import { NewJob } from './new-job.tsx';
 import { SubmitPage } from './submit.tsx';
 
-/** To submit takes one permission, and to look at jobs another. */
+/** Submitting and reading jobs need different permissions. */
 export function JobsPage() {
   const { id } = useParams();
   if (id === 'new')

@@ -15,7 +15,7 @@ interface InlineProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** A config that is written here: checked while it is written; an empty one is not yet wrong. */
+/** An editor for an inline config, validated while typing. Empty text is not an error yet. */
 export function InlineConfig({ draft, error, change }: InlineProps) {
   const t = useT();
   const [isSaving, setSaving] = useState(false);
@@ -63,7 +63,7 @@ export function InlineConfig({ draft, error, change }: InlineProps) {
   );
 }
 
-/** The dataloader that came with the config goes along with it, unless somebody takes it away. */
+/** The config's dataloader is submitted with it unless the user removes it. */
 function DataloaderNote({ draft: { dataloader }, change }: Omit<InlineProps, 'error'>) {
   const t = useT();
   if (dataloader === null || dataloader === undefined) return null;

@@ -13,7 +13,7 @@ import { tell, tellFailure, tellUndoable } from '../../ui/toast.tsx';
 import { isOffered, type JobAct, jobActs, whyNot } from './acts.ts';
 import { type Asked, AskedDialog } from './act-dialogs.tsx';
 
-/** What can be done with a job, wherever it is shown. */
+/** Actions on a job, on any page. */
 export interface Acts {
   readonly menuOf: (job: JobView) => readonly MenuItem[];
   readonly perform: (act: JobAct | 'release', job: JobView) => void;
@@ -65,7 +65,7 @@ interface Parts {
   readonly panel: Panel;
   readonly go: (path: string) => void;
   readonly ask: (asked: Asked) => void;
-  /** Those that are cancelled in a moment: one note for each is enough. */
+  /** Jobs whose cancellation is delayed; each shows only one toast. */
   readonly leaving: Set<JobId>;
 }
 

@@ -13,11 +13,11 @@ import { findTraining } from './use-configs.ts';
 
 interface Found {
   readonly own: Training;
-  /** What its name means in the folder by now; null for nothing. */
+  /** The current config of that name in the folder; null for none. */
   readonly inFolder: Training | null;
 }
 
-/** What a job trains. It has that of its own from the first attempt to the last: there is nothing between them to compare. */
+/** Shows the job's config. All attempts use the same copy, so there is nothing to compare between them. */
 export function JobConfig({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const { found, failure } = useFound(job);
@@ -54,7 +54,7 @@ export function JobConfig({ job }: { readonly job: JobDetail }) {
   );
 }
 
-/** Settings of the dataloader below a name of their own. */
+/** Adds the dataloader under its own key. */
 const asOne = ({ config, dataloader }: Training): unknown =>
   dataloader === null ? config : { ...config, dataloader };
 

@@ -3,7 +3,7 @@ import { DatasetLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { sizeText } from './figures.ts';
 
-/** The data that the worker fetches for the job; nothing for a job without any. */
+/** The datasets that the worker downloads for the job; renders nothing without any. */
 export function JobData({ job: { data } }: { readonly job: JobDetail }) {
   const t = useT();
   if (data.length === 0) return null;

@@ -10,10 +10,10 @@ export interface JobOrder {
 /** Newest first. */
 const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
 
-/** Names differ in the case of ASCII letters only: the database compares them in the same way. */
+/** Ignores the case of ASCII letters only, as the database does. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
-/** The values that the server compares, too (`main/store/job-search.ts`); null comes last in either direction. */
+/** The values by which the server sorts as well (`main/store/job-search.ts`); null comes last in either direction. */
 export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
   name: job => lower(job.config_name),
@@ -28,7 +28,7 @@ export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number
   loss: job => (isWaiting(job.status) ? null : (job.progress?.loss ?? null)),
 };
 
-/** Between equal values the newest job comes first. */
+/** Of equal values, the newest job comes first. */
 export function comparison({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
   const read = valueOf[sort];
   const sign = isDescending ? -1 : 1;
@@ -43,7 +43,7 @@ export function comparison({ sort, isDescending }: JobOrder): (a: JobView, b: Jo
   };
 }
 
-/** From the address: `?sort=name&order=asc`. */
+/** Reads the order from the URL: `?sort=name&order=asc`. */
 export function orderIn(params: URLSearchParams): JobOrder {
   const sort = Sorts.safeParse(params.get('sort'));
   return sort.success ? { sort: sort.data, isDescending: params.get('order') !== 'asc' } : usualOrder;
@@ -59,6 +59,6 @@ export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOr
   return changed;
 }
 
-/** As a table shows it; the usual order has no arrow. */
+/** The order for the table header; the default order shows no arrow. */
 export const shownOrder = ({ sort, isDescending }: JobOrder): Order | null =>
   sort === usualOrder.sort && isDescending ? null : { column: sort, isDescending };

@@ -1,6 +1,5 @@
 /**
- * Where a text stops being JSON: an offset into it; null when it is JSON. Engines name the place each in its own way, or
- * not at all.
+ * Returns the offset at which a text stops being JSON; null for valid JSON. JavaScript engines report it in different ways or not at all.
  *
  * @internal
  */
@@ -40,7 +39,7 @@ export type ParsedConfig =
   | { readonly ok: false; readonly why: 'syntax'; readonly line: number; readonly column: number }
   | { readonly ok: false; readonly why: 'no object' };
 
-/** A config as a person writes it. Lines and columns count from 1. */
+/** Parses a config that a person typed. Lines and columns count from 1. */
 export function parseConfig(text: string): ParsedConfig {
   try {
     const config: unknown = JSON.parse(text);

@@ -83,7 +83,7 @@ export function JobList() {
   );
 }
 
-/** In the address, so that a link shows the same jobs in the same order. */
+/** Filter and order are in the URL, so that a link shows the same jobs. */
 function useAddress() {
   const [params, setParams] = useSearchParams();
   const text = params.get('q') ?? '';
@@ -108,7 +108,7 @@ function useAddress() {
   return { text, setText, order, setOrder };
 }
 
-/** What is gone is no longer chosen. */
+/** Deselects jobs that no longer exist. */
 function useChosen(all: readonly JobView[]) {
   const [ids, choose] = useState<ReadonlySet<JobId>>(() => new Set());
   const toggle = useCallback(

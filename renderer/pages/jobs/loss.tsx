@@ -11,7 +11,7 @@ interface LossProps {
   readonly job: JobView;
 }
 
-/** The last loss of an attempt, and how it came there. Rendered again when it becomes another one, and nothing else of its row. */
+/** The latest loss of an attempt, with its sparkline. It re-renders without the rest of the row. */
 export function Loss({ job }: LossProps) {
   const { id, attempt, status, progress } = job;
   const t = useT();

@@ -3,7 +3,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 
-/** The way to the form, for who may submit. */
+/** A link to the submit form, for users who may submit. */
 export function NewJob({ kind }: { readonly kind: 'plain' | 'primary' }) {
   const t = useT();
   return (

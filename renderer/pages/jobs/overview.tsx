@@ -29,7 +29,7 @@ export const JobOverview = ({ job }: JobProps) => (
   </>
 );
 
-/** How far it is, why it waits, or why it ended as it did. */
+/** Shows the progress, why the job is pending, or how it ended. */
 function Now({ job }: JobProps) {
   const t = useT();
   const figures = useMemo(() => figuresOf(job, t), [job, t]);
@@ -88,7 +88,7 @@ function Facts({ job }: JobProps) {
   const t = useT();
   const now = useNow();
   const ran = runTime(job, now);
-  // One that waits again has begun once, on a worker that it is no longer on.
+  // A pending job may have started before, on a worker that it has left.
   const isOn = !isWaiting(job.status);
   const facts: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.user'), job.user],

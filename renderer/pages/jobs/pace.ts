@@ -1,19 +1,19 @@
 interface PaceOptions {
-  /** At least so much time lies between two of them, in milliseconds. */
+  /** Minimum time between two actions, in milliseconds. */
   readonly everyMs: number;
   readonly now: () => number;
-  /** Calls back after so many milliseconds; what it answers calls that off. */
+  /** Runs a function after a delay in milliseconds; the returned function cancels it. */
   readonly after: (ms: number, then: () => void) => () => void;
   readonly act: () => void;
 }
 
 export interface Pace {
-  /** Something has happened: it is acted upon now or as soon as it is time, and once more after that. */
+  /** Reports a change: the action runs as soon as the interval allows, and once more later. */
   readonly note: () => void;
   readonly stop: () => void;
 }
 
-/** What is told of an event may come a little later than the event: so the last one is followed by one more act. */
+/** Limits how often an action runs. Data may arrive slightly after its event, so each burst ends with one extra run. */
 export function createPace({ everyMs, now, after, act }: PaceOptions): Pace {
   let last = Number.NEGATIVE_INFINITY;
   let owed = 0;

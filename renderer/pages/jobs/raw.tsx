@@ -3,7 +3,7 @@ import type { JobDetail } from '../../../protocol/job.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 
-/** The job as the server says it. */
+/** The job's JSON from the server. */
 export function JobRaw({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const [isCopied, setCopied] = useState(false);
@@ -14,7 +14,7 @@ export function JobRaw({ job }: { readonly job: JobDetail }) {
   };
   return (
     <div className="card">
-      {/* There is no clipboard for a page that came over a plain connection from another machine. */}
+      {/* A page over plain HTTP from another machine has no clipboard. */}
       {'clipboard' in navigator && (
         <div>
           <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>

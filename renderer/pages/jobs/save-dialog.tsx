@@ -19,7 +19,7 @@ interface SaveProps {
   readonly onClose: () => void;
 }
 
-/** Makes a config of the folder of what is written in the form. One that is there is replaced only when that is asked for. */
+/** Saves the form's config to the folder. It replaces an existing one only after a confirmation. */
 export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
   const t = useT();
   const { client } = usePanel();
@@ -40,7 +40,7 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     }
     const [why] = answer.value.warnings;
     tell(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
-    // From here on it is that config, unless what is written here trains with something else beside it.
+    // Switch the form to the saved config, unless the dataloader of the form differs.
     const now = await findTraining(client, name);
     const written = { config, dataloader: draft.dataloader };
     const means = now !== null && relationOf(written, now) === 'same';
@@ -48,7 +48,7 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     else change({ configName: name, base: { name, etag: answer.value.etag, config } });
     onClose();
   };
-  /** Of what is replaced: what the form began with, else what is there now. */
+  /** The tag of the config to replace: the one that the form started from, otherwise the current one. */
   const tagOf = async (wanted: string): Promise<string> => {
     const { base } = draft;
     const known = base?.name === wanted ? base : await findEntry(client, wanted);

@@ -11,7 +11,7 @@ import { checkDraft, type Draft, type FieldErrors, fieldErrorsOf, type SubmitBod
 import { WhatFields, WhenFields, WhereFields } from './submit-fields.tsx';
 import { type Model, useModel } from './use-model.ts';
 
-/** `/jobs/new`, or `/jobs/new?from=JOB` to begin with what another job had. */
+/** `/jobs/new`, or `/jobs/new?from=JOB` to start with another job's settings. */
 export function SubmitPage() {
   const t = useT();
   const [params] = useSearchParams();
@@ -69,7 +69,7 @@ function SubmitForm({ model }: { readonly model: Model }) {
   );
 }
 
-/** Where the configuration of a duplicate comes from, unless that is plain to see. */
+/** States where a duplicate's config comes from, unless that is obvious. */
 function OriginNote({ model: { like, draft, isConfigLost } }: { readonly model: Model }) {
   const t = useT();
   if (like === null) return null;
@@ -106,7 +106,7 @@ function useSubmit() {
     const result = await client.call(queueApi.submit, { body });
     setSending(false);
     if (result.ok) return setAnswer(result.value);
-    // The form shows what is wrong.
+    // The form shows the error.
     setAnswer(null);
     const found = fieldErrorsOf(result.failure);
     setErrors(found ?? noErrors);
@@ -119,7 +119,7 @@ function useSubmit() {
   return { send, isSending, errors, trouble, answer, again };
 }
 
-/** The same request has the same key until it was answered: one whose answer was lost makes no second job. */
+/** Repeats the idempotency key for the same request until it is answered, so that a lost answer does not lead to a second job. */
 function useKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
   const keyOf = (body: SubmitBody): string => {
@@ -133,6 +133,6 @@ function useKey() {
   return Object.assign(keyOf, { forget });
 }
 
-/** `randomUUID` is missing where the page came over a plain connection. */
+/** `randomUUID` is missing on pages over plain HTTP. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');

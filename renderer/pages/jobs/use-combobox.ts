@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 
 /**
- * A field with a list of what fits below it, as https://www.w3.org/WAI/ARIA/apg/patterns/combobox has it: the focus stays
- * in the field, arrows go through the list, Enter takes from it, Escape puts it away.
+ * A field with a list of matches, after https://www.w3.org/WAI/ARIA/apg/patterns/combobox: the focus stays in the field, arrow keys move in
+ * the list, Enter selects, Escape closes it.
  */
 export function useCombobox(
   options: readonly string[],
@@ -54,7 +54,7 @@ export function useCombobox(
     },
     list: { id: listId, role: 'listbox', hidden: !isOpen },
     option: (place: number) => ({ id: `${listId}-${place}`, isActive: place === at }),
-    /** What is written has changed: nothing of the list is meant any more. */
+    /** The text has changed, so nothing in the list is active any more. */
     rewrite(): void {
       setAt(-1);
       open();

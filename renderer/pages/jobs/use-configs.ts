@@ -5,21 +5,21 @@ import { usePanel } from '../../app/context.ts';
 import type { Training } from './draft.ts';
 
 export interface FoundConfigs {
-  /** Where they are, on the machine of the server. */
+  /** Path of the folder on the server. */
   readonly folder: string;
   readonly entries: readonly ConfigView[];
   readonly hasMore: boolean;
   readonly text: string;
 }
 
-/** More than a person reads: whoever looks for another one writes more of its name. */
+/** Nobody reads more; a longer search text narrows the list. */
 const mostShown = 20;
 const settleMs = 150;
 
-/** Those with this in their names, and what went wrong instead, as soon as nothing is written any more. */
+/** Lists configs whose name contains the text, once the user stops typing. */
 export function useConfigs(
   text: string,
-  /** Another one: they are read anew. */
+  /** A new value reloads the list. */
   turn: number,
 ): { readonly found: FoundConfigs | null; readonly failure: CallFailure | null } {
   const { client } = usePanel();
@@ -45,7 +45,7 @@ export function useConfigs(
   return { found, failure };
 }
 
-/** What an entry of the list stands for, or why it can not be had. One whose dataloader is missing has none. */
+/** Loads the config of a list entry, or returns the failure. If its dataloader is missing, `dataloader` is null. */
 export async function readTraining(
   client: Client,
   { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
@@ -62,18 +62,18 @@ export async function readTraining(
   return { ok: true, value: { config: config.value, dataloader } };
 }
 
-/** What a name means in the folder by now, with its tag; null for nothing that can be used. */
+/** Loads the config that the name refers to now, with its tag; null when there is no usable one. */
 export async function findTraining(
   client: Client,
   name: string,
 ): Promise<(Training & { readonly etag: string | null }) | null> {
-  // Its tag before its content: one that is changed between the two is not overwritten unseen.
+  // Read the tag before the content, so that a change in between is not overwritten by accident.
   const entry = await findEntry(client, name);
   const found = entry && (await readTraining(client, entry));
   return entry !== null && found?.ok === true ? { ...found.value, etag: entry.etag } : null;
 }
 
-/** The entry of a list whose name is exactly this; null for none. */
+/** Returns the entry with exactly this name; null for none. */
 export async function findEntry(client: Client, name: string): Promise<ConfigView | null> {
   const answer = await client.call(configsApi.list, { query: { q: name, limit: 500 } });
   return answer.ok ? (answer.value.entries.find(entry => entry.name === name) ?? null) : null;

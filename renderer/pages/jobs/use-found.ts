@@ -8,9 +8,9 @@ import type { JobOrder } from './job-order.ts';
 import { useSettled } from './use-settled.ts';
 
 const pageSize = 200;
-/** Somebody who types has not finished before this. */
+/** A pause of this length means that the user has stopped typing. */
 const typingMs = 250;
-/** Counts are read again so long after something has happened. */
+/** Delay after an event before the counts are read again. */
 const settleMs = 2_000;
 
 interface Found extends FoundJobs {
@@ -21,8 +21,8 @@ interface Found extends FoundJobs {
 const nothingYet: Found = { ...nothingFound, counts: null, failure: null };
 
 /**
- * What the server finds among all jobs, page by page. Nothing is asked for while all jobs are at hand, which `isWanted` says.
- * Pages are read anew after the stream has been interrupted: nobody knows what happened meanwhile.
+ * Searches all jobs on the server, page by page. `isWanted` is false while all jobs are in memory, and then it makes no request. After a
+ * stream interruption it reads the pages again, because changes may be missing.
  */
 export function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
   const { client } = usePanel();
@@ -58,7 +58,7 @@ export function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
   );
   const isValid = SearchText.safeParse(text).success;
   useEffect(() => {
-    // What is shown stays while the stream is interrupted.
+    // Keep the displayed jobs while the stream is interrupted.
     if (!isCurrent) return undefined;
     setFound(nothingYet);
     setLoading(false);
@@ -96,7 +96,7 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
   useSettled(read, settleMs);
 }
 
-/** A deleted job leaves the store by itself, and the pages by this. */
+/** Removes deleted jobs from the pages; the store removes its own. */
 function useForgotten(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
   const last = useFleet(({ fleet }) =>
     fleet.recent.find(

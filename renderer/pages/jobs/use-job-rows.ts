@@ -11,8 +11,8 @@ import { useFoundJobs } from './use-found.ts';
 const idOf = ({ id }: JobView): string => id;
 
 /**
- * The jobs of a list, in its order. A small fleet has all of its jobs at hand, and nothing is asked for; else the server searches
- * all of them, and what the stream says of a job replaces what a page said.
+ * The jobs of a list in its order. A small fleet has all jobs in memory and needs no requests. Otherwise the server searches all jobs, and
+ * stream data replaces what a page reported.
  */
 export function useJobRows(text: string, order: JobOrder) {
   const live = useFleet(({ fleet }) => fleet.jobs);

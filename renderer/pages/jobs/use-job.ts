@@ -6,7 +6,7 @@ import { useFleet, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { tellFailure } from '../../ui/toast.tsx';
 
-/** Its attempts are read whenever something has happened to it; everything else is as the stream says. */
+/** Reads the attempts after each event of the job; all other data comes from the stream. */
 export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
   const t = useT();
   const { client } = usePanel();
@@ -33,6 +33,6 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
 
 const noId = JobId.parse('-');
 
-/** The number of the last event of this job that is at hand: it changes when something happens to it. */
+/** The number of the job's last event in memory. It changes with each new event. */
 export const useLastEvent = (id: string): number | undefined =>
   useFleet(({ fleet }) => fleet.recent.find(event => event.kind === 'job' && event.job_id === id)?.seq);

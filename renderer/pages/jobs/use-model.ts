@@ -10,18 +10,18 @@ import { tellFailure } from '../../ui/toast.tsx';
 import { type Draft, draftOf, emptyDraft, isNamed, type Origins } from './draft.ts';
 import { findTraining } from './use-configs.ts';
 
-/** What the form begins with. */
+/** The initial state of the form. */
 export interface Model {
-  /** The job that it is to be like; null for none. */
+  /** The job to copy; null for none. */
   readonly like: JobView | null;
   readonly draft: Draft;
-  /** The config of that job can not be read: somebody has to give it anew. */
+  /** The job's config cannot be read, so the user must enter one. */
   readonly isConfigLost: boolean;
 }
 
 const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
 
-/** Of the job with this id, if it names one. */
+/** Builds the model from the job with this id, if there is one. */
 export function useModel(id: string | null): Model | 'loading' {
   const t = useT();
   const { client, may } = usePanel();
@@ -46,7 +46,7 @@ export function useModel(id: string | null): Model | 'loading' {
   return model;
 }
 
-/** Who may not look at the config of a job has what its name means by now. */
+/** Without permission to read the job's config, only the folder's current config of that name is available. */
 async function originsOf(client: Client, may: May, job: JobView): Promise<Origins> {
   const { id, config_name: name } = job;
   const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;

@@ -5,8 +5,8 @@ import { createPace, type Pace } from './pace.ts';
 const everyMs = 5_000;
 
 /**
- * How often what belongs to a job is to be read: the number goes up when it is time. That is after each word about the job, but not
- * all the time, and not while nobody looks.
+ * A counter that increases when data of the job should be read again: after events of the job, at a limited rate, and only while the page
+ * is visible.
  */
 export function useReads(job: JobDetail): { readonly reads: number; readonly reload: () => void } {
   const [reads, setReads] = useState(0);
@@ -22,7 +22,7 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
       own.stop();
     };
   }, [reload]);
-  // What it is now is being read: the next one is news.
+  // The current state is being read already; only the next change counts.
   const known = useRef(job);
   useEffect(() => {
     if (known.current === job) return;

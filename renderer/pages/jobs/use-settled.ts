@@ -2,9 +2,8 @@ import { useEffect, useRef } from 'react';
 import { useFleet } from '../../app/context.ts';
 
 /**
- * What no event carries is read when the page opens, and again `settleMs` after something has happened to a job or to the
- * queue, or `also` has become another one. A busy fleet never settles: one reading that is due takes in whatever happens until
- * then.
+ * Reads data that no event carries. It reads when the page opens, and `settleMs` after an event of a job or the queue, or after a change of
+ * `also`. Further events do not postpone a pending read, because a busy fleet never settles.
  */
 export function useSettled(
   read: (signal: AbortSignal) => Promise<void>,

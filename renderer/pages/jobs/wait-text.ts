@@ -2,7 +2,7 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { clock } from './figures.ts';
 
-/** What keeps a job from a worker, as one of the states that the overview counts. */
+/** Maps reasons why a worker cannot take a job to the states in the overview. */
 const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
@@ -16,7 +16,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   offline: 'overview.state.offline',
 };
 
-/** Why a job waits, in the language of the panel; null for what only a later version knows. */
+/** Explains in the panel's language why a job is pending; null for a reason that only later versions know. */
 export function waitText({ code, params, workers }: JobWait, t: Translator): string | null {
   switch (code) {
     case 'approval':

@@ -15,12 +15,12 @@ type List = readonly JobWarning[];
 
 const isAboutConfig = ({ key }: JobWarning): boolean => key !== undefined;
 
-/** About keys of the config: known before a worker has the job. */
+/** Warnings about config keys, known before a worker has the job. */
 export const aboutConfig = (warnings: List): List => warnings.filter(isAboutConfig);
-/** About the files that a worker uploads, or does not. */
+/** Warnings about the files that a worker uploads or leaves out. */
 export const aboutOutputs = (warnings: List): List => warnings.filter(each => !isAboutConfig(each));
 
-/** What the job's owner should know. Codes of a newer server are shown in its own words. */
+/** Warnings for the job's owner. Codes of a newer server are shown with the server's text. */
 export function Warnings({ warnings }: { readonly warnings: List }) {
   const t = useT();
   return warnings.map(warning => {

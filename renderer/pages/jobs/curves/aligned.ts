@@ -1,25 +1,25 @@
 import type { Dot, Line } from './lines.ts';
 import { smoothed } from './smoothing.ts';
 
-/** A value; null where a curve is broken; undefined where it has nothing to say, and goes on. */
+/** A value; null at a gap of the curve; undefined where the curve has no point but continues. */
 type Cell = number | null | undefined;
 
 interface Column {
-  /** What is drawn. */
+  /** The drawn values. */
   readonly value: readonly Cell[];
-  /** As it was before it was smoothed; null when it was not. */
+  /** The values before smoothing; null without smoothing. */
   readonly raw: readonly Cell[] | null;
-  /** Between which values the points lie that a mean stands for; null when every point stands for itself. */
+  /** The range of the points that each mean covers; null when every point stands for itself. */
   readonly low: readonly Cell[] | null;
   readonly high: readonly Cell[] | null;
 }
 
 export interface Aligned {
-  /** Rising, each once. */
+  /** Ascending and unique. */
   readonly xs: readonly number[];
   /** In the order of the lines, each as long as `xs`. */
   readonly columns: readonly Column[];
-  /** So many values whose mean is 0 or less: a logarithm has no place for it. */
+  /** Number of means of 0 or less, which a logarithmic axis cannot show. */
   readonly leftOut: number;
 }
 
@@ -28,7 +28,7 @@ export interface Shaping {
   readonly isLog: boolean;
 }
 
-/** Lines on one axis, each with its own points. */
+/** Aligns lines with different points on one axis. */
 export function aligned(lines: readonly Line[], { smoothing, isLog }: Shaping): Aligned {
   const xs = [...new Set(lines.flatMap(({ dots }) => dots.map(({ x }) => x)))].toSorted((a, b) => a - b);
   const placeOf = new Map(xs.map((x, place) => [x, place]));
@@ -60,7 +60,7 @@ export function aligned(lines: readonly Line[], { smoothing, isLog }: Shaping): 
   return { xs, columns, leftOut };
 }
 
-/** The dot that lies next to `x` and is no gap; null beyond the ends of a line, give or take `slack`. */
+/** Returns the dot nearest to `x` that is no gap; null when `x` is beyond the ends of the line by more than `slack`. */
 export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | null {
   const [first, last] = [dots[0], dots.at(-1)];
   if (first === undefined || last === undefined || x < first.x - slack || x > last.x + slack) return null;

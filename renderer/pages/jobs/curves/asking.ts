@@ -3,13 +3,13 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
 import type { Axis, Curves, Stretch } from './lines.ts';
 
-/** Of one answer: it is read again and again while the job runs. */
+/** Per answer, because it is requested repeatedly while the job runs. */
 const mostDots = 20_000;
 const leastPoints = 100;
-/** Enough to know where each attempt lies. */
+/** Enough to show where each attempt lies. */
 const coarse = 50;
 
-/** A point a pixel says all that can be seen; with many curves fewer, so that the answer stays small. */
+/** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. */
 export function pointsFor(widthPx: number, curves: number): number {
   const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
   const most = Math.max(leastPoints, Math.floor(mostDots / Math.max(1, curves)));
@@ -19,7 +19,7 @@ export function pointsFor(widthPx: number, curves: number): number {
 type Query = Readonly<Record<string, string>>;
 
 /**
- * What to ask for to see one stretch of the axis. Times are the attempts' own: each begins at 0, wherever it lies on the axis.
+ * Returns the queries for one range of the axis. Times are relative to each attempt, wherever it lies on the axis.
  * @internal
  */
 export function queriesFor(axis: Axis, [from, to]: Stretch, { attempts }: Curves): readonly Query[] {
@@ -40,9 +40,9 @@ interface Wish {
 }
 
 export interface Seen {
-  /** From end to end; coarse when a stretch of it is looked at. */
+  /** The whole curves; coarse while a part is zoomed. */
   readonly whole: Curves;
-  /** What is looked at. */
+  /** The visible part. */
   readonly shown: Curves;
 }
 
@@ -67,7 +67,7 @@ export async function readCurves(
     if (!part.ok) return part;
     attempts.push(...part.value.attempts);
   }
-  // An attempt that is not in this stretch keeps its place among the others, and so its colour.
+  // Attempts outside the range keep their position in the list, and therefore their colour.
   const shown = whole.value.attempts.map(
     each => attempts.find(({ attempt }) => attempt === each.attempt) ?? { ...each, series: [] },
   );

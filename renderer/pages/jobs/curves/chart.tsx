@@ -25,7 +25,7 @@ interface ChartProps {
   readonly onZoom: (stretch: Stretch) => void;
 }
 
-/** A figure as a curve or as a table, with what it is now and the bounds that it has kept within. */
+/** A metric as a curve or a table, with its current value and its range. */
 export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   const { stretch, marks, names, palette, width, onZoom } = props;
   const t = useT();

@@ -11,12 +11,12 @@ import { mostOthers, type View } from './view.ts';
 interface ComparisonProps {
   readonly job: JobDetail;
   readonly others: readonly JobId[];
-  /** Those of them that were read. */
+  /** The other jobs that have been loaded. */
   readonly compared: readonly Compared[];
   readonly onChange: (change: Partial<View>) => void;
 }
 
-/** Which other jobs are drawn in the same charts. */
+/** Selects other jobs to draw in the same charts. */
 export function Comparison({ job, others, compared, onChange }: ComparisonProps) {
   const t = useT();
   const nameOf = (id: JobId): string => compared.find(each => each.id === id)?.name ?? id;
@@ -49,12 +49,12 @@ export function Comparison({ job, others, compared, onChange }: ComparisonProps)
 }
 
 interface PickerProps {
-  /** Not offered. */
+  /** Jobs to leave out of the list. */
   readonly taken: readonly JobId[];
   readonly onChoose: (id: JobId) => void;
 }
 
-/** One job, by a part of its name or its id. */
+/** Selects a job by a part of its name or id. */
 function Picker({ taken, onChoose }: PickerProps) {
   const t = useT();
   const hintId = useId();
@@ -100,7 +100,7 @@ function Picker({ taken, onChoose }: PickerProps) {
                 className="picker-option"
                 translate="no"
                 onMouseDown={event => {
-                  // The field would lose the focus, and the list with it.
+                  // Otherwise the field would lose the focus and the list would close.
                   event.preventDefault();
                   box.take(id);
                 }}
@@ -120,7 +120,7 @@ function Picker({ taken, onChoose }: PickerProps) {
 
 const mostOffered = 8;
 
-/** The newest first; null before they were read. */
+/** Newest first; null until loaded. */
 function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
   const { client } = usePanel();
   const [found, setFound] = useState<readonly JobView[] | null>(null);

@@ -7,15 +7,15 @@ import { toggled, type View } from './view.ts';
 
 interface ControlsProps {
   readonly view: View;
-  /** By their numbers. */
+  /** Attempt numbers. */
   readonly attempts: readonly number[];
   readonly nameOf: (attempt: number) => string;
-  /** From end to end. */
+  /** The full range. */
   readonly stretch: Stretch;
   readonly onChange: (change: Partial<View>) => void;
 }
 
-/** Of all charts at once. */
+/** Controls for all charts at once. */
 export function Controls({ view, attempts, nameOf, stretch, onChange }: ControlsProps) {
   const t = useT();
   const { axis, smoothing, isLog, zoom } = view;
@@ -78,7 +78,7 @@ export function Controls({ view, attempts, nameOf, stretch, onChange }: Controls
 
 const perUnit = { step: 1, time: 60_000 };
 
-/** What a drag over a chart does, for who does not drag. */
+/** Sets the range by keyboard, as an alternative to dragging in a chart. */
 function Range({
   axis,
   shown,

@@ -24,7 +24,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** What a training said of itself while it ran, and what its GPUs did. */
+/** Charts of a training's metrics and of its GPUs. */
 export function JobCurves({ job }: JobProps) {
   const t = useT();
   const [params, setParams] = useSearchParams();
@@ -113,11 +113,11 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
 }
 
-/** A single point has no width of its own. */
+/** Widens a range of one point, which has no width. */
 const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
   from < to ? [from, to] : [Math.max(0, from - 1), to + 1];
 
-/** What is known of where the points come from, and all of them as a file. */
+/** Notes about the source of the points, and a link to download them all. */
 function Notes({ job }: JobProps) {
   const t = useT();
   const { baseUrl } = usePanel();
@@ -148,12 +148,12 @@ function useWorkerNames({ attempts }: JobDetail): (attempt: number) => string {
   );
 }
 
-/** Space around a chart in its card, and between cards; below this width they lie one below the other. As in the stylesheet. */
+/** Padding of a chart in its card, gap between cards, and minimum width for two columns. Keep in sync with the stylesheet. */
 const padding = 34;
 const gap = 16;
 const leastForTwo = 900;
 
-/** So many pixels a chart has from left to right; 0 before that is known. */
+/** Width of a chart in pixels; 0 until measured. */
 function useWidth() {
   const grid = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

@@ -3,7 +3,7 @@ import type { MessageKey, Translator } from '../../../i18n/index.ts';
 const gpuFigures = ['utilization', 'memory_mb', 'temperature_c', 'power_w'] as const;
 type GpuFigure = (typeof gpuFigures)[number];
 
-/** What one chart shows: a figure of the trainer's, or one of each GPU. */
+/** The content of a chart: one metric of the trainer, or one metric of all GPUs. */
 export type ChartPlan =
   | { readonly kind: 'trainer'; readonly id: string; readonly keys: readonly ChartKey[] }
   | {
@@ -15,15 +15,15 @@ export type ChartPlan =
 
 export interface ChartKey {
   readonly key: string;
-  /** Of a figure of a GPU, its number on the machine. */
+  /** For a GPU metric, the GPU's index on the machine. */
   readonly gpu: number | null;
 }
 
-/** What people look for first; anything else follows in the order in which it came. */
+/** The most useful metrics; the others follow in their order of arrival. */
 const first = ['loss', 'learning_rate', 'steps_per_second'];
 const gpuKey = /^gpu\.(\d{1,3})\.(.+)$/;
 
-/** A chart a key of the trainer's; below them one a figure of GPUs, with a line for each. */
+/** One chart per metric of the trainer, then one per GPU metric with a line for each GPU. */
 export function chartsOf(keys: readonly string[]): readonly ChartPlan[] {
   const gpus = keys.flatMap(key => gpuOf(key) ?? []);
   const others = keys.filter(key => gpuOf(key) === null);
@@ -56,7 +56,7 @@ const known: Readonly<Record<string, MessageKey>> = {
   steps_per_second: 'curves.key.speed',
 };
 
-/** A key that is not known is called as the trainer calls it. */
+/** A metric without a translation keeps the trainer's name. */
 export function titleOf(chart: ChartPlan, t: Translator): string {
   if (chart.kind === 'gpu') return t(`curves.gpu.${chart.figure}`);
   const key = known[chart.id];

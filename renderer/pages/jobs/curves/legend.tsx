@@ -11,15 +11,15 @@ interface LegendProps {
   readonly lines: readonly Line[];
   readonly names: Names;
   readonly axis: Axis;
-  /** Where the pointer is; null when it is nowhere. */
+  /** Position of the pointer; null when it is outside. */
   readonly point: number | null;
   readonly stretch: Stretch;
 }
 
-/** Of what is seen: a single point could not be met otherwise. */
+/** Tolerance as a share of the visible range, so that single points can be hit. */
 const aim = 0.01;
 
-/** Which line is which, with its value where the pointer is, else its latest. */
+/** Names the lines, each with its value at the pointer or its latest value. */
 export function Legend({ plan, lines, names, axis, point, stretch }: LegendProps) {
   const t = useT();
   const slack = (stretch[1] - stretch[0]) * aim;

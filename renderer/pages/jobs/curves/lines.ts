@@ -5,9 +5,9 @@ import type { ChartPlan } from './keys.ts';
 export type Curves = ReplyOf<typeof metricsApi.read>;
 export type Axis = 'step' | 'time';
 
-/** A stretch of a curve, at its place on the axis. */
+/** A bucket of a curve, placed on the axis. */
 export interface Dot {
-  /** A step, or ms since the job's first attempt began. */
+  /** A step, or milliseconds since the start of the job's first attempt. */
   readonly x: number;
   readonly step: number | null;
   readonly ms: number;
@@ -23,17 +23,17 @@ export interface Dot {
 export interface Line {
   readonly id: string;
   readonly attempt: number;
-  /** Of another job than the one that is looked at: its name. */
+  /** Name of the other job in a comparison; null for the job itself. */
   readonly job: string | null;
   readonly gpu: number | null;
-  /** The same as long as the job has these curves, whichever of them are shown; no two of a chart have the same. */
+  /** Index of colour and dashes, unique within a chart. It stays the same whichever curves are shown. */
   readonly style: number;
   readonly dots: readonly Dot[];
-  /** Points that have no place on this axis: nobody said which step they belong to. */
+  /** Number of points without a step, which have no position on the step axis. */
   readonly homeless: number;
 }
 
-/** Of the attempts that are shown (`null`: of all), in their order. */
+/** Returns the lines of the shown attempts in order; `null` shows all. */
 export function linesOf(
   curves: Curves,
   chart: ChartPlan,
@@ -58,14 +58,14 @@ export function linesOf(
   );
 }
 
-/** Another job, whose curves are drawn beside those of this one. */
+/** Another job whose curves are drawn for comparison. */
 export interface Compared {
   readonly id: string;
   readonly name: string;
   readonly curves: Curves;
 }
 
-/** Of all attempts of these, in colours that the chart has not had yet. Of their GPUs there is nothing to compare. */
+/** Returns the lines of all attempts of other jobs, in styles that the chart does not use yet. GPU charts compare nothing. */
 export function linesBeside(
   own: Curves,
   compared: readonly Compared[],
@@ -86,7 +86,7 @@ export function linesBeside(
   });
 }
 
-/** From the first place of any of them to the last. */
+/** Returns the range that covers all given ranges. */
 export function joined(stretches: readonly (Stretch | null)[]): Stretch | null {
   const known = stretches.filter(stretch => stretch !== null);
   if (known.length === 0) return null;
@@ -100,7 +100,7 @@ function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {
   return x === null ? null : { x, step, ms, mean, min, max, last, count };
 }
 
-/** To the right; what lies at one place is one dot. */
+/** Sorts dots by position and merges those at the same position. */
 function inOrder(dots: readonly Dot[]): readonly Dot[] {
   const result: Dot[] = [];
   for (const dot of dots.toSorted((a, b) => a.x - b.x)) {
@@ -119,13 +119,13 @@ function together(a: Dot, b: Dot): Dot {
   return { ...b, mean, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), count };
 }
 
-/** Where an attempt that follows another one begins. */
+/** The start of an attempt that follows another one. */
 export interface Break {
   readonly attempt: number;
   readonly x: number;
 }
 
-/** Of the attempts that are shown, without the first of them. One whose points have no step begins nowhere on the axis of steps. */
+/** Returns the breaks of the shown attempts except the first. On the step axis, an attempt whose points have no steps has no break. */
 export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): readonly Break[] {
   return curves.attempts
     .filter(({ attempt }) => shown?.has(attempt) !== false)
@@ -137,10 +137,10 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
     });
 }
 
-/** A stretch of the axis, from its first to its last place. */
+/** A range of the axis. */
 export type Stretch = readonly [from: number, to: number];
 
-/** All that the curves of these attempts take of the axis; null when there is nothing. */
+/** Returns the range that the curves of these attempts cover; null without points. */
 export function stretchOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): Stretch | null {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
-/** The colours of the theme, as a canvas takes them. */
+/** The theme's colours in a form that a canvas accepts. */
 export interface Palette {
-  /** Of lines, one after the other. */
+  /** Colours of the lines, in order. */
   readonly lines: readonly string[];
   readonly muted: string;
   readonly grid: string;
@@ -10,7 +10,7 @@ export interface Palette {
 
 const lineNames = ['--curve-1', '--curve-2', '--curve-3', '--curve-4', '--curve-5', '--curve-6'] as const;
 
-/** So many as have no factor in common with the colours: no two of thirty lines look the same. */
+/** Their number shares no factor with the number of colours, so thirty lines all look different. */
 const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 3]];
 
 export const dashOf = (style: number): number[] => [...(dashes[style % dashes.length] ?? [])];
@@ -18,7 +18,7 @@ export const colourOf = ({ lines }: Pick<Palette, 'lines'>, style: number): stri
   lines[style % lines.length] ?? 'currentcolor';
 export const colourNameOf = (style: number): string => lineNames[style % lineNames.length] ?? '--text';
 
-/** Another one as soon as the theme is another one. */
+/** Updates when the theme changes. */
 export function usePalette(): Palette {
   const [palette, setPalette] = useState(readPalette);
   useEffect(() => {
@@ -35,7 +35,7 @@ export function usePalette(): Palette {
   return palette;
 }
 
-/** A variable may say `light-dark(...)`: what that is here, an element that has the colour knows. */
+/** A CSS variable may contain `light-dark(...)`, so a test element resolves it. */
 function readPalette(): Palette {
   const probe = document.createElement('span');
   probe.hidden = true;

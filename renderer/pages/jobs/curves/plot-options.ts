@@ -5,7 +5,7 @@ import type { Axis, Line, Stretch } from './lines.ts';
 import { colourOf, dashOf, type Palette } from './palette.ts';
 import { tickText } from './texts.ts';
 
-/** What a plot is made of; when one of these is another thing, it is made anew. */
+/** Settings of a plot; a change recreates the plot. */
 export interface PlotShape {
   readonly axis: Axis;
   readonly isLog: boolean;
@@ -15,21 +15,21 @@ export interface PlotShape {
 }
 
 export interface PlotEvents {
-  /** Of the axis: what is seen of it now. */
+  /** The visible range of the axis. */
   readonly stretch: () => Stretch;
   readonly onZoom: (stretch: Stretch) => void;
-  /** Where the pointer is above this chart or another one; null when it has left. */
+  /** Position of the pointer over this or another chart; null when it leaves. */
   readonly onPoint: (x: number | null) => void;
-  /** So many pixels above the curves. */
+  /** Free pixels above the curves. */
   readonly headroom: () => number;
   readonly onDraw: (plot: uPlot) => void;
 }
 
 export const plotHeight = 200;
 const font = '12px system-ui, sans-serif';
-/** The library's name of it belongs to an enum that is there for the compiler alone. */
+/** The library's name for this is a const enum, which exists only at compile time. */
 const logarithmic: object = { distr: 3 };
-/** Whole steps, and times that people count in. */
+/** Tick distances: whole steps, and usual time spans. */
 const increments = {
   step: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
   time: [
@@ -37,7 +37,7 @@ const increments = {
   ].map(seconds => seconds * 1_000),
 };
 
-/** Of each line what is drawn, what it was before it was smoothed, and the edges of its band: always in this order. */
+/** Four series per line, always in this order: the two edges of its band, the raw values, and the drawn values. */
 export function dataOf({ xs, columns }: Aligned): uPlot.AlignedData {
   const none = xs.map(() => undefined);
   return [
@@ -87,7 +87,7 @@ export function optionsOf(
       y: false,
       points: { show: false },
       drag: { x: true, y: false, setScale: false, dist: 5 },
-      // All charts show where the pointer is; a stretch is chosen in one.
+      // All charts show the pointer; a drag selects a range in one chart only.
       sync: { key: 'curves', setSeries: false, filters: { pub: isOfPointer } },
     },
     hooks: {
@@ -119,7 +119,7 @@ function seriesOf(colour: string, dash: number[]): uPlot.Series[] {
   return [edge, edge, raw, { stroke: colour, width: 2, dash, points: { size: 5, fill: colour } }];
 }
 
-/** Of a colour as browsers write one that they have resolved: `rgb(1, 2, 3)`. */
+/** Takes a colour as browsers serialize it: `rgb(1, 2, 3)`. */
 function withAlpha(colour: string, alpha: number): string {
   const [red, green, blue] = colour.match(/[\d.]+/g) ?? [];
   return `rgb(${red ?? 0} ${green ?? 0} ${blue ?? 0} / ${alpha})`;

@@ -5,18 +5,18 @@ import type { Aligned } from './aligned.ts';
 import type { Line, Stretch } from './lines.ts';
 import { dataOf, optionsOf, type PlotEvents, plotHeight, type PlotShape } from './plot-options.ts';
 
-/** A word at a place of the axis. */
+/** A label at a position of the axis. */
 export interface Mark {
   readonly x: number;
   readonly text: string;
 }
 
 interface PlotProps {
-  /** What it shows, in words. */
+  /** Describes the plot in words. */
   readonly label: string;
   readonly lines: readonly Line[];
   readonly data: Aligned;
-  /** One object, kept. */
+  /** Keep the same object between renders. */
   readonly shape: PlotShape;
   readonly stretch: Stretch;
   readonly marks: readonly Mark[];
@@ -25,7 +25,7 @@ interface PlotProps {
   readonly onPoint: (x: number | null) => void;
 }
 
-/** New points are put into the plot that is there; for another look it is made anew. */
+/** New points update the existing plot; a new appearance recreates it. */
 export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom, onPoint }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
@@ -58,10 +58,10 @@ export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom,
 const rowHeight = 16;
 const leastHeadroom = 8;
 const mostRows = 3;
-/** One below the other, because the words are longer than some attempts. */
+/** Stack the labels, because they are wider than some attempts. */
 const rowsOf = (marks: readonly Mark[]): number => Math.min(mostRows, marks.length);
 
-/** A line with its word, in the page: it has the colours and the type of the page whatever the canvas has. */
+/** Draws a line and its label as HTML, so that it has the page's colours and font. */
 function placeMarks(plot: UPlot, marks: readonly Mark[]): void {
   for (const old of plot.over.querySelectorAll('.curve-mark')) old.remove();
   const { clientWidth } = plot.over;

@@ -1,10 +1,9 @@
-/** Beyond this a curve would hardly move at all. */
+/** Above this, a curve would hardly move. */
 export const mostSmoothing = 0.99;
 
 /**
- * An exponential mean: `weight`, from 0 to `mostSmoothing`, is how much of what was counts beside what comes. The beginning is
- * not drawn towards 0 (the bias of Adam's moments, and its correction: Kingma and Ba 2015, section 3). Gaps stay gaps, and what
- * was before them counts after them.
+ * Exponential moving average. `weight`, from 0 to `mostSmoothing`, is the weight of earlier values. It corrects the bias towards 0 at the
+ * start (as for Adam's moments: Kingma and Ba 2015, section 3). Gaps stay gaps, and values before a gap count after it.
  */
 export function smoothed(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
   const share = Math.min(mostSmoothing, Math.max(0, weight));

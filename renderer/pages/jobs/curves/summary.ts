@@ -1,13 +1,13 @@
 import type { Dot, Line } from './lines.ts';
 
 export interface Summary {
-  /** The newest value that is a number, of the last attempt that has one. */
+  /** The newest number, from the last attempt that has one. */
   readonly latest: { readonly value: number; readonly dot: Dot };
   readonly min: number;
   readonly max: number;
 }
 
-/** Of all that is shown; null when none of it is a number. */
+/** Summarizes all shown lines; null when they contain no number. */
 export function summaryOf(lines: readonly Line[]): Summary | null {
   const latest = lines
     .toReversed()
@@ -37,11 +37,11 @@ export interface Row {
 
 export interface Rows {
   readonly rows: readonly Row[];
-  /** So many points there are: some of them have no row. */
+  /** Total number of points, including those without a row. */
   readonly of: number;
 }
 
-/** Line after line, at most so many in all: evenly spread over each, its first and its last with them. */
+/** Returns at most `most` rows, line by line. Each line's rows are evenly spread and include its first and last point. */
 export function rowsOf(lines: readonly Line[], most: number): Rows {
   const of = lines.reduce((sum, { dots }) => sum + dots.length, 0);
   const share = of <= most ? 1 : most / of;

@@ -15,7 +15,7 @@ interface CurveTableProps {
   readonly names: Names;
 }
 
-/** The same points as the chart's, in numbers. */
+/** The chart's points as numbers. */
 export function CurveTable({ title, plan, lines, names }: CurveTableProps) {
   const t = useT();
   const { rows, of } = useMemo(() => rowsOf(lines, mostRows), [lines]);

@@ -12,30 +12,30 @@ const shortFormat = perLanguage(
 
 export const whole = (value: number, t: Translator): string => wholeFormat(t.language).format(value);
 
-/** Temperatures and megabytes have no use for a third digit behind the point. */
+/** Temperatures and megabytes need no decimals. */
 export const valueText = (value: number, chart: ChartPlan, t: Translator): string =>
   chart.kind === 'gpu' ? whole(value, t) : figure(value, t.language);
 
-/** A place on an axis, as it is written beside it. */
+/** A position as an axis label. */
 export const tickText = (x: number, axis: Axis, t: Translator): string =>
   axis === 'time' ? duration(x / 1_000, t.language) : shortFormat(t.language).format(x);
 
-/** The same in a sentence. */
+/** A position within a sentence. */
 export const placeText = (x: number, axis: Axis, t: Translator): string =>
   axis === 'time' ? duration(x / 1_000, t.language) : t('curves.step', { step: whole(x, t) });
 
-/** Where a point lies, in a sentence. @internal */
+/** The position of a point within a sentence. @internal */
 export const dotText = ({ step, ms }: Dot, axis: Axis, t: Translator): string =>
   step === null ? placeText(ms, 'time', t) : placeText(axis === 'time' ? ms : step, axis, t);
 
 export interface Names {
-  /** Of the worker that had this attempt. */
+  /** Name of the attempt's worker. */
   readonly workerOf: (attempt: number) => string;
-  /** How many attempts the chart shows. */
+  /** Number of attempts in the chart. */
   readonly attempts: number;
 }
 
-/** What tells a line from the others of its chart. */
+/** Names a line so that it differs from the others in its chart. */
 export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Names, t: Translator): string {
   if (job !== null) return t('curves.ofJob', { job, attempt });
   const worker = workerOf(attempt);
@@ -43,7 +43,7 @@ export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Na
   return attempts > 1 ? t('curves.gpuOf', { gpu, attempt, worker }) : t('curves.gpu', { gpu });
 }
 
-/** A chart in a sentence, for who does not see it; and above it, for who does. Of several GPUs none has the latest value. */
+/** Summarizes a chart in a sentence, also for screen readers. With several GPUs there is no single latest value. */
 export function summaryText(summary: Summary, chart: ChartPlan, axis: Axis, t: Translator): string {
   const text = (value: number): string => valueText(value, chart, t);
   const bounds = { min: text(summary.min), max: text(summary.max) };

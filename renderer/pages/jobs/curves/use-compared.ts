@@ -9,10 +9,10 @@ import { pointsFor, readCurves } from './asking.ts';
 import type { Compared, Curves } from './lines.ts';
 import type { View } from './view.ts';
 
-/** Of each of the other jobs as it is asked for: fewer than of this one. */
+/** Assumed number of curves per compared job. It makes their curves coarser than the job's own. */
 const curvesOfEach = 20;
 
-/** The curves of the other jobs, as far as they were read; again whenever those of this one were (`shown`). */
+/** Loads the curves of the other jobs, and reloads them whenever those of this job (`shown`) reload. */
 export function useCompared(
   { others, axis, zoom }: View,
   shown: Curves,
@@ -22,9 +22,9 @@ export function useCompared(
   const { client } = usePanel();
   const [read, setRead] = useState<ReadonlyMap<JobId, Compared>>(new Map());
   const wanted = others.join();
-  // Another list whenever the address is another one, and not before.
+  // Keep the same array while the URL stays the same.
   const ids = useMemo(() => wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []), [wanted]);
-  /** Those that could not be read: it is said once. */
+  /** Jobs that could not be loaded; each is reported once. */
   const failed = useRef(new Set<JobId>());
   const [from, to] = zoom ?? [];
   useEffect(() => {

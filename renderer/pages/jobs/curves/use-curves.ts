@@ -9,12 +9,12 @@ import type { View } from './view.ts';
 interface CurvesRead {
   /** Null before the first answer. */
   readonly seen: Seen | null;
-  /** Of the last reading; what was there before stays. */
+  /** Failure of the last request; the previous data stays. */
   readonly failure: CallFailure | null;
   readonly reload: () => void;
 }
 
-/** Read again after each word about the job, but not all the time, and not while nobody looks. */
+/** Reloads after events of the job, but at a limited rate and only while the page is visible. */
 export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number): CurvesRead {
   const { client } = usePanel();
   const [seen, setSeen] = useState<Seen | null>(null);

@@ -2,23 +2,23 @@ import { JobId } from '../../../../protocol/ids.ts';
 import type { Axis, Stretch } from './lines.ts';
 import { mostSmoothing } from './smoothing.ts';
 
-/** How the curves are looked at: all of it is in the URL. */
+/** The view settings of the curves, all kept in the URL. */
 export interface View {
   readonly axis: Axis;
   readonly smoothing: number;
   readonly isLog: boolean;
   /** Null for all. */
   readonly attempts: ReadonlySet<number> | null;
-  /** Of the axis; null for all of it. */
+  /** The visible range of the axis; null for all of it. */
   readonly zoom: Stretch | null;
-  /** Other jobs, whose curves are drawn as well. */
+  /** Other jobs to compare with. */
   readonly others: readonly JobId[];
 }
 
 /** More could not be told apart. */
 export const mostOthers = 4;
 
-/** What makes no sense is as if it were not there; and so is the job itself (`own`), as one that it is compared with. */
+/** Reads the view from the URL. Ignores invalid values, and the job itself (`own`) in the list of other jobs. */
 export function viewOf(params: URLSearchParams, own: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
@@ -45,7 +45,7 @@ function zoomOf(text: string | null): Stretch | null {
   return [Number(from), Number(to)];
 }
 
-/** With what else is in them. A stretch of one axis means nothing on the other one. */
+/** Keeps the other parameters. Changing the axis resets the zoom, because a range of one axis has no meaning on the other. */
 export function withView(params: URLSearchParams, change: Partial<View>): URLSearchParams {
   const before = viewOf(params);
   const isOtherAxis = change.axis !== undefined && change.axis !== before.axis;
@@ -65,7 +65,7 @@ export function withView(params: URLSearchParams, change: Partial<View>): URLSea
   return next;
 }
 
-/** With this one shown, or not; all of them are no choice, and none of them neither. */
+/** Toggles an attempt. Returns null when all or none are left. */
 export function toggled(
   chosen: ReadonlySet<number> | null,
   attempt: number,

@@ -11,7 +11,7 @@ interface DownloadProps {
   readonly file: ArtifactView;
 }
 
-/** The browser's own: it shows how far it is, and goes on with one that was cut off. */
+/** A download by the browser, which shows its progress and can resume it. */
 export function Download({ file: { job_id: id, key } }: DownloadProps) {
   const t = useT();
   const { baseUrl } = usePanel();

@@ -16,7 +16,7 @@ import type { DeletionProps } from './use-deletion.tsx';
 interface CheckpointTableProps extends DeletionProps {
   readonly job: JobDetail;
   readonly checkpoints: readonly CheckpointView[];
-  /** As far as they were read. */
+  /** The files that have been loaded. */
   readonly files: readonly ArtifactView[];
 }
 
@@ -41,7 +41,7 @@ export function CheckpointTable({ job, checkpoints, files, ...deletion }: Checkp
 interface CheckpointRowProps extends DeletionProps {
   readonly job: JobDetail;
   readonly checkpoint: CheckpointView;
-  /** When it is one. */
+  /** The file, when the checkpoint is a single file. */
   readonly file: ArtifactView | undefined;
 }
 
@@ -117,7 +117,7 @@ function Marks({ checkpoint: { newest, best, complete } }: { readonly checkpoint
   );
 }
 
-/** The files of a folder; read when it is opened, and again when there are others. */
+/** The files of a checkpoint folder. Loaded when it opens, and again when the files change. */
 function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint'>) {
   const t = useT();
   const { client } = usePanel();
@@ -133,7 +133,7 @@ function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint
       setFailure(read.ok ? null : read.failure);
     });
     return () => over.abort();
-    // Of other bytes, they are other files.
+    // Other sizes mean other files.
   }, [client, id, name, count, bytes]);
   if (failure !== null) {
     return (

@@ -22,7 +22,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** What a training has brought: checkpoints, samples, models, and whatever else. */
+/** The files that a training uploaded: checkpoints, samples, models and others. */
 export function JobFiles({ job }: JobProps) {
   const t = useT();
   const { read, failure, reload, more } = useFiles(job);

@@ -1,4 +1,4 @@
-/** When in a training a sample was made, as its name tells. */
+/** The step or epoch of a sample, as its name states. */
 export interface Moment {
   readonly unit: 'step' | 'epoch';
   readonly count: number;
@@ -6,20 +6,17 @@ export interface Moment {
 
 export interface Named {
   readonly at: Moment | null;
-  /** The same for samples of one prompt at several moments. */
+  /** The same for samples of one prompt at several steps. */
   readonly series: string;
 }
 
-/**
- * How trainers name samples. The groups `step` and `epoch` hold the moment; `time` holds what differs between two samples
- * of a series beside it.
- */
+/** Naming schemes of trainers. The groups `step` and `epoch` hold the position; `time` is the other part that differs within a series. */
 const trainers: readonly RegExp[] = [
   // kohya's sd-scripts: NAME_000250_00_20240101123456_42.png, NAME_e000010_01_20240101123456.png; NAME_ is optional
   /(?:^|_)(?:e(?<epoch>\d{6})|(?<step>\d{6,}))_\d{2,}_(?<time>\d{14})(?=[_.])/,
   // ai-toolkit: 1713012345678__000000250_0.jpg
   /^(?<time>\d{10,13})__(?<step>\d{9,})(?=_\d+\.)/,
-  // OneTrainer: 2024-01-01_12-34-56-training-sample-250-1-50.jpg, behind a prefix from its settings
+  // OneTrainer: 2024-01-01_12-34-56-training-sample-250-1-50.jpg, after a prefix from its settings
   /(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d+)-(?<rest>\d+-\d+)(?=[-.])/,
 ];
 
@@ -30,7 +27,7 @@ const counted =
 /** The digits example: sample-000938.png. A short number is that of a prompt. */
 const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/i;
 
-/** Reads the last name of a path that tells a moment, the file's own first. */
+/** Reads the step or epoch from a path. The file's own name takes precedence, then the innermost folder. */
 export function readMoment(key: string): Named {
   const segments = key.split('/');
   const last = segments.length - 1;

@@ -17,7 +17,7 @@ interface OtherTableProps extends DeletionProps {
 
 const columns = ['name', 'kind', 'size', 'attempt', 'when', 'sha256'] as const;
 
-/** Models, and whatever has no place of its own. */
+/** Models and all other files. */
 export function OtherTable({ files, ...deletion }: OtherTableProps) {
   const t = useT();
   return (
@@ -48,7 +48,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
   );
 }
 
-/** All of it only where it can not be copied otherwise. */
+/** Shows the whole hash only when the page cannot copy it. */
 function Sum({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
   const t = useT();
   const [isWhole, setWhole] = useState(false);

@@ -1,9 +1,9 @@
-/** Bytes that are to be seen. */
+/** A file to display. */
 export interface Picture {
   readonly key: string;
-  /** Of its bytes: another file of the same name is another picture. */
+  /** Hash of the content: another file of the same name is another picture. */
   readonly sha256: string;
-  /** One of a few that are pictures or films, whatever the bytes are. */
+  /** An image or video type from a fixed list, whatever the content. */
   readonly type: string;
 }
 
@@ -13,22 +13,22 @@ export type Shown =
   | { readonly state: 'failed' };
 
 interface PicturesParts {
-  /** Throws when they can not be had, or when it is told that nobody waits for them any more. */
+  /** Reads the content. Throws when it cannot be read, or when the signal aborts. */
   readonly read: (picture: Picture, signal: AbortSignal) => Promise<Blob>;
   readonly urls: {
     readonly createObjectURL: (bytes: Blob) => string;
     readonly revokeObjectURL: (url: string) => void;
   };
-  /** So many are read at a time; the others wait in the order in which they were asked for. */
+  /** Maximum number of parallel reads; further ones wait in order of request. */
   readonly atOnce: number;
-  /** So many that nobody looks at any more are kept, for whoever scrolls back. */
+  /** Number of unused pictures to keep for scrolling back. */
   readonly spare: number;
 }
 
 export interface Pictures {
-  /** Tells what there is of it, now and whenever that changes. The answer lets go of it. */
+  /** Reports the state of a picture now and after each change. The returned function releases it. */
   hold(picture: Picture, tell: (shown: Shown) => void): () => void;
-  /** All addresses are void from then on. */
+  /** Revokes all URLs. */
   close(): void;
 }
 
@@ -40,12 +40,9 @@ interface Entry {
   isReading: boolean;
 }
 
-/**
- * The pictures that are looked at. They are fetched, and shown under addresses of this page alone: the server hands out what a
- * trainer has made as files to be kept, and never as anything that a browser opens.
- */
+/** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. */
 export function createPictures({ read, urls, atOnce, spare }: PicturesParts): Pictures {
-  /** In the order in which they were last let go of. */
+  /** In the order in which they were last released. */
   const entries = new Map<string, Entry>();
 
   const drop = (id: string, entry: Entry): void => {
@@ -74,7 +71,7 @@ export function createPictures({ read, urls, atOnce, spare }: PicturesParts): Pi
       if (!entry.over.signal.aborted)
         say(entry, {
           state: 'there',
-          // As the type that its name says, and never as what the bytes would have it.
+          // Use the type of the file name; the browser must not guess it from the content.
           url: urls.createObjectURL(new Blob([bytes], { type: entry.picture.type })),
         });
     } catch {
@@ -86,7 +83,7 @@ export function createPictures({ read, urls, atOnce, spare }: PicturesParts): Pi
   const release = (id: string, entry: Entry): void => {
     if (entry.holders.size > 0 || entries.get(id) !== entry) return;
     if (entry.shown.state !== 'there') return drop(id, entry);
-    // To the end: it was looked at just now.
+    // Move it to the end, because it was visible just now.
     entries.delete(id);
     entries.set(id, entry);
     const unheld = [...entries].filter(([, { holders }]) => holders.size === 0);

@@ -6,12 +6,12 @@ import type { JobId } from '../../../../protocol/ids.ts';
 const pageSize = 500;
 
 export interface Files {
-  /** The newest first. */
+  /** Newest first. */
   readonly files: readonly ArtifactView[];
-  /** Of all of them, these and others. */
+  /** Totals over all files, including those not loaded. */
   readonly count: number;
   readonly bytes: number;
-  /** There are others, older ones. */
+  /** There are older files to load. */
   readonly hasMore: boolean;
   readonly checkpoints: readonly CheckpointView[];
 }
@@ -20,7 +20,7 @@ type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** So many pages of them, and all checkpoints. */
+/** Reads this many pages of files, and all checkpoints. */
 export async function readFiles(
   client: Client,
   id: JobId,
@@ -46,21 +46,21 @@ export async function readFiles(
   };
 }
 
-/** Those that a checkpoint is made of, wherever in the list they are. */
+/** Reads the files of a checkpoint, on whatever pages they are. */
 export async function readFilesOf(
   client: Client,
   id: JobId,
   { name, files: wanted }: Pick<CheckpointView, 'name' | 'files'>,
   signal: AbortSignal,
 ): Promise<Read<readonly ArtifactView[]>> {
-  // Samples in its folder are pictures, and none of it.
+  // Samples may be in the checkpoint's folder, but do not belong to it.
   const own = (files: readonly ArtifactView[]) =>
     files.filter(({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === name);
   const read = await readPages(client, id, signal, files => own(files).length >= wanted);
   return read.ok ? { ok: true, value: own(read.value.files) } : read;
 }
 
-/** One after the other, to the last one, or until it is enough. */
+/** Reads pages in order, until the last one or until `isEnough`. */
 async function readPages(
   client: Client,
   id: JobId,
@@ -80,6 +80,6 @@ async function readPages(
   }
 }
 
-/** An older orchestrator lists files alone. */
+/** An older orchestrator has no list of checkpoints. */
 const isUnknownCall = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'route_not_found';

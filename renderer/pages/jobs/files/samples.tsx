@@ -16,10 +16,10 @@ interface SamplesProps extends DeletionProps {
   readonly samples: readonly Sample[];
 }
 
-/** Greater ones are shown when they are opened. */
+/** Larger images are shown only when opened. */
 const mostThumbnailBytes = 16_000_000;
 
-/** The pictures and films that a training has made of what it has learned. */
+/** The sample images and videos of a training. */
 export function Samples({ job, samples, ...deletion }: SamplesProps) {
   const t = useT();
   const pictures = useJobPictures(job.id);
@@ -87,7 +87,7 @@ interface TileProps {
   readonly onOpen: () => void;
 }
 
-/** Its place is as large as it will be, whatever comes into it. */
+/** The tile has its final size before the image loads. */
 function Tile({ sample, onOpen }: TileProps) {
   const t = useT();
   const { place, isNear } = useNear();
@@ -114,11 +114,11 @@ function Thumbnail({ sample }: { readonly sample: Sample }) {
   const [isBroken, setBroken] = useState(false);
   if (shown.state === 'failed' || isBroken) return <span className="muted">{t('files.sample.broken')}</span>;
   if (shown.state === 'waiting') return null;
-  // The button around it says its name.
+  // The button around it has the label.
   return <img src={shown.url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />;
 }
 
-/** What is shown in the place of a picture that is none, or too large. */
+/** Shown instead of a picture for other files, and for large ones. */
 function Instead({ sample: { kind } }: { readonly sample: Sample }) {
   const t = useT();
   if (kind === 'picture') return null;

@@ -6,7 +6,7 @@ import {
 } from '../../../../protocol/artifact.ts';
 import { type Moment, readMoment } from './moments.ts';
 
-/** What a browser shows by itself; anything else that is called a sample can be downloaded. SVG is never one: it is a page. */
+/** Image types that browsers can show; other samples can only be downloaded. SVG is excluded because it can contain scripts. */
 const pictureTypes: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -22,32 +22,32 @@ export interface Sample {
   readonly file: ArtifactView;
   /** Without its folder. */
   readonly name: string;
-  /** As what it is shown; null for what a browser can not show. */
+  /** Null when a browser cannot show it. */
   readonly kind: 'picture' | 'film' | null;
-  /** Of its bytes; empty where `kind` is null. */
+  /** Media type; empty where `kind` is null. */
   readonly type: string;
-  /** When its name says so. */
+  /** Null when the name does not state it. */
   readonly at: Moment | null;
   /** The same for samples of one prompt at several steps. */
   readonly series: string;
 }
 
-/** Samples of one moment, or of one folder. */
+/** Samples of one step or epoch, or of one folder. */
 export interface SampleGroup {
   readonly id: string;
   readonly at: Moment | null;
-  /** Empty for what lies in none. */
+  /** Empty for files outside of folders. */
   readonly folder: string;
   readonly samples: readonly Sample[];
 }
 
 export interface Sorted {
   readonly samples: readonly Sample[];
-  /** Neither a sample nor of a checkpoint that is listed. */
+  /** Files that are neither samples nor part of a listed checkpoint. */
   readonly others: readonly ArtifactView[];
 }
 
-/** What is shown where: nothing is left out, whatever it is called. */
+/** Sorts all files into the sections of the page; no file is left out. */
 export function sorted(files: readonly ArtifactView[], checkpoints: readonly CheckpointView[]): Sorted {
   const names = new Set(checkpoints.map(({ name }) => name));
   return {
@@ -106,7 +106,7 @@ interface DatedGroup {
 const byStep = (a: DatedGroup, b: DatedGroup): number =>
   a.attempt - b.attempt || (a.group.at?.count ?? 0) - (b.group.at?.count ?? 0);
 
-/** Workers upload the newest of several samples first. So a step counts as at least as new as each step before it. */
+/** Workers upload the newest of several samples first. A step therefore counts as at least as new as each step before it. */
 function inOrderOfSteps(groups: readonly DatedGroup[]): readonly DatedGroup[] {
   const latest = new Map<string, string>();
   return groups.toSorted(byStep).map(dated => {
@@ -128,7 +128,7 @@ const groupOf = (sample: Sample): string =>
 const folderOf = (sample: Sample | undefined): string =>
   sample?.file.key.split('/').slice(0, -1).join('/') ?? '';
 
-/** Of the same prompt at other moments, in the order of those. */
+/** Returns samples of the same prompt at other steps, sorted by step. */
 export const comparable = (sample: Sample, samples: readonly Sample[]): readonly Sample[] =>
   sample.at === null
     ? []
@@ -139,7 +139,9 @@ export const comparable = (sample: Sample, samples: readonly Sample[]): readonly
         )
         .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
 
-/** Without what says that all of it is there, it is a checkpoint no more: whatever comes between, nobody goes on from half of one. */
+/**
+ * Puts the manifest first. Without it the checkpoint is invalid, so an interrupted deletion cannot leave a checkpoint that looks complete.
+ */
 export const inOrderOfDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
   files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)));
 

@@ -5,12 +5,12 @@ type Column = 'name' | 'step' | 'loss' | 'size' | 'files' | 'kind' | 'attempt' |
 
 interface FilesTableProps {
   readonly what: 'checkpoints' | 'others';
-  /** Behind them is one for what can be done. */
+  /** A column for actions follows them. */
   readonly columns: readonly Column[];
   readonly children: ReactNode;
 }
 
-/** A part of the page that scrolls to its sides where it is too narrow, by keys, too. */
+/** A section that scrolls sideways where it is too narrow, also by keyboard. */
 export function FilesTable({ what, columns, children }: FilesTableProps) {
   const t = useT();
   const titleId = `files-${what}`;

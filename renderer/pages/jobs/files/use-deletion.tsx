@@ -12,15 +12,15 @@ import { sizeText } from '../figures.ts';
 import { readFilesOf } from './read-files.ts';
 import { inOrderOfDeletion } from './sorting.ts';
 
-/** What is to be deleted: a file, or a checkpoint with all that belongs to it. */
+/** What to delete: a file, or a checkpoint with all its files. */
 export type Doomed =
   | { readonly kind: 'file'; readonly file: ArtifactView }
   | { readonly kind: 'checkpoint'; readonly checkpoint: CheckpointView };
 
-/** What every list of files needs to have them deleted. */
+/** Props of every file list that supports deletion. */
 export interface DeletionProps {
   readonly onDelete: (doomed: Doomed) => void;
-  /** The name of what is just being deleted; null when nothing is. */
+  /** Name of the object being deleted; null when idle. */
   readonly busy: string | null;
 }
 
@@ -33,7 +33,7 @@ interface Deletion {
   readonly dialog: ReactNode;
 }
 
-/** Asks first. What could not be deleted of several files is said, and the others are gone all the same. */
+/** Asks for confirmation first. It reports files that could not be deleted; the others are deleted. */
 export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
@@ -76,7 +76,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   return { ask: setAsked, busy, dialog };
 }
 
-/** Somebody else was faster: it is as it should be. */
+/** Another user has already deleted it. */
 const isGone = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.problem.code === 'artifact_not_found';
 

@@ -8,7 +8,7 @@ import { type Files, readFiles } from './read-files.ts';
 interface FilesRead {
   /** Null before the first answer. */
   readonly read: Files | null;
-  /** Of the last reading; what was there before stays. */
+  /** Failure of the last request; the previous data stays. */
   readonly failure: CallFailure | null;
   readonly reload: () => void;
   readonly more: () => void;

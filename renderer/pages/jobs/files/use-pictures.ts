@@ -6,7 +6,7 @@ import { usePanel } from '../../../app/context.ts';
 import { createPictures, type Pictures, type Shown } from './pictures.ts';
 import type { Sample } from './sorting.ts';
 
-/** A film over a slow network takes its time. */
+/** A video may take long over a slow network. */
 const patienceMs = 300_000;
 
 export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
@@ -15,7 +15,7 @@ export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
 const PicturesContext = createContext<Pictures | null>(null);
 export const PicturesProvider = PicturesContext.Provider;
 
-/** Of one job, as long as its files are on the page; null for a moment before that. */
+/** The pictures of one job while its files are shown; null on the first render. */
 export function useJobPictures(id: JobId): Pictures | null {
   const { baseUrl } = usePanel();
   const [pictures, setPictures] = useState<Pictures | null>(null);
@@ -44,10 +44,10 @@ export function usePicture({ file: { key, sha256 }, type }: Sample): Shown {
   return shown;
 }
 
-/** Beyond what is seen: there by the time that it is scrolled to. */
+/** Load pictures this far outside the viewport, so that they are ready when scrolled to. */
 const margin = '300px';
 
-/** Whether a place on the page is seen, or nearly. */
+/** Returns whether an element is visible or nearly so. */
 export function useNear(): { readonly place: RefObject<HTMLSpanElement | null>; readonly isNear: boolean } {
   const place = useRef<HTMLSpanElement>(null);
   const [isNear, setNear] = useState(false);

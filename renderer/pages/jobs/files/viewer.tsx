@@ -11,25 +11,25 @@ import { usePicture } from './use-pictures.ts';
 
 interface ViewerProps {
   readonly sample: Sample;
-  /** In the order in which they are gone through. */
+  /** In the order of navigation. */
   readonly samples: readonly Sample[];
   readonly onShow: (key: string) => void;
   readonly onClose: () => void;
-  /** What can be done with it. */
+  /** Actions for the sample. */
   readonly children: ReactNode;
 }
 
-/** All of it is in the memory of the browser while it is seen. */
+/** The browser keeps the whole file in memory while it is shown. */
 const mostBytes = 256_000_000;
 
-/** One sample as large as there is room, and beside it the same one of another moment. */
+/** Shows one sample at full size, optionally next to the same prompt at another step. */
 export function Viewer({ sample, samples, onShow, onClose, children }: ViewerProps) {
   const t = useT();
   const place = samples.indexOf(sample);
   const previous = samples[place - 1];
   const next = samples[place + 1];
   const others = useMemo(() => comparable(sample, samples), [sample, samples]);
-  /** The moment, and not the sample: the next prompt is compared with its own. */
+  /** The compared step rather than the sample, so that the next prompt is compared with its own. */
   const [moment, setMoment] = useState<number | null>(null);
   const other = others.find(({ at }) => at?.count === moment);
   const { file } = sample;
@@ -113,7 +113,7 @@ function Seen({ sample }: { readonly sample: Sample }) {
   if (sample.kind === 'picture')
     return <img src={shown.url} alt={sample.name} translate="no" onError={() => setBroken(true)} />;
   return (
-    // A trainer's film has no words, and nobody who could write them down.
+    // Trainers' videos have no speech, so there are no captions.
     <video
       src={shown.url}
       controls
@@ -128,7 +128,7 @@ function Seen({ sample }: { readonly sample: Sample }) {
   );
 }
 
-/** Left and right, but not where they mean something else. */
+/** Handles the arrow keys, except where they have another meaning. */
 function useArrows(onLeft: () => void, onRight: () => void): void {
   useEffect(() => {
     const hear = ({ key, target, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {

@@ -8,7 +8,7 @@ interface AttemptChoiceProps {
   readonly onChoose: (attempt: number) => void;
 }
 
-/** Which attempt, and how it ended; nothing as long as there is none. */
+/** Selects an attempt and shows its outcome; renders nothing without attempts. */
 export function AttemptChoice({ job: { attempts }, chosen, onChoose }: AttemptChoiceProps) {
   const t = useT();
   if (attempts.length === 0) return null;

@@ -1,9 +1,9 @@
 import type { SearchLines } from './first-error.ts';
 
-/** The number of a line; null where no line has it, `unread` where that could not be found out. */
+/** A line number; null when no line matches; `unread` when the search failed. */
 export type Sought = number | null | 'unread';
 
-/** The first line with this text behind `after`; behind the last one it goes on with the first. */
+/** Finds the first match after line `after`, and continues from the start. */
 export async function findNext(search: SearchLines, text: string, after: number): Promise<Sought> {
   const found = await search(text, after + 1);
   if (found === null) return 'unread';
@@ -12,12 +12,12 @@ export async function findNext(search: SearchLines, text: string, after: number)
   return after < 0 ? null : findNext(search, text, -1);
 }
 
-/** As many lines as one answer can have: if each of them has it, the last one is among them. */
+/** Maximum number of matches per answer. In a window of this many lines, the answer contains every match. */
 export const mostMatches = 1_000;
 
 /**
- * The last line with this text before `before`; before the first one it goes on with the last of all, of which there are
- * `total`. Searches go forwards alone: so it looks through what is just before, then through twice as much before that.
+ * Finds the last match before line `before`, and continues from the end; `total` is the number of lines. The server only searches forwards.
+ * So this searches the lines just before, then windows of doubling size before those.
  */
 export async function findPrevious(
   search: SearchLines,
@@ -28,7 +28,7 @@ export async function findPrevious(
   let to = before;
   for (let width = mostMatches; to > 0; width *= 2) {
     const from = Math.max(0, to - width);
-    // Each window lies before the one that had nothing.
+    // Each window precedes the one without matches.
     const last = await lastBetween(search, text, from, to);
     if (last !== null) return last;
     to = from;
@@ -39,7 +39,7 @@ export async function findPrevious(
 async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<Sought> {
   let last: number | null = null;
   for (let at = from; at < to; ) {
-    // The next part begins behind what this one has found.
+    // Each part starts after the previous one's last match.
     const found = await search(text, at);
     if (found === null) return 'unread';
     const before = found.matches.filter(({ line }) => line < to);

@@ -1,6 +1,6 @@
 import type { LogLine } from '../../../../protocol/logs-api.ts';
 
-/** Texts that are searched for, whatever their case; not every line that has one is an error. */
+/** Search texts, case-insensitive. Not every line with one is an error. */
 const errorWords = [
   'traceback (most recent call last)',
   'error',
@@ -16,7 +16,7 @@ const errorShapes: readonly RegExp[] = [
   /Traceback \(most recent call last\)/,
   // `ValueError: ...`, `torch.OutOfMemoryError: ...`, `java.lang.Exception: ...`, but no `mean error: 0.3`.
   /(?:^|[\s.\]])[A-Z]\w*(?:Error|Exception)\b(?::|$)/,
-  // As loggers and compilers begin a line, behind a time or the name of a file.
+  // The prefix of loggers and compilers, after a time or a file name.
   /(?:^|[\s\]|:[])(?:ERROR|CRITICAL|FATAL)(?:[\s\]:|]|$)/,
   /^(?:\S+: )?(?:fatal )?error: /i,
   /\bout of memory\b/i,
@@ -27,26 +27,26 @@ const errorShapes: readonly RegExp[] = [
 ];
 
 /**
- * Whether a line says that something went wrong, and not just that something could.
+ * Returns true when a line reports an error, and does not merely mention one.
  * @internal
  */
 export const looksLikeError = (text: string): boolean => errorShapes.some(shape => shape.test(text));
 
 export interface Found {
   readonly matches: readonly LogLine[];
-  /** Whether these are the last ones. */
+  /** Whether these are the last matches. */
   readonly isAll: boolean;
 }
 
-/** Lines with a text in them, from `line` on, in order; null when they could not be had. */
+/** Returns matching lines from `line` on, in order; null when the search failed. */
 export type SearchLines = (text: string, line: number) => Promise<Found | null>;
 
-/** So many answers a text are looked through before it is given up: a log can be full of what is no error. */
+/** Maximum number of answers per text, because a log can be full of harmless matches. */
 const mostAnswers = 8;
 
 /**
- * The first line of a log that looks like an error, as searches find it: reading all of it would take minutes. Null when there
- * is none; `unread` when that could not be found out.
+ * Finds the first line that looks like an error, using server searches, because reading the whole log would take minutes. Null when there
+ * is none; `unread` when a search failed.
  */
 export async function firstError(
   search: SearchLines,
@@ -56,7 +56,7 @@ export async function firstError(
   for (const word of errorWords) {
     let from = 0;
     for (let answers = 0; answers < mostAnswers && (first === null || from < first); answers += 1) {
-      // One text after the other: what one has found bounds the next.
+      // Search the texts one after another: each match limits the next search.
       const found = await search(word, from);
       if (found === null) return 'unread';
       const hit = found.matches.find(line => line.note === undefined && looksLikeError(textOf(line)));

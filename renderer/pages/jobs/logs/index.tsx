@@ -12,7 +12,7 @@ import { LogViewer } from './log-viewer.tsx';
 import { useBook, useSnapshot } from './use-book.ts';
 import { useWhyEmpty } from './why-empty.ts';
 
-/** What the attempts of a job have printed: `?tab=logs`, and `&attempt=2` for one that is not the newest. */
+/** The logs of a job's attempts: `?tab=logs`, and `&attempt=2` for one that is not the newest. */
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
   const wanted = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
@@ -39,7 +39,7 @@ function Opened({ job, book, wanted, onShow }: OpenedProps) {
   const mayCome = !isFinal(job.status);
   const why = useWhyEmpty(job, wanted ?? state?.attempt);
   useEffect(() => {
-    // Nothing says when the first of it has come.
+    // No event reports the first line, so poll.
     if (!isEmpty || !mayCome) return undefined;
     const timer = setInterval(book.lookAgain, lookAgainMs);
     return () => clearInterval(timer);

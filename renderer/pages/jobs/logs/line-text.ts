@@ -1,16 +1,16 @@
 import Anser from 'anser';
 
-/** What a colour of a terminal is shown as: one that is read well on the page's own ground, light or dark. */
+/** The hue that represents a terminal colour, readable on the page's light and dark background. */
 export type Hue = 'red' | 'yellow' | 'green' | 'cyan' | 'blue' | 'magenta' | 'grey';
 export type Weight = 'bold' | 'dim' | 'italic' | 'underline' | 'strikethrough';
 
 export interface Piece {
   readonly text: string;
-  /** Where it begins in what is shown of the line. */
+  /** Offset in the displayed text of the line. */
   readonly start: number;
   readonly hue: Hue | null;
   readonly weights: readonly Weight[];
-  /** It is what is searched for. */
+  /** The piece matches the search. */
   readonly isHit: boolean;
 }
 
@@ -19,12 +19,12 @@ const bell = '\u0007';
 const weights: ReadonlySet<string> = new Set<Weight>(['bold', 'dim', 'italic', 'underline', 'strikethrough']);
 const isWeight = (word: string): word is Weight => weights.has(word);
 
-/** A line as a terminal would show it in the end, in pieces of one look each; nothing in it does anything. */
+/** Splits a line, as a terminal would finally show it, into pieces of one style each. Escape sequences have no other effect. */
 export function piecesOf(line: string, search = ''): readonly Piece[] {
   const parts = Anser.ansiToJson(sanitized(line), { json: true, remove_empty: true }).map(
     ({ content, fg, bg, decorations }) => ({
       text: content,
-      // Of what is light on dark, or dark on light, one is the page's: the other one tells it from the rest.
+      // In inverted text, one of the two colours is the page's own; the other one is shown.
       hue: hueOf(fg) ?? hueOf(bg),
       weights: [...new Set(decorations)].filter(isWeight),
     }),
@@ -58,13 +58,13 @@ function cutAtHits(parts: readonly Part[], search: string): readonly Piece[] {
   return pieces;
 }
 
-/** From where to where, whatever the case of its letters: in small letters some texts are longer, so they are not made small. */
+/** Returns the matches' offsets, ignoring case. It does not lowercase the text, because that can change its length. */
 function hitsIn(text: string, search: string): readonly (readonly [from: number, to: number])[] {
   const wanted = new RegExp(search.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`), 'giu');
   return Array.from(text.matchAll(wanted), ({ index, 0: hit }) => [index, index + hit.length] as const);
 }
 
-/** Colours and weights are left in, everything else that steers a terminal is taken out, and what would turn the writing round is shown. */
+/** Keeps colours and weights, removes all other control sequences, and makes bidirectional control characters visible. */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
   const kept = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
@@ -77,10 +77,10 @@ function sanitized(line: string): string {
 const shownMark = (mark: string): string =>
   `⟨U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** Behind the last carriage return that anything follows: what was drawn before is drawn over. */
+/** Returns the text after the last carriage return with text after it, because that overwrites what was drawn before. */
 const lastDrawn = (line: string): string => line.split('\r').findLast(part => part !== '') ?? '';
 
-/** What stands behind an escape character: ECMA-48, and the strings of xterm. */
+/** Removes the sequence after an escape character: ECMA-48, and xterm's strings. */
 function withoutSequence(part: string, isStringEnded: boolean): string {
   const [colour] = /^\[[\d;]*m/.exec(part) ?? [];
   if (colour !== undefined) return escape + part;
@@ -89,25 +89,25 @@ function withoutSequence(part: string, isStringEnded: boolean): string {
   if (/^[\]PX^_]/.test(part)) {
     const end = part.indexOf(bell);
     if (end !== -1) return part.slice(end + 1);
-    // One that has no end would take the rest of the line with it.
+    // A string without its end would swallow the rest of the line.
     return isStringEnded ? '' : part.slice(1);
   }
   return part.replace(/^[ -/]*[0-~]/, '');
 }
 
-/** Of `r, g, b`, as all kinds of colours end up here; null for none. */
+/** Maps `r, g, b`, the format of all parsed colours; null for none. */
 function hueOf(colour: string | null): Hue | null {
   if (colour === null || colour === '') return null;
   const [red = 0, green = 0, blue = 0] = colour.split(',').map(Number);
   const most = Math.max(red, green, blue);
   const spread = most - Math.min(red, green, blue);
-  // Black and white are the page's own.
+  // Black and white are left to the page's own colours.
   if (spread < 40) return most > 40 && most < 200 ? 'grey' : null;
   if (most === red) return hueAt(60 * (((green - blue) / spread + 6) % 6));
   return hueAt(most === green ? 60 * ((blue - red) / spread + 2) : 60 * ((red - green) / spread + 4));
 }
 
-/** In degrees, as HSL has them. */
+/** Takes the HSL hue in degrees. */
 function hueAt(degrees: number): Hue {
   const hues: readonly Hue[] = ['red', 'yellow', 'green', 'cyan', 'blue', 'magenta'];
   return hues[Math.round(degrees / 60) % 6] ?? 'red';

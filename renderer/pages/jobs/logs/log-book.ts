@@ -10,35 +10,35 @@ import {
   nothingYet,
 } from './log-snapshot.ts';
 
-/** Where a log comes from. */
+/** The source of a log. */
 export interface LogSource {
-  /** Of the last lines, or from `line` on; of the newest attempt that has a log, unless another one is named. */
+  /** Reads the last lines, or lines from `line` on. Without `attempt`, it reads the newest attempt that has a log. */
   readonly read: (
     query: { readonly attempt?: number; readonly line?: number; readonly limit: number },
     signal: AbortSignal,
   ) => Promise<CallResult<typeof logsApi.read>>;
-  /** Tells what comes from `line` on, which is asked anew whenever it has to begin again. The answer ends it. */
+  /** Follows the log. It calls `line` for the first wanted line each time that it reconnects. The returned function stops it. */
   readonly follow: (attempt: number, line: () => number, tell: (news: LogNews) => void) => () => void;
 }
 
 export interface LogBook {
   readonly subscribe: (changed: () => void) => () => void;
-  /** The same one until something changes. */
+  /** Returns the same object until something changes. */
   readonly snapshot: () => LogSnapshot;
   readonly lineAt: (line: number) => LogLine | undefined;
-  /** These can be seen: what of them is missing is read. */
+  /** Sets the visible lines; missing ones are loaded. */
   readonly want: (first: number, last: number) => void;
-  /** Whether somebody looks: nothing is followed else, as a browser has few connections. */
+  /** Sets whether the log is visible. A hidden log is not followed, because a browser has few connections. */
   readonly watch: (isWatched: boolean) => void;
   readonly retry: () => void;
-  /** Where nothing was: something may be there by now. */
+  /** Checks again for a log that was missing. */
   readonly lookAgain: () => void;
   readonly close: () => void;
 }
 
 /**
- * The log of one attempt: the pages of it that somebody looks at, and its end as it comes. Without `wantedAttempt` it is the
- * newest one that has a log when it is read first.
+ * The log of one attempt: the pages that are viewed, and its end as it grows. Without `wantedAttempt`, it is the newest attempt with a log
+ * at the first read.
  */
 export function createLogBook({ read, follow }: LogSource, wantedAttempt?: number): LogBook {
   const over = new AbortController();
@@ -54,7 +54,7 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     now = next;
     teller.changed();
   };
-  /** The last lines, or those that are wanted and missing, a page at a time: nothing is read of where somebody scrolled past. */
+  /** Loads the last lines, or missing visible lines, a page at a time. It skips pages that were only scrolled past. */
   const readOn = async (isAgain = false): Promise<void> => {
     if (isReading || now.failure !== null || (now.isMissing && !isAgain)) return;
     const line = now.state && pages.missing(...wanted, now.state);
@@ -115,7 +115,7 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
   };
 }
 
-/** Changes that come one by one are told of together, so often. */
+/** Minimum interval between notifications of several changes. */
 const batchMs = 100;
 
 function createTeller() {

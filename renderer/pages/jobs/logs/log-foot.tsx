@@ -13,7 +13,7 @@ interface StandingProps {
   readonly onShow: (attempt: number) => void;
 }
 
-/** How much there is, whether more comes, and what is in the way of it. */
+/** Shows the number of lines, whether more will follow, and what prevents it. */
 export function Standing({ log, isFollowing, onRetry, onShow }: StandingProps) {
   const t = useT();
   const { state, tail, failure, nextAttempt } = log;
@@ -39,10 +39,10 @@ export function Standing({ log, isFollowing, onRetry, onShow }: StandingProps) {
   );
 }
 
-/** What can be done with the lines that are chosen. */
+/** Actions for the selected lines. */
 export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
   const t = useT();
-  /** To be copied by hand, where a page may not copy: one that came over plain HTTP from another machine. */
+  /** The text to copy by hand where the page has no clipboard, as over plain HTTP from another machine. */
   const [shown, setShown] = useState<string | null>(null);
   useEffect(() => setShown(null), [chosen.text]);
   if (chosen.lines === null) return null;

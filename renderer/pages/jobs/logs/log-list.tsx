@@ -12,17 +12,17 @@ interface LogListProps {
   readonly log: LogSnapshot;
   readonly scroll: LogScroll;
   readonly chosen: Chosen;
-  /** The line that was gone to last. */
+  /** The line of the last jump. */
   readonly current: number | null;
   readonly search: string;
   readonly hasTimes: boolean;
   readonly isWrapped: boolean;
   readonly label: string;
-  /** Over the lines, below. */
+  /** Overlays at the bottom. */
   readonly children: ReactNode;
 }
 
-/** Its lines are selected as any text is, and whole ones by their numbers. */
+/** Text can be selected as usual, and whole lines by their numbers. */
 export function LogList(props: LogListProps) {
   const { book, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
   const t = useT();
@@ -54,7 +54,7 @@ export function LogList(props: LogListProps) {
       {reach.from > first && (
         <Button onClick={() => scroll.toLine(reach.from - 1)}>{t('logs.earlier')}</Button>
       )}
-      {/* What comes is not read out: there may be hundreds of lines a second. */}
+      {/* New lines are not announced, because there may be hundreds a second. */}
       <div
         ref={scroll.scroller}
         className="log-lines"

@@ -1,34 +1,34 @@
 import type { LogLine } from '../../../../protocol/logs-api.ts';
 
-/** Lines that are read at once, and kept or forgotten together. */
+/** Lines per page. A page is loaded and dropped as a whole. */
 export const pageLines = 500;
-/** A screen shows a page at most; those around it are kept for whoever scrolls back. */
+/** The screen shows at most one page; the others are kept for scrolling back. */
 const mostPages = 40;
 
-/** Which lines there are: from the first that is kept to the one before the last of all. */
+/** The range of existing lines; `total_lines` is the end, exclusive. */
 interface Kept {
   readonly first_line: number;
   readonly total_lines: number;
 }
 
-/** Lines that were read, by their numbers: the pages that were wanted last. */
+/** A cache of loaded lines by number. It keeps the most recently wanted pages. */
 export interface LogPages {
   at(line: number): LogLine | undefined;
-  /** `asked`: from which line on they were read; null where nobody asked for one. */
+  /** Stores loaded lines. `asked`: the first requested line; null when none was named. */
   put(lines: readonly LogLine[], asked: number | null): void;
   /**
-   * The first line from `first` to `last` that is missing, or that its page begins with when nothing of that is there; null when all of
-   * them are. They are wanted: their pages are kept.
+   * Returns the first missing line from `first` to `last`, or the start of its page when the page is empty; null when all are loaded. It
+   * marks their pages as wanted, so that they are kept.
    */
   missing(first: number, last: number, kept: Kept): number | null;
-  /** Lines that were not there when they were read may be there by now. */
+  /** Lines that were missing earlier may exist now. */
   forgetHoles(): void;
 }
 
 export function createLogPages(): LogPages {
-  // The one that was wanted last stands last.
+  // Sorted by last use, oldest first.
   const pages = new Map<number, (LogLine | undefined)[]>();
-  /** They are not asked for again and again. */
+  /** Lines known to be missing, so that they are not requested repeatedly. */
   const holes = new Set<number>();
   const touch = (no: number): (LogLine | undefined)[] => {
     const page = pages.get(no) ?? [];

@@ -5,14 +5,14 @@ import { useT } from '../../../i18n/index.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { piecesOf } from './line-text.ts';
 
-/** What is still being printed has no number yet, and what was not read yet no text. */
+/** `open`: still being printed, without a number. `unread`: not loaded yet. */
 export type RowKind = 'line' | 'open' | 'unread' | 'gone';
 
 interface LogRowProps {
   readonly kind: RowKind;
-  /** Null for what is no line yet, or was not read. */
+  /** Null when the line is incomplete or not loaded. */
   readonly line: LogLine | null;
-  /** Of what is still being printed. */
+  /** The text of the incomplete line. */
   readonly open: string | null;
   readonly number: number;
   readonly top: number;

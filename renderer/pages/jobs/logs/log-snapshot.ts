@@ -4,18 +4,18 @@ import type { LogEvent, LogState, logsApi } from '../../../../protocol/logs-api.
 export type PageRead = ValueOf<typeof logsApi.read>;
 export type LogNews = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
 
-/** What is known of a log, whichever of its lines are at hand. */
+/** The state of a log, whichever of its lines are loaded. */
 export interface LogSnapshot {
-  /** Null before it was read for the first time. */
+  /** Null before the first read. */
   readonly state: LogState | null;
   readonly openLine: string | null;
-  /** There is none, or not yet. */
+  /** There is no log, or not yet. */
   readonly isMissing: boolean;
-  /** Why the last reading failed; null when it did not. */
+  /** Why the last read failed; null after a success. */
   readonly failure: CallFailure | null;
-  /** `over`: nothing more comes. `lost`: the stream is being opened again. */
+  /** `over`: the log is complete. `lost`: the stream is being reopened. */
   readonly tail: 'closed' | 'open' | 'lost' | 'over';
-  /** One that began when this one had ended. */
+  /** The attempt that started after this one ended. */
   readonly nextAttempt: number | null;
 }
 
@@ -28,7 +28,7 @@ export const nothingYet: LogSnapshot = {
   nextAttempt: null,
 };
 
-/** What came by the stream since a page was asked for is newer than the page. */
+/** Merges a page. Stream data received since its request is newer than the page. */
 export function afterPage(was: LogSnapshot, page: PageRead): LogSnapshot {
   const known = was.state?.total_lines ?? 0;
   const isNews = page.total_lines >= known;

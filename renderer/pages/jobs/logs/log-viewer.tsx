@@ -19,12 +19,12 @@ import { useSearch } from './use-search.ts';
 interface LogViewerProps {
   readonly job: JobDetail;
   readonly book: LogBook;
-  /** Of the attempt. */
+  /** The selection of the attempt. */
   readonly choice: ReactNode;
   readonly onShow: (attempt: number) => void;
 }
 
-/** The log of an attempt that has one. Ctrl+F and F3 are for what it has, and not for the rows that the page has of it. */
+/** The log of an attempt. Ctrl+F and F3 search the whole log instead of the rendered rows. */
 export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
   const t = useT();
   const log = useSnapshot(book);
@@ -43,7 +43,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
   const { current, goTo } = useCurrent(scroll.toLine);
   const next = (): void => goTo(search.next(current ?? scroll.topLine() - 1), null);
   const previous = (): void => goTo(search.previous(current ?? scroll.topLine(), state.total_lines), null);
-  /** What was at the top is still in sight. */
+  /** Keeps the top line in view when wrapping changes the heights. */
   const wrap = (isOn: boolean): void => {
     const top = scroll.topLine();
     setWrapped(isOn);
@@ -58,7 +58,7 @@ export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
     return field.current?.select();
   };
   return (
-    // What is asked for by a key comes from whatever has the focus in it.
+    // The handler is on the section, so that keys work wherever the focus is inside.
     <section className="log-viewer" aria-label={t('jobs.tab.logs')} onKeyDown={onKeyDown}>
       <div className="log-bar">
         {choice}
@@ -116,7 +116,7 @@ function Download({ job, attempt }: { readonly job: JobDetail; readonly attempt:
   );
 }
 
-/** The line that was gone to last, by a search or to an error. */
+/** The line of the last jump, by a search or to an error. */
 function useCurrent(toLine: (line: number) => void) {
   const t = useT();
   const [current, setCurrent] = useState<number | null>(null);

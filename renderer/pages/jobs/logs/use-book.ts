@@ -6,7 +6,7 @@ import { usePanel } from '../../../app/context.ts';
 import { createLogBook, type LogBook } from './log-book.ts';
 import type { LogSnapshot } from './log-snapshot.ts';
 
-/** The log of this attempt, as long as somebody looks; followed while the page can be seen. Null for a moment at first. */
+/** Opens the log of this attempt while mounted, and follows it while the page is visible. Null on the first render. */
 export function useBook(id: JobId, attempt: number | undefined): LogBook | null {
   const { client, baseUrl } = usePanel();
   const [book, setBook] = useState<LogBook | null>(null);

@@ -4,7 +4,7 @@ import { logsApi } from '../../../../protocol/logs-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { plainText } from './line-text.ts';
 
-/** Whole lines, from the one that was chosen first to the one that was chosen last. */
+/** A range of selected lines: `first` is where the selection started, `last` where it ended. */
 interface ChosenLines {
   readonly first: number;
   readonly last: number;
@@ -14,14 +14,14 @@ export interface Chosen {
   readonly lines: ChosenLines | null;
   readonly count: number;
   readonly has: (line: number) => boolean;
-  /** This one alone, or all up to it. */
+  /** Selects this line, or extends the selection to it. */
   readonly choose: (line: number, isUpTo: boolean) => void;
   readonly chooseNone: () => void;
-  /** As plain text; null when they could not be read. */
+  /** Returns the lines as plain text; null when they could not be read. */
   readonly text: () => Promise<string | null>;
 }
 
-/** More of them are what the download is for. */
+/** For more lines there is the download. */
 export const mostChosen = 10_000;
 const readAtOnce = 2_000;
 
@@ -34,7 +34,7 @@ export function useChosen(id: JobId, attempt: number): Chosen {
     const texts: string[] = [];
     for (let line = low; line <= high; line += readAtOnce) {
       const query = { attempt, line, limit: Math.min(readAtOnce, high - line + 1) };
-      // One after the other: they are one text.
+      // Read in sequence, because the parts form one text.
       const answer = await client.call(logsApi.read, { params: { id }, query });
       if (!answer.ok) return null;
       texts.push(...answer.value.lines.map(each => plainText(each.text)));

@@ -1,18 +1,18 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 
-/** In pixels; log.css has it, too. */
+/** In pixels; keep in sync with log.css. */
 const rowHeight = 17;
-/** Nothing is taller in Firefox. */
+/** Maximum element height in Firefox, in CSS pixels. */
 const tallest = 17_500_000;
-/** Nor in Chromium, in pixels of the screen. */
+/** Maximum element height in Chromium, in device pixels. */
 const tallestOnScreen = 33_000_000;
-/** The list grows in such steps: each one makes it measured anew from its beginning. */
+/** The row count grows in steps of this size, because each change makes the virtualizer measure all rows again. */
 const step = 4_096;
 const ahead = 30;
 
 export interface ScrollParts {
-  /** The first line that there is, and the one after the last. */
+  /** The first existing line, and the one after the last. */
   readonly first: number;
   readonly end: number;
   readonly isWrapped: boolean;
@@ -27,22 +27,22 @@ export interface LogScroll {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly lines: readonly ShownLine[];
   readonly height: number;
-  /** Of a row, once it can be higher than the others. */
+  /** Measures a row; null while all rows have the same height. */
   readonly measure: ((row: HTMLElement | null) => void) | null;
-  /** It stays at the end, whatever comes. */
+  /** True while the view stays at the end. */
   readonly isFollowing: boolean;
-  /** Lines that came since it was left. */
+  /** Number of new lines since the view left the end. */
   readonly newBelow: number;
-  /** Those that can be scrolled to: all of them, unless there are more than a browser can stack. */
+  /** The lines that can be scrolled to: all, unless a browser cannot stack that many. */
   readonly reach: { readonly from: number; readonly to: number };
   readonly toLine: (line: number) => void;
   readonly toEnd: () => void;
   readonly onScroll: () => void;
-  /** That can be seen. */
+  /** The first visible line. */
   readonly topLine: () => number;
 }
 
-/** Where in a log somebody is. It opens at its end. */
+/** The scroll position in a log. It starts at the end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollParts): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const most = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
@@ -79,7 +79,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollParts): LogScroll 
   });
   useLayoutEffect(() => {
     if (goal !== null) virtual.scrollToIndex(goal.line - base, { align: 'center' });
-    // Once for each goal, and where its lines begin by then.
+    // Runs once per goal, and again when `base` moves.
   }, [goal, base, virtual]);
 
   return {
@@ -110,7 +110,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollParts): LogScroll 
       const { scrollTop: top, scrollHeight: whole, clientHeight: seen } = element;
       const isAtEnd = whole - top - seen < rowHeight && from + count === end;
       if (isAtEnd) setFollowing(true);
-      // What comes makes the way to the end longer: only who goes up leaves it.
+      // New lines also increase the distance to the end, so only scrolling up leaves it.
       else if (top < lastTop.current) leave();
       lastTop.current = top;
     },

@@ -6,18 +6,18 @@ import { findNext, findPrevious, mostMatches, type Sought } from './find-line.ts
 import { firstError, type SearchLines } from './first-error.ts';
 import { plainText } from './line-text.ts';
 
-/** What a search has found: how many lines, and which, where they are few enough for one answer. */
+/** The result of a search: the number of matching lines, and which ones if they fit one answer. */
 interface Hits {
   readonly text: string;
-  /** Null when it could not be found out. */
+  /** Null when the search failed. */
   readonly total: number | null;
   readonly lines: readonly number[] | null;
-  /** How many lines were looked through. */
+  /** Number of lines searched. */
   readonly searched: number;
 }
 
 export interface LogSearch {
-  /** What is searched for, once it was written to its end. */
+  /** The search text, once the user has stopped typing. */
   readonly text: string;
   readonly hits: Hits | null;
   readonly isBusy: boolean;
@@ -29,7 +29,7 @@ export interface LogSearch {
 const settledMs = 250;
 const plainOf = ({ text }: LogLine): string => plainText(text);
 
-/** Searches what the server has of this attempt: `written` is what stands in the field. */
+/** Searches this attempt's log on the server; `written` is the text in the field. */
 export function useSearch(id: JobId, attempt: number, written: string): LogSearch {
   const { client } = usePanel();
   const text = useSettledText(written);
@@ -80,7 +80,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
         return written === '' ? null : (known ?? busily(findNext(search, written, after)));
       },
       async previous(before, total) {
-        // What came since is not among those that are known.
+        // Lines added since the search are not in `hits`.
         const isKnown = hits?.text === written && before <= hits.searched;
         const known = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
         return written === '' ? null : (known ?? busily(findPrevious(search, written, before, total)));
@@ -91,7 +91,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   );
 }
 
-/** A million lines take their time. */
+/** Searching a million lines takes a while. */
 const timeoutMs = 60_000;
 
 function useSettledText(written: string): string {

@@ -2,7 +2,7 @@ import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
 import { useFleet } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 
-/** Why there is no log of this attempt, or of the newest. */
+/** Explains why this attempt, or the newest one, has no log. */
 export function useWhyEmpty({ attempts, status }: JobDetail, wanted: number | undefined): string {
   const t = useT();
   const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
