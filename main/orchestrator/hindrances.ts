@@ -3,7 +3,7 @@ import type { MonoMs, QueueSettings } from './model.ts';
 import type { JobInLine } from './placement/candidates.ts';
 import { isWorkerLoss } from './retry.ts';
 
-/** What keeps a job from every worker. */
+/** A blocker: why no worker may take a job. */
 export type Hindrance =
   | { readonly code: 'approval' }
   | { readonly code: 'backoff'; readonly until: MonoMs }
@@ -17,7 +17,10 @@ export type Hindrance =
       readonly most: number;
     };
 
-/** Of the job itself: with one it is not in line. Backoff after the loss of a worker concerns that worker alone. */
+/**
+ * Blockers of the job itself. A blocked job is not in the queue. Backoff after the loss of a worker applies to that
+ * worker only.
+ */
 export function hindrancesOf(
   { approval, lastCause }: Pick<JobInLine, 'approval' | 'lastCause'>,
   readyAt: MonoMs,
@@ -29,14 +32,14 @@ export function hindrancesOf(
   return hindrances;
 }
 
-/** The worker that lost the job and may not have it again yet; null for none. */
+/** The worker that lost the job and may not get it back yet; null for none. */
 export const barredWorker = (
   { avoid, lastCause }: Pick<JobInLine, 'avoid' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);
 
-/** Of every job, while so many run. */
+/** Blockers of every job, while this many jobs run. */
 export function hindrancesOfAll(settings: QueueSettings, running: number): readonly Hindrance[] {
   const { pause, maxRunning: most } = settings;
   const hindrances: Hindrance[] = [];
@@ -46,7 +49,7 @@ export function hindrancesOfAll(settings: QueueSettings, running: number): reado
   return hindrances;
 }
 
-/** Of every job of this user, while so many of theirs run. */
+/** Blockers of this user's jobs, while this many of them run. */
 export function hindrancesOfUser(
   { maxRunningPerUser: most }: QueueSettings,
   user: string,
@@ -55,7 +58,7 @@ export function hindrancesOfUser(
   return most !== null && running >= most ? [{ code: 'limit', of: 'user', name: user, running, most }] : [];
 }
 
-/** Of every job of this team, while so many of its jobs run. Jobs without a team have no limit. */
+/** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */
 export function hindrancesOfTeam(
   { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
   team: string | null,

@@ -1,4 +1,4 @@
-/** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
+/** The public interface of the orchestrator. Code outside imports only this and ports.ts, which declares what it must provide. */
 export type { PruneChoice } from './datasets.ts';
 export type { DryRun } from './dry-run.ts';
 export type { FleetFigures } from './fleet-figures.ts';

@@ -37,36 +37,36 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
  *      |  withdraw                       recovering <---+--+
  *      +--------------------------------------+    lost, retries left
  *
- *   any live state -- stop --> cancelling --> cancelled          (somebody cancelled the job)
- *                                         --> failed, pending    (it ran for too long, its worker is drained)
- *                                         --> completed          (that came first)
+ *   any live state -- stop --> cancelling --> cancelled          (a user cancelled the job)
+ *                                         --> failed, pending    (timeout, or its worker is draining)
+ *                                         --> completed          (it completed first)
  */
 
-/** What can happen to a job. All but `offer` and `stop` speak of its newest attempt. */
+/** What can happen to a job. All events except `offer`, `stop` and `reject` concern its newest attempt. */
 export type JobEvent =
   | { readonly type: 'offer'; readonly attempt: Attempt }
-  /** The worker takes the offer; nothing is spawned yet. */
+  /** The worker accepts the offer; it has started nothing yet. */
   | { readonly type: 'claim' }
   | { readonly type: 'run' }
   | { readonly type: 'complete'; readonly end: ReportedEnd | null }
   | { readonly type: 'fail'; readonly end: ReportedEnd }
   /** The worker stopped the trainer. */
   | { readonly type: 'stopped' }
-  /** Somebody or something wants it to end. */
+  /** A user, a timeout or a drain requests a stop. */
   | { readonly type: 'stop'; readonly why: StopOrder['why'] }
   /** The worker is offline. */
   | { readonly type: 'silence' }
-  /** The worker shows that it holds the attempt. */
+  /** The worker reports that it still has the attempt. */
   | { readonly type: 'back' }
-  /** The worker is there, and its process is not: it ended without a word. */
+  /** The worker is in contact, but its trainer is gone, and nothing reported its end. */
   | { readonly type: 'vanished' }
-  /** The worker was silent for too long; what it ran may still run. */
+  /** The worker was silent for too long. Its trainer may still run. */
   | { readonly type: 'lost' }
-  /** A person does not want to wait for the worker any longer. */
+  /** A person stops waiting for the worker. */
   | { readonly type: 'release' }
   /** The offer was never acknowledged. */
   | { readonly type: 'withdraw' }
-  /** Somebody does not approve of it. */
+  /** A person rejects a job that waits for approval. */
   | { readonly type: 'reject'; readonly by: string; readonly reason: string | null };
 
 type JobIn<S extends JobStatus> = S extends 'pending'
@@ -77,7 +77,7 @@ type JobIn<S extends JobStatus> = S extends 'pending'
       ? HeldJob
       : EndedJob;
 type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
-/** In the form of a method, whose parameters may be narrower than those it is looked up with: see `advance`. */
+/** Declared as a method, so that parameters may be narrower than the types that `advance` calls it with. */
 type Rule<J extends Job, E extends JobEvent> = { decide(job: J, event: E, now: WallMs): Advance }['decide'];
 type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S>, EventOf<T>> };
 
@@ -110,7 +110,7 @@ const vanishedEnd: ReportedEnd = {
   cause: 'worker_lost',
   error: 'the worker no longer has the trainer, and does not know how it ended',
 };
-/** Stopped by its machine's owner: nobody here asked for it. */
+/** The machine's owner stopped the trainer; the orchestrator did not request it. */
 const preemptedEnd: ReportedEnd = { ...noExit, cause: 'preempted', error: 'the worker stopped the trainer' };
 
 const failed: Rule<HeldJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, 'requeued', now);
@@ -120,11 +120,11 @@ const vanished: Rule<HeldJob, JobEvent> = (job, _event, now) =>
   failOrRetry(job, vanishedEnd, 'requeued', now);
 const lost: Rule<HeldJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
 
-/** Sooner than the deadline, because a person wants it: that costs no retry. */
+/** A person decided before the takeover deadline, so the job loses no retry. */
 const released: Rule<HeldJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
 
-/** Nothing has run: as if it had never been offered. */
+/** Nothing has run, so the job loses no retry. */
 const giveBack: Rule<HeldJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...noExit, outcome: 'withdrawn', cause: null }, null);
 
@@ -133,7 +133,7 @@ const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
 
 const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, { why }, now) => stopFor(job, why, now);
 
-/** How an attempt that was to be stopped ends, by the reason of the order; `unsure` when that could not be seen. */
+/** Ends an attempt after a stop order, depending on the order's reason. `unsure`: nobody confirmed the stop. */
 function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
   const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
   const outcome = unsure ? 'given_up' : 'requeued';
@@ -153,7 +153,10 @@ function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
 const confirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, false);
 const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, true);
 
-/** A rule for what comes from the last attempt of a pending job, when it is not known how that ended. */
+/**
+ * Applies `rule` to an event of a pending job's last attempt if it is unknown how that attempt ended, and `known`
+ * otherwise.
+ */
 const fromBefore =
   <T extends JobEvent['type']>(
     rule: Rule<HeldJob, EventOf<T>>,
@@ -167,11 +170,11 @@ const fromBefore =
 const alreadyEnded = (job: PendingJob): Advance =>
   deny('attempt_superseded', `no attempt of job ${job.id} runs any more`, 'stop');
 
-/** The former worker returns with the process still running: its work goes on. */
+/** The former worker returns with the trainer still running, so the job continues there. */
 const readopt = fromBefore<'run' | 'back'>(running => moved(running), alreadyEnded);
 const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
 
-/** The result exists, however its worker was thought of meanwhile. */
+/** The result exists, even if its worker was given up meanwhile. */
 const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {
   if (job.attempt === null) return alreadyEnded(job);
   return finish(revived(job, now) ?? uncharged(job), now, 'completed', { ...(end ?? noExit), cause: null });
@@ -204,11 +207,11 @@ const ended = {
   reject: final,
 } as const;
 
-/** Every (status, event) pair, each decided; a missing one does not compile. */
+/** A rule for every (status, event) pair. A missing one does not compile. */
 const table: { readonly [S in JobStatus]: Row<S> } = {
   pending: {
     offer: (job, { attempt }) => (job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)),
-    // Nothing has been spawned yet, so the offer that was taken back stays taken back.
+    // The worker has started nothing yet, so the withdrawn offer stays withdrawn.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,
     complete: completeLate,
@@ -229,7 +232,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     claim: go('starting'),
     run: go('running'),
     back: go('starting'),
-    // The offer stays the worker's until it is given up, or the worker comes back without it.
+    // The worker keeps the offer until it is withdrawn, or until the worker returns without it.
     silence: stay,
     vanished: giveBack,
     lost: giveBack,
@@ -243,7 +246,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     run: go('running'),
     back: go('running'),
     silence: stay,
-    // A drain waits for nobody: its worker comes back without a job, or is given up.
+    // A drain needs no stop here: either the worker returns, or the takeover gives the job to another one.
     stop: (job, event, now) => (event.why === 'drain' ? stay() : requestStop(job, event, now)),
     release: released,
   },
@@ -252,7 +255,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     run: stay,
     fail: confirmed,
     stopped: confirmed,
-    // A person's word counts for more than a deadline.
+    // A user's cancel overrides a timeout and a drain.
     stop: (job, { why }, now) =>
       why === 'cancel' && job.stop.why !== 'cancel' ? stopFor(job, why, now) : stay(),
     silence: stay,
@@ -264,13 +267,13 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
   },
   completed: { ...ended, complete: repeated, fail: final, stopped: final, stop: final },
   failed: { ...ended, complete: final, fail: repeated, stopped: final, stop: final },
-  // The published agent may report a failure after the cancellation that caused it (docs/internals/worker-contract.md, section 3).
+  // SimpleTuner's agent may report a failure after the cancellation that caused it (docs/internals/worker-contract.md, section 3).
   cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
 };
 
-/** The only way in which a job changes its status. */
+/** Every status change of a job goes through this function. */
 export function advance(job: Job, event: JobEvent, now: WallMs): Advance {
-  // The row and the column are chosen by the very words that the rule's parameters are narrowed by.
+  // Safe: the status and type that select the rule are those that narrow its parameters.
   const rule: Rule<Job, JobEvent> = table[job.status][event.type];
   return rule(job, event, now);
 }

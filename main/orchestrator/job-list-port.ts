@@ -3,14 +3,14 @@ import type { Approval, JobStatus, ShownStatus } from '../../protocol/job.ts';
 import type { JobSearch, JobSort } from '../../protocol/job-search.ts';
 
 export interface JobFilter {
-  /** None for any. */
+  /** Empty for any. */
   readonly statuses: readonly ShownStatus[];
   readonly includeFinal: boolean;
   readonly user: string | null;
-  /** Of the newest attempt. */
+  /** The worker of the newest attempt. */
   readonly workerId: WorkerId | null;
   readonly search: JobSearch;
-  /** Those alone that wait for approval. */
+  /** Only jobs that wait for approval. */
   readonly blocked: boolean;
   readonly sort: JobSort;
   readonly isDescending: boolean;
@@ -20,13 +20,13 @@ export interface JobFilter {
   readonly offset: number;
 }
 
-/** Where a job stands in a sorted list: its value there, and its order, which decides between equal values. */
+/** A job's position in a sorted list: its sort value, and its order as the tie-breaker. */
 export interface JobPlace {
   readonly value: string | number | null;
   readonly order: number;
 }
 
-/** How many jobs there are in a status. */
+/** The number of jobs in a status. */
 export interface StatusCount {
   readonly status: JobStatus;
   readonly approval: Approval | null;

@@ -26,7 +26,7 @@ export interface ReportedEnd {
 
 export type Advance =
   | { readonly kind: 'moved'; readonly job: Job; readonly event: JobEventType }
-  /** Nothing changes; `duplicate` when the same had been said before. */
+  /** Nothing changes. `duplicate`: the worker repeated an earlier report. */
   | { readonly kind: 'same'; readonly duplicate: boolean }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
@@ -38,7 +38,7 @@ export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Ad
   refusal: refuse(code, detail, action).refusal,
 });
 
-/** What stays with a job whatever its status. */
+/** The fields that a job keeps in every status. */
 const baseOf = (job: Job) => {
   const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
   return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
@@ -49,7 +49,7 @@ export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
   return { kind: 'moved', job: live, event: 'job.dispatched' };
 }
 
-/** `starting` and `running` begin the attempt's time, unless it had begun. */
+/** `starting` and `running` start the attempt's time, unless it has already started. */
 export function hold(job: LiveJob, status: HeldJob['status'], now: WallMs): Advance {
   const begins = status === 'starting' || status === 'running';
   const attempt = begins ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
@@ -76,7 +76,7 @@ export function finish(
   status: FinalStatus,
   end: Exit & { readonly cause: FailureCause | null },
 ): Advance {
-  // A pending job's last attempt has its own end already; only a completion that comes late replaces it.
+  // A pending job's last attempt already has an end. Only a late completion replaces it.
   const closes = job.status !== 'pending' || status === 'completed';
   const attempt =
     job.attempt && closes
@@ -93,7 +93,7 @@ export function finish(
   return { kind: 'moved', job: ended, event: `job.${status}` };
 }
 
-/** Back into the queue; `charged` when that costs one of the job's retries. */
+/** Returns the job to the queue. `retry`: the retry that this costs the job; null if it costs none. */
 export function requeue(
   job: LiveJob,
   now: WallMs,
@@ -102,7 +102,7 @@ export function requeue(
 ): Advance {
   const pending: PendingJob = {
     ...baseOf(job),
-    // An offer that nobody took does not end its waiting.
+    // An attempt that never started does not restart the job's waiting time.
     rank: job.attempt.startedAt === null ? job.rank : startWaiting(job.rank, now),
     attempt: { ...job.attempt, end: { at: now, charged: retry !== null, ...end } },
     status: 'pending',
@@ -112,7 +112,10 @@ export function requeue(
   return { kind: 'moved', job: pending, event: 'job.requeued' };
 }
 
-/** Tried again if its cause and its budget allow, else failed. `outcome` is what the attempt gets in the first case. */
+/**
+ * Requeues the job if the cause and the retry budget allow it; otherwise the job fails. `outcome`: the attempt's
+ * outcome if the job is requeued.
+ */
 export function failOrRetry(
   job: LiveJob,
   end: ReportedEnd,
@@ -125,8 +128,8 @@ export function failOrRetry(
 }
 
 /**
- * The attempt of a pending job as it was while it ran, with the retry that its loss had cost given back. Null when
- * there is none, or when it is known how it ended: then whatever comes now was sent before that, or twice (F14).
+ * The job as it was while its last attempt ran, with the charged retry refunded. Null when there is no attempt, or when
+ * its end is known: then the event is outdated or a duplicate (F14).
  */
 export function revived(job: PendingJob, now: WallMs): HeldJob | null {
   const { attempt } = job;
@@ -139,6 +142,6 @@ export function revived(job: PendingJob, now: WallMs): HeldJob | null {
   };
 }
 
-/** The job without the retry that the end of its last attempt has cost: that end turns out to be another one. */
+/** Refunds the retry that the last attempt's end has cost, because the attempt ended differently after all. */
 export const uncharged = (job: PendingJob): PendingJob =>
   job.attempt?.end?.charged === true ? { ...job, retriesUsed: job.retriesUsed - 1 } : job;

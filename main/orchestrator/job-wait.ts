@@ -2,7 +2,7 @@ import type { JobWait } from '../../protocol/job-wait.ts';
 import type { Hindrance } from './hindrances.ts';
 import { isUnsatisfiable, type Judged } from './waiting.ts';
 
-/** A hindrance for programs; `isoAt` formats a moment. */
+/** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
 export function waitOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait {
   const { code } = hindrance;
   return { code, params: paramsOf(hindrance, isoAt), workers: [] };
@@ -26,13 +26,13 @@ function paramsOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait[
 /** A wait without parameters. */
 export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
 
-/** Why no worker takes a job. Each worker that meets its requirements counts once, by what keeps the job from it first. */
+/** Why no worker takes a job. Each worker that meets the requirements counts once, by its first reason. */
 export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (judged.length === 0) return plainWait('no_workers');
   const codes = judged.flatMap(({ mismatches, candidate }) =>
     mismatches.length === 0 ? candidate.obstacles.slice(0, 1).map(({ code }) => code) : [],
   );
-  // What a worker that never registered has is not known: it may fit, but gives no hope beside others that do not.
+  // A worker that never registered may fit, but it does not count if registered workers exist and none of them fits.
   const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged);
   if (codes.length === 0 || isUnmet) return plainWait('unmet');
   const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));

@@ -19,13 +19,13 @@ import { attemptView, createJobViewer, holdOf } from './views.ts';
 
 export interface JobPage {
   readonly entries: readonly JobView[];
-  /** The `after` of the page after this one; null after the last. */
+  /** The `after` value of the next page; null on the last page. */
   readonly next: JobPlace | null;
 }
 
 const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
 
-/** One change of one job, and the job as it is after that. */
+/** Changes one job, dispatches, and returns the job after that. */
 export async function changeJob(
   core: Core,
   id: JobId,
@@ -43,7 +43,7 @@ export async function changeJob(
   return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
 }
 
-/** What the people who own the jobs ask for. */
+/** Calls of users about their jobs. */
 export function createJobCalls(core: Core) {
   const happen = (id: JobId, event: JobEvent, by: Actor): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
@@ -91,7 +91,7 @@ export function createJobCalls(core: Core) {
       return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding, warnings, data });
     },
 
-    /** What it was submitted with, whatever has become of the file since. */
+    /** The config as it was submitted, even if the file has changed since. */
     jobConfig(id: JobId): Outcome<JobPayload & { readonly configName: string }> {
       const job = core.store.job(id);
       const payload = core.store.payload(id);
@@ -123,7 +123,7 @@ export function createJobCalls(core: Core) {
         return accept(id);
       }),
 
-    /** Ends the waiting for a silent worker, or for a stop that nobody confirms. */
+    /** Stops waiting for a silent worker, or for an unconfirmed stop. */
     release(id: JobId, by: Actor): Promise<Outcome<JobView>> {
       const job = core.store.job(id);
       const hold = job && holdOf(core, core.store, job);

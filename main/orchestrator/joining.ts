@@ -10,7 +10,7 @@ export interface IssuedJoinToken {
   readonly workerId: WorkerId;
   readonly name: string;
   readonly persistent: boolean;
-  /** In the clear: given once, and kept nowhere. */
+  /** In clear text: returned once and never stored. */
   readonly token: string;
   /** RFC 3339. */
   readonly expiresAt: string;
@@ -38,13 +38,13 @@ const badHash = refuse(
   'token_sha256: expected that of a token which the agent has just made',
 );
 
-/** How a machine becomes a worker without ever being told the worker's lasting token. */
+/** Turns a machine into a worker. The machine makes its lasting token itself, so the server never sends it. */
 export function createJoinCalls(core: Core) {
   return {
-    /** Whether there is such a join token, used or not. */
+    /** Whether this join token exists, used or not. */
     knowsJoinToken: (hash: string): boolean => core.store.joinToken(hash) !== null,
 
-    /** The one before is void from the answer on. */
+    /** Invalidates the previous join token. `lastsMs`: how long the new one is valid. */
     async createJoinToken(id: WorkerId, lastsMs: number, by: Actor): Promise<Outcome<IssuedJoinToken>> {
       const { token, hash } = core.ids.joinToken();
       return core.store.write(tx => {
@@ -65,8 +65,8 @@ export function createJoinCalls(core: Core) {
     },
 
     /**
-     * The token with `tokenHash` is the worker's from the answer on, as after a rotation: the one before is dead and its
-     * stream closed. Both are SHA-256 in lower-case hex.
+     * Makes the token with `tokenHash` the worker's token. As after a rotation, the old token is invalid, and its
+     * stream closed, before this resolves. Both hashes are SHA-256 in lower-case hex.
      */
     join: (joinHash: string, tokenHash: string, address: string | null): Promise<Outcome<JoinReply>> =>
       core.store.write(tx => join(core, tx, { joinHash, tokenHash, address })),
@@ -86,13 +86,13 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   const verdict = judgeJoin(known, tokenHash, core.clock.wall());
   if (verdict === 'repeated') return accept(replyFor(worker));
   if (verdict !== 'join') return refusals[verdict];
-  // Nobody's join token becomes a lasting one, and no token speaks for two workers.
+  // A join token must not become a worker token, and no token may belong to two workers.
   if (tokenHash === joinHash || tx.workerByTokenHash(tokenHash) !== null) return badHash;
   tx.setTokenHash(worker.id, tokenHash, false);
   tx.startUploadGeneration(worker.id, false);
   tx.setJoinToken(joinHash, { ...known, usedFor: tokenHash });
   tellWorker(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
-  // Whoever spoke for it until now has no token: it is no rival of the machine that registers next.
+  // The previous machine has no valid token any more, so it is no duplicate of the machine that registers next.
   tx.afterCommit(() => {
     core.presence.hangUp(worker.id);
     core.presence.unmeet(worker.id);

@@ -1,9 +1,9 @@
 import type { State } from './automaton.ts';
 
 /**
- * The language of label patterns: `*` is any text, `?` one character, `[abc]`, `[a-z]` and `[!a]` one character of a
- * set, `{a,b}` one of several patterns, and `\` takes the next character literally. Everything else is literal, and so
- * are brackets without their partner and braces without a comma.
+ * Label patterns: `*` matches any text, `?` one character, `[abc]`, `[a-z]` and `[!a]` one character of a set, and
+ * `{a,b}` one of several patterns. `\` escapes the next character. Everything else is literal, including unmatched
+ * brackets and braces without a comma.
  */
 type Token =
   | { readonly kind: 'character'; readonly accepts: (character: string) => boolean }
@@ -25,7 +25,10 @@ export function compilePattern(pattern: string): readonly State[] {
   });
 }
 
-/** Where each brace and comma of a group leads: an opening brace to every alternative, the others behind the group. */
+/**
+ * The targets of each brace and comma of a group: an opening brace leads to every alternative, the others to the
+ * position after the group.
+ */
 function findGroups(tokens: readonly Token[]): ReadonlyMap<number, readonly number[]> {
   const groups = new Map<number, readonly number[]>();
   const open: { readonly start: number; readonly commas: number[] }[] = [];
@@ -45,7 +48,7 @@ function findGroups(tokens: readonly Token[]): ReadonlyMap<number, readonly numb
 
 function tokenize(characters: readonly string[]): readonly Token[] {
   const tokens: Token[] = [];
-  /** A set that is not closed has none behind it that is. */
+  /** False after an unclosed `[`: no later set can be closed either. */
   let mayHoldSets = true;
   let at = 0;
   for (let character = characters[at]; character !== undefined; character = characters[at]) {
@@ -83,7 +86,7 @@ const literal =
   (character: string): boolean =>
     character === wanted;
 
-/** A backslash before another character takes that one literally. */
+/** Reads one character. A backslash makes the next character literal. */
 function readCharacter(
   characters: readonly string[],
   at: number,
@@ -95,11 +98,14 @@ function readCharacter(
 
 interface CharacterSet {
   readonly accepts: (character: string) => boolean;
-  /** The first position behind it. */
+  /** The first position after the set. */
   readonly end: number;
 }
 
-/** From behind its opening bracket; null when it is not closed. A `]` in the first place is literal. */
+/**
+ * `start`: the position after the opening bracket. Returns null if the set is not closed. A `]` in the first position
+ * is literal.
+ */
 function readSet(characters: readonly string[], start: number): CharacterSet | null {
   const isNegated = characters[start] === '!' || characters[start] === '^';
   const first = isNegated ? start + 1 : start;

@@ -15,36 +15,39 @@ import type { Read } from './ports.ts';
 import { candidacyOf, isFree, offeringIn, settingsOf, type Standing } from './standing.ts';
 
 /**
- * Who waits and who is idle, kept up as jobs and workers change, so that dispatch looks at those alone that have. What
- * has changed is only noted; it is judged, from the stored facts, when the next placement is asked for.
+ * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
+ * A change is only noted at first. `next` and `takerFor` evaluate it from the stored facts.
  */
 export interface Line {
-  /** One that waits, as at the start. */
+  /** Adds a pending job at the orchestrator's start. */
   takeWaiting(standing: Standing, job: JobInLine): void;
-  /** One that is known to wait or run. */
+  /** Updates the queue with the current state of a job. */
   takeJob(standing: Standing, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
-  /** The settings of the queue have changed. */
+  /** Notes that the queue settings have changed. */
   noteQueue(): void;
-  /** As far as this transaction sees; null when there is none, or the queue is paused or at its limit. */
+  /**
+   * The next placement that this transaction sees. Null when there is none, or when the queue is paused or at its
+   * limit.
+   */
   next(standing: Standing, read: Read): Placement | null;
-  /** Who would get a job at once if it joined the line now, behind those that have been placed; null for nobody. */
+  /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
   takerFor(standing: Standing, read: Read, job: PendingJob): WorkerId | null;
 }
 
-/** How soon those are looked at again that will come back by themselves, and tell nobody when. */
+/** When to check again workers that become available without a notification. */
 const lookAgainMs = 1_000;
 
 /** Counts running jobs by user and team, and holds back those at their limit. */
 function createLoads(index: PlacementIndex) {
   const running = createTally<JobId>();
   const teams = createTally<JobId>();
-  /** Teams that have had a job since the start: a limit of none holds those of whom nothing runs, too. */
+  /** Teams that have had a job since the start: a limit of 0 also holds back teams without running jobs. */
   const known = new Set<string>();
   let settings: QueueSettings | null = null;
 
-  /** Those of whom nothing runs are never held: a look at the others is enough when the limit becomes another one. */
+  /** Users without running jobs are never held back, so a changed limit requires a check of the other users only. */
   const hold = (user: string): void => {
     const count = running.of(user);
     const isAtLimit = settings !== null && hindrancesOfUser(settings, user, count).length > 0;
@@ -79,7 +82,7 @@ function createLoads(index: PlacementIndex) {
       teams.set(id, null);
       for (const team of known) holdTeam(team);
     },
-    /** They have changed. */
+    /** Makes the next call reload the settings. */
     forgetSettings(): void {
       settings = null;
     },
@@ -96,7 +99,10 @@ export function createLine(): Line {
   const loads = createLoads(index);
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
-  /** Jobs that only the worker that lost them could take, before it may: they wait for another one, or for the time. */
+  /**
+   * Jobs that only the worker that lost them could take, but not yet. They wait for another worker or for the end of
+   * the backoff.
+   */
   const barred = new Set<JobId>();
   const takeWaiting = (standing: Standing, job: JobInLine): void => {
     if (job.team !== null) loads.noteTeam(job.team);
@@ -122,7 +128,7 @@ export function createLine(): Line {
     const againAt = placeWorker(standing, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
-  /** False while nothing is given out. */
+  /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
   const lookAround = (standing: Standing, read: Read): boolean => {
     const now = standing.clock.mono();
     const changed = [...workers.take(now)];
@@ -152,7 +158,7 @@ export function createLine(): Line {
       while (lookAround(standing, read)) {
         const worker = index.wouldPlace(inLine(job));
         if (worker === null || isFree(standing, read, worker)) return worker;
-        // Time has passed since it was judged.
+        // Time has passed since the queue evaluated this worker, so evaluate it again.
         workers.add(worker);
       }
       return null;
@@ -182,7 +188,10 @@ export const inLine = (job: PendingJob): JobInLine => ({
   retriesUsed: job.retriesUsed,
 });
 
-/** Answers with when it has to be judged again, though nothing about it changes; null for never. */
+/**
+ * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again; null if a notification
+ * will follow.
+ */
 function placeWorker(standing: Standing, read: Read, id: WorkerId, index: PlacementIndex): number | null {
   const worker = read.worker(id);
   index.removeWorker(id);
@@ -197,7 +206,7 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
     });
     return null;
   }
-  // Past its trial, it is something else that is against it, and that is told of when it changes.
+  // After the trial time, something else blocks the worker, and a change of that notifies the queue.
   if (status === 'idle') return trialAt !== null && trialAt > standing.clock.mono() ? trialAt : null;
   if (reason === 'settling') return standing.presence.of(id)?.settledAt ?? null;
   return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;

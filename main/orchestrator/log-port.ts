@@ -2,55 +2,55 @@ import type { JobId } from '../../protocol/ids.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { WallMs } from './model.ts';
 
-/** A piece of what an attempt has printed, by the places at which it begins and ends there, in bytes. */
+/** A piece of an attempt's output. Its offsets count bytes from the start of the output. */
 export interface LogPiece {
-  /** Where the log has to end for this to be what follows. */
+  /** The offset at which the stored log must end for this piece to follow it. */
   readonly after: number;
-  /** Beyond `after`: what is between them is lost. */
+  /** If greater than `after`, the output in between is lost. */
   readonly from: number;
   readonly to: number;
   readonly text: string;
   readonly isLast: boolean;
 }
 
-/** What is known of a log without reading it. */
+/** Facts about a log, without its text. */
 export interface LogFacts {
-  /** Lines that have ended. */
+  /** Number of complete lines. */
   readonly totalLines: number;
-  /** The first that is kept. */
+  /** Number of the first line that is kept. */
   readonly firstLine: number;
-  /** Of the text that is kept. */
+  /** Size of the text that is kept. */
   readonly bytes: number;
-  /** When the last of it came. */
+  /** When the last output arrived. */
   readonly lastAt: WallMs;
-  /** Its end has come. */
+  /** Whether the end of the log has arrived. */
   readonly isEnded: boolean;
-  /** What there is of the line that has not ended; null for nothing. */
+  /** The incomplete last line so far; null for none. */
   readonly openLine: string | null;
 }
 
 export interface StoredLine {
-  /** From 0 on. */
+  /** Line number, from 0. */
   readonly line: number;
-  /** When its end came. */
+  /** When the end of the line arrived. */
   readonly at: WallMs;
   readonly text: string;
-  /** It is longer than this. */
+  /** Whether `text` is only the start of a longer line. */
   readonly isCut: boolean;
-  /** Says what is lost, and was not printed by anybody. */
+  /** Whether this is a note about lost output, which the trainer did not print. */
   readonly isNote: boolean;
 }
 
 export interface LogSearch {
   readonly text: string;
-  /** Those before it count, and are not among the matches. */
+  /** Matches before this line count toward the total, but are not returned. */
   readonly from: number;
   readonly limit: number;
-  /** Asked now and then; true gives up. */
+  /** Polled during the search; returns true to cancel it. */
   readonly isOver: () => boolean;
 }
 
-/** Since when the job of a log is unknown, in ms since 1970 of the trusted time. Kept over restarts. */
+/** Since when a log's job is unknown, in ms since 1970 of the trusted time. Survives restarts. */
 export interface OrphanMarks {
   /** Null when the job has no mark, or one that cannot be read. */
   at(job: JobId): Promise<WallMs | null>;
@@ -59,32 +59,35 @@ export interface OrphanMarks {
   clear(job: JobId): Promise<void>;
 }
 
-/** What attempts have printed, each in files of its own. An attempt is its job's, by its number. */
+/** Logs of attempts, each in its own files. A job id and the attempt's number identify an attempt. */
 export interface LogFiles {
-  /** Those of which there is a log, oldest first. */
+  /** Attempts that have a log, oldest first. */
   attempts(job: JobId): Promise<readonly number[]>;
-  /** Takes the piece if it is what follows; answers with where the log ends by now, which is on the disk. */
+  /** Appends the piece if it follows the stored log. Returns the offset at which the log now ends, once that is on disk. */
   append(job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>>;
   /** Null when there is no log. */
   facts(job: JobId, attempt: number): Promise<LogFacts | null>;
-  /** Whole lines from this one on, or from the first that is kept, as far as there are any now: in portions, each line of at most so many bytes. */
+  /**
+   * Yields batches of complete lines that exist now, from this line or the first that is kept. Longer lines are cut to
+   * `mostBytes`.
+   */
   lines(
     job: JobId,
     attempt: number,
     from: number,
     mostBytes: number,
   ): AsyncGenerator<readonly StoredLine[], void>;
-  /** Null when it was given up. */
+  /** Returns null when the search was cancelled. */
   search(
     job: JobId,
     attempt: number,
     search: LogSearch,
   ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null>;
-  /** Calls it whenever there is more, or the log has gone; the answer ends that. */
+  /** Calls `ear` when the log grows or is removed. Returns a function that stops watching. */
   watch(job: JobId, attempt: number, ear: () => void): () => void;
   /** All jobs that have a log; some may be unknown to the store. */
   jobs(): Promise<readonly JobId[]>;
   readonly orphans: OrphanMarks;
-  /** All of a job; it need not have any. */
+  /** Removes all logs of a job; does nothing if there are none. */
   remove(job: JobId): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import type { Attempt, Job, WallMs } from './model.ts';
 import type { LogFacts } from './ports.ts';
 
-/** What is still to come of an attempt that is over comes within this: its worker has nothing else to do with it. */
+/** Time within which a worker sends the rest of an ended attempt's log: it has nothing else to do with that attempt. */
 const lastChunksMs = 120_000;
 
 /**
- * Whether nothing more of a log is to be expected: its end has come, or the attempt is over and its worker has sent nothing for a
- * while. One that was lost may come back later, and bring the rest all the same.
+ * Whether no more of a log is expected: its end has arrived, or the attempt is over and its worker has sent nothing for
+ * a while. A lost worker may still return later and send the rest.
  */
 export function isOver(
   job: Job,
@@ -19,9 +19,12 @@ export function isOver(
   return endedAt !== null && now - Math.max(endedAt, facts?.lastAt ?? 0) > lastChunksMs;
 }
 
-/** What a terminal would obey, but tabs, line ends and escapes: those make colours, and who shows them decides. */
+/**
+ * Control characters are replaced, except tabs, line ends and escapes. Escapes make colours, and viewers decide how to
+ * show them.
+ */
 const escape = '\u001b';
 const unwanted = new RegExp(`(?![\\t\\n\\r${escape}])\\p{Cc}`, 'gu');
 
-/** What trainers print may be anything. */
+/** Makes any trainer output safe to store: it may contain invalid Unicode and control characters. */
 export const cleanOutput = (text: string): string => text.toWellFormed().replaceAll(unwanted, '\ufffd');

@@ -6,15 +6,15 @@ import { cleanOutput, isOver } from './log-rules.ts';
 import type { Attempt, Job } from './model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from './ports.ts';
 
-/** A log that somebody wants to read. */
+/** Identifies the log that a client reads. */
 export interface LogPlace {
   readonly jobId: JobId;
   readonly attempt: number;
-  /** Those of which there is a log, oldest first. */
+  /** Attempts that have a log, oldest first. */
   readonly attempts: readonly number[];
 }
 
-/** What trainers print: who may send it, and which of it is meant. The text is somebody else's business. */
+/** Logs of trainers: who may send them, and which log a request means. Other code stores the text. */
 export function createLogCalls(core: Core, files: LogFiles | null) {
   const { store, time } = core;
 
@@ -22,8 +22,8 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
 
   return {
     /**
-     * From the worker that has this attempt, or had it: what becomes of the job has no say. An attempt's log harms nobody, and after
-     * a failure it is wanted most.
+     * Accepts a piece of log from a worker that has or had the attempt, whatever the state of the job. An attempt's log
+     * does no harm, and people need it most after a failure.
      */
     async shipLog(worker: WorkerId, jobId: JobId, chunk: LogChunk): Promise<Outcome<number>> {
       if (store.job(jobId) === null) return unknown(jobId);
@@ -43,7 +43,7 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       return files.append(jobId, attempt.n, { after, from, to, text: cleanOutput(text), isLast });
     },
 
-    /** The newest that there is, unless one is asked for. */
+    /** Finds the log of attempt `asked`, or the newest log if null. */
     async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogPlace>> {
       const job = store.job(jobId);
       if (job === null) return unknown(jobId);
@@ -53,14 +53,14 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       return { ok: false, refusal: noLog(core, store.job(jobId) ?? job, asked) };
     },
 
-    /** Whether nothing more is to be expected of it. */
+    /** Whether no more of this log is expected. */
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
       const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
       return job === null || isOver(job, found, facts, time.now());
     },
 
-    /** The one after it, if that has been made already. */
+    /** The number of the next attempt; null if there is none yet. */
     attemptAfter(jobId: JobId, attempt: number): number | null {
       return store.attempts(jobId).find(({ n }) => n > attempt)?.n ?? null;
     },
@@ -75,7 +75,7 @@ const ownAttempt = (
 ): Attempt | null =>
   store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
 
-/** Why there is none, and whether there will be. */
+/** Explains why there is no log, and whether there will be one. */
 function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
   const attempts = store.attempts(job.id);
   const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
@@ -109,7 +109,7 @@ function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
   ).refusal;
 }
 
-/** What can not be removed now is found by the sweep. */
+/** Removes the logs of these jobs. If that fails, the sweep removes them later. */
 export const createLogDropping =
   (files: LogFiles | null, log: Log) =>
   (jobs: readonly JobId[]): void => {

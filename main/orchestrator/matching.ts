@@ -4,14 +4,14 @@ import { trainerNamed } from '../../trainers/index.ts';
 import { run } from './automaton.ts';
 import { compilePattern } from './label-pattern.ts';
 
-/** What matching looks at in a worker. */
+/** The properties of a worker that matching uses. */
 export interface Offering {
   /** The orchestrator's own machine; all others are remote. */
   readonly local: boolean;
   readonly gpuCount: number;
   /** How many of its GPUs a job may use; null for all. */
   readonly gpuLimit: number | null;
-  /** GiB of each GPU; 0 where nothing is known of them. */
+  /** Memory of each GPU in GiB; 0 if unknown. */
   readonly vramGb: number;
   readonly accelerator: string | null;
   readonly guarded: boolean;
@@ -19,14 +19,14 @@ export interface Offering {
   readonly configKeys: readonly string[];
   /** Whether its agent replaces the output folders that configs for its trainers name. */
   readonly replacesOutputs: boolean;
-  /** Trainers that the rig has, `any` for a program that takes every config; null where nothing is known. */
+  /** Trainers on the rig, with `any` for a program that takes every config; null if unknown. */
   readonly trainers: readonly string[] | null;
   /** Whether its agent fetches datasets from the orchestrator. */
   readonly fetchesData: boolean;
   readonly labels: Labels;
 }
 
-/** One reason why a worker can't take a job: what is wanted and what is there. */
+/** One reason why a worker cannot take a job: what the job wants, and what the worker has. */
 export interface Mismatch {
   readonly code:
     | 'target'
@@ -43,12 +43,12 @@ export interface Mismatch {
   readonly there: string;
 }
 
-/** All reasons against a worker; none when it fits. */
+/** Returns all reasons against a worker; empty when it fits. */
 export type Matcher = (offering: Offering) => readonly Mismatch[];
 
 const usedGpus = ({ gpusUsed, gpuCount }: Requirements): number => gpusUsed ?? gpuCount;
 
-/** Two jobs of one shape fit the same workers. */
+/** Jobs with the same shape fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
     needs.target,
@@ -63,7 +63,7 @@ export const shapeOf = (needs: Requirements): string =>
     sorted(needs.labels),
   ]);
 
-/** Two workers of one class can take the same jobs. */
+/** Workers of the same class can take the same jobs. */
 export const classOf = (offering: Offering): string =>
   JSON.stringify([
     offering.local,
@@ -83,8 +83,8 @@ const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
   Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /**
- * Of the memory that a card is sold with, its driver and its error correction keep up to so much: an L4 of 24 GB has
- * 22.5 GiB, a T4 of 16 GB has 15.
+ * The share of a card's nominal memory that its driver and error correction may use: an L4 of 24 GB has 22.5 GiB, a T4
+ * of 16 GB has 15.
  */
 const kept = 0.07;
 
@@ -103,7 +103,7 @@ export function compileMatcher(needs: Requirements): Matcher {
     ...configKeys(needs, offering),
     ...labels.flatMap(({ key, pattern, automaton }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
-      // A label that is written like the pattern always matches, whatever its characters mean in a pattern.
+      // A label that equals the pattern always matches, even if it contains special characters.
       if (value !== undefined && (value === pattern || run(automaton, value).accepted)) return [];
       return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
     }),
@@ -129,7 +129,7 @@ function data({ data: versions }: Requirements, offering: Offering): readonly Mi
   return [{ code: 'data', wanted: 'a worker that fetches data', there: 'none' }];
 }
 
-/** A program that takes every config gets it as it is. */
+/** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
 const replacedBy = ({ trainer: wanted }: Requirements, offering: Offering): readonly string[] =>
   wanted !== undefined && offering.replacesOutputs && offering.trainers?.includes(wanted) === true
     ? (trainerNamed(wanted)?.replacedKeys ?? [])

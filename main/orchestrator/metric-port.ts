@@ -3,43 +3,42 @@ import type { Bucket } from './series.ts';
 
 export type { Bucket } from './series.ts';
 
-/** How far the points of an attempt have come. */
+/** Progress of an attempt's points. */
 export interface MetricRun {
   readonly attemptId: AttemptId;
   readonly jobId: JobId;
-  /** The number that the next point has, or a higher one. */
+  /** The number of the next point is at least this. */
   readonly next: number;
-  /** The highest that there was. */
+  /** The highest step so far. */
   readonly lastStep: number | null;
-  /** No later point is earlier than this. */
+  /** Later points are not earlier than this, in ms since the attempt started. */
   readonly lastMs: number;
 }
 
-/** What of a curve is written when a value comes. */
+/** The last page of a curve, the only one that is rewritten when a value arrives. */
 export interface SeriesTail {
-  /** Of its pages, from 0. */
+  /** The page number, from 0. */
   readonly page: number;
   readonly buckets: readonly Bucket[];
-  /** How many values a bucket takes. */
+  /** The number of values per bucket. */
   readonly width: number;
 }
 
-/** What a store knows of curves. */
 export interface MetricReads {
   metricRun(attempt: AttemptId): MetricRun | null;
-  /** Of a job, each once, in the order in which they came. */
+  /** Distinct keys of a job, in order of arrival. */
   metricKeys(job: JobId): readonly string[];
-  /** Of an attempt, in the same order. */
+  /** Keys of an attempt, in order of arrival. */
   seriesKeys(attempt: AttemptId): readonly string[];
   /** Null when there is no such curve. */
   seriesTail(attempt: AttemptId, key: string): SeriesTail | null;
-  /** All of a curve, oldest first. */
+  /** All buckets of a curve, oldest first. */
   series(attempt: AttemptId, key: string): readonly Bucket[];
 }
 
 export interface MetricWrites {
   putMetricRun(run: MetricRun): void;
-  /** Puts these pages from that one on; there are none after them. */
+  /** Replaces all pages from `from.page` on with `pages`. */
   putSeries(
     run: Pick<MetricRun, 'attemptId' | 'jobId'>,
     key: string,

@@ -7,8 +7,9 @@ import type { MetricRun } from './ports.ts';
 import type { Sample } from './series.ts';
 
 /**
- * Whether a worker may bring points of an attempt, that is one of its own. One that has ended may still bring its last ones: they
- * are its own curve, and change nothing of any other attempt. What was taken away from it while it ran is another matter.
+ * Why a worker may not send points of an attempt; null when it may. The attempt must be the worker's own. An ended
+ * attempt may still send its last points, because they affect only its own curve. An attempt that was taken from the
+ * worker may not, once a newer attempt exists.
  */
 export function metricsRefusal(
   job: Job,
@@ -27,7 +28,7 @@ export function metricsRefusal(
   return refuse('attempt_superseded', why, 'stop').refusal;
 }
 
-/** The points that have not come before, in their order; of two with the same number the first. */
+/** Returns the points that are new, in order. Of two points with the same number, the first counts. */
 export function newPoints(points: readonly MetricPoint[], next: number): readonly MetricPoint[] {
   const fresh: MetricPoint[] = [];
   let due = next;
@@ -39,7 +40,7 @@ export function newPoints(points: readonly MetricPoint[], next: number): readonl
   return fresh;
 }
 
-/** What comes for each key. Time never goes back, whatever a rig says. */
+/** Groups the values by key. Times never decrease, even if a rig reports earlier ones. */
 export function samplesByKey(
   points: readonly MetricPoint[],
   lastMs: number,
@@ -59,8 +60,8 @@ export function samplesByKey(
 }
 
 /**
- * What a progress is worth as a point. An agent of protocol 1 sends no points, and repeats its progress in every beat: what it
- * says of the step that came last is no news. Null when nothing is.
+ * Converts a progress report to a point. Agents of protocol 1 send no points, but repeat their progress in every
+ * heartbeat, so a repeat of the last step is ignored. Returns null when there is no new value.
  */
 export function pointOf(
   progress: Progress,

@@ -26,10 +26,10 @@ import {
   within,
 } from './series.ts';
 
-/** Of one attempt: what there is of it, and where its curve begins on the job's axis of time. */
+/** The curves of one attempt, and where they start on the job's time axis. */
 interface AttemptCurves {
   readonly attempt: Attempt;
-  /** As RFC 3339 has them. */
+  /** RFC 3339, as is `endedAt`. */
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly offsetMs: number;
@@ -38,13 +38,13 @@ interface AttemptCurves {
 
 export interface JobCurves {
   readonly latest: readonly MetricLatest[];
-  /** Oldest first; those alone of which something has come. */
+  /** Oldest first; only attempts with points. */
   readonly attempts: readonly AttemptCurves[];
 }
 
-/** The figures of trainings. They decide nothing: no job, worker or dispatch ever waits for them. */
+/** Metrics of trainings. They affect no decision: no job, worker or dispatch waits for them. */
 export const createMetricCalls = (core: Core) => ({
-  /** What was answered is on disk. Nothing is written when nothing new has come. */
+  /** Stores the new points, and resolves once they are on disk. Writes nothing when no point is new. */
   async bringMetrics(
     worker: WorkerId,
     jobId: JobId,
@@ -55,7 +55,7 @@ export const createMetricCalls = (core: Core) => ({
     if (refusal === null && newPoints(points, runOf(core.store, jobId, attemptId).next).length === 0)
       return accept(replyOf(runOf(core.store, jobId, attemptId)));
     return core.store.write((tx): Outcome<MetricsReply> => {
-      // Asked once more where it is decided: it may have been deleted meanwhile.
+      // Checked again inside the transaction: the job may have been deleted meanwhile.
       const refused = refusalOf(tx, worker, jobId, attemptId);
       if (refused === null) return accept(replyOf(addPoints(tx, runOf(tx, jobId, attemptId), points)));
       if (refused.code === 'not_your_job')
@@ -64,7 +64,7 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** Without the curves themselves. */
+  /** Lists a job's curves without their points. */
   jobCurves(jobId: JobId, attempt: number | null): Outcome<JobCurves> {
     const { store } = core;
     if (store.job(jobId) === null) return refuse('job_not_found', `There is no job ${jobId}`);
@@ -86,14 +86,14 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** One curve of one attempt, in at most so many points. */
+  /** One curve of one attempt, merged to at most `points` buckets. */
   curve: (attempt: AttemptId, key: string, range: Range, points: number): MetricBucket[] =>
     thin(within(core.store.series(attempt, key), range), points).map(viewOf),
 });
 
 /**
- * Points of an agent that brings none itself, on the orchestrator's clock. In the transaction that takes the progress, which has
- * been held back to a few a second by then.
+ * Adds a point for an agent that sends none itself, timed by the orchestrator's clock. Runs in the transaction that
+ * stores the progress, which is already limited to a few writes per second.
  */
 export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Progress): void {
   const { attempt } = job;
@@ -128,7 +128,7 @@ function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): Metr
   const known = new Set(tx.metricKeys(run.jobId));
   let halved = 0;
   for (const [key, added] of samples) {
-    // What is beyond the bound is not kept; the keys that were there first go on.
+    // Keys beyond the limit are dropped; earlier keys continue.
     if (!known.has(key) && known.size >= metricBounds.keysOfJob) continue;
     known.add(key);
     if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
@@ -148,10 +148,10 @@ function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): Metr
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
 
-/** Of a full curve all is read and written anew: of the curves of one call so many, so that no other command waits for long. */
+/** Number of full curves to halve per call. Halving rewrites the whole curve, and other commands must not wait long. */
 const halvedAtOnce = 2;
 
-/** Whether it was halved. One that is full waits for its turn unless it `mayHalve`, up to a bound. */
+/** Returns whether it halved the curve. A full curve that may not be halved yet grows further, up to a limit. */
 function addToSeries(
   tx: Tx,
   run: MetricRun,
