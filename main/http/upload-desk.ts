@@ -6,14 +6,14 @@ import { createUploadRoom, noRoom, OutOfRoom, refuseFor } from './upload-room.ts
 
 export interface UploadDesk {
   receive(delivery: Delivery): Promise<Outcome<Delivered>>;
-  /** Of one that can be resumed; null when nothing is under way. */
+  /** Returns the progress of a resumable upload; null when there is none. */
   progressOf(
     uploader: Uploader,
     key: string,
   ): Promise<{ readonly offset: number; readonly total: number } | null>;
 }
 
-/** Of one attempt, and of all together. */
+/** Maximum number of concurrent uploads per attempt, and in total. */
 const mostAtOnce = { ofAttempt: 16, inAll: 256 };
 
 interface UnderWay {
@@ -23,13 +23,13 @@ interface UnderWay {
 }
 
 /**
- * Takes in what trainers bring. A file has its row before its first byte, so that no crash leaves one that nobody knows of; it is an
- * artifact with the transaction that says so, and not before, however many send the same.
+ * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
+ * becomes an artifact only in the transaction that finishes it, however many requests send the same.
  */
 export function createUploadDesk(parts: UploadParts): UploadDesk {
   const { orchestrator, files } = parts;
   const underWay = new Set<UnderWay>();
-  /** By attempt and key: two that resume the same would write into each other. */
+  /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */
   const resumed = new Map<string, UnderWay>();
 
   const crowded = ({ attemptId }: Uploader): boolean =>
@@ -58,7 +58,7 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
         return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
       const name = `${uploader.attemptId} ${key}`;
       if (plan.part !== null) {
-        // Who comes anew has lost the connection, whether it shows here already or not.
+        // A client that resumes has lost its old connection, even if the server has not noticed yet.
         for (let other = resumed.get(name); other !== undefined; other = resumed.get(name)) {
           other.cut();
           await other.done;
