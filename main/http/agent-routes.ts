@@ -27,7 +27,7 @@ export interface AgentParts {
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** Seconds. curl and the agent retry up to five times at this interval, which is long enough for a download slot to become free. */
+/** Seconds. curl and the agent retry up to five times at this interval; by then a download slot is usually free. */
 const retryDownloadS = '10';
 
 /** Serves the worker program of this version without authentication: a rig has no token before it joins. */

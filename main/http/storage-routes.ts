@@ -188,7 +188,7 @@ interface Sending {
 }
 
 /**
- * Sends an artifact as an attachment, so that browsers never open a file that a trainer made as a page of this site. Ranges and conditional
+ * Sends an artifact as an attachment. Browsers therefore never open a trainer's file as a page of this site. Ranges and conditional
  * requests follow RFC 9110.
  */
 function sendArtifact(sending: Sending, files: ArtifactFiles, artifact: Artifact): void {
