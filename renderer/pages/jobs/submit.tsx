@@ -119,7 +119,7 @@ function useSubmit() {
   return { send, isSending, errors, trouble, answer, again };
 }
 
-/** Repeats the idempotency key for the same request until it is answered, so that a lost answer does not lead to a second job. */
+/** Repeats the idempotency key of a request until it is answered. A lost answer therefore leads to no second job. */
 function useKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
   const keyOf = (body: SubmitBody): string => {
