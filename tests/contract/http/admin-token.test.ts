@@ -84,7 +84,7 @@ test('ends the streams of the old token and of its cookies, and keeps those of A
   );
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);
   replaceToken(server, newToken);
-  // Before the first ping would have found it out.
+  // This happens before the first ping would have noticed it.
   await Promise.all(streams.map(stream => stream.text()));
   const client = adminClient(server.url, newToken);
   await client.call(tokensApi.create, { body: { ...body, name: 'other' } });

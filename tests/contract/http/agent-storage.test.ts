@@ -1,4 +1,4 @@
-/** The agent's own way with files, against a real orchestrator and over lines that break. */
+/** The agent's file transfers against a real orchestrator, over connections that break. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** A line that breaks after so many bytes in this direction, so often. */
+/** A proxy that breaks connections after this many bytes in one direction, this many times. */
 async function openLine(direction: 'up' | 'down', bytes: number, times: number) {
   const passed = { up: 0, down: 0, cuts: 0 };
   const line = net.createServer(client => {
@@ -46,7 +46,7 @@ async function openLine(direction: 'up' | 'down', bytes: number, times: number) 
         left -= piece.length;
         if (left > 0 || passed.cuts >= times) return;
         passed.cuts += 1;
-        // What was handed over goes out first.
+        // Data that was already accepted is sent first.
         to.end(cut);
       });
       from.on('error', cut).on('close', cut);

@@ -1,4 +1,4 @@
-/** The worker program, as rigs fetch it: without a token, and so that each can check what it got. */
+/** The worker program, as rigs download it: without a token, and so that each rig can verify it. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const [bundle, executable] = programNames;
 type Limits = NonNullable<TestServerOptions['downloadLimits']>;
 
 async function open(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
-  // As under ~/.local/share: a name that begins with a dot hides nothing that is below it.
+  // Like ~/.local/share, this path has a hidden folder. The files below it must be served anyway.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -55,7 +55,7 @@ test('what is answered has the hashes that are told of it, to everybody', async 
   expect(told).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
-    // A token that is no good does not count either.
+    // An invalid token does not count as a failure either.
     const response = await ask(`/agent/${name}`, {
       authorization: 'Bearer wrong',
       'x-worker-token': 'wrong',
@@ -147,14 +147,14 @@ test('nothing else is there, whatever it is called', async () => {
   }
 });
 
-/** Longer than all that a socket takes before its reader does. */
+/** Larger than the socket buffers, so that a download stalls when its client does not read. */
 const longProgram = 64 * 1_048_576;
 
 async function openLong(limits: Limits) {
   const opened = await open(both, limits);
   truncateSync(join(opened.folder, executable), longProgram);
   await opened.ask('/agent/manifest.json');
-  /** As a client at this address, behind the proxy; reads nothing but the headers. */
+  /** Sends a request as a client at this address behind the proxy, and reads only the headers. */
   const begin = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const headers = { 'x-forwarded-for': address };
@@ -162,7 +162,7 @@ async function openLong(limits: Limits) {
       sent.once('error', reject);
       onTestFinished(() => void sent.destroy());
     });
-  /** Tries until a place is free; the limit of the test ends a vain wait. */
+  /** Retries until a slot is free. The test's timeout ends it otherwise. */
   const admitted = async (address: string): Promise<void> => {
     const { statusCode } = await begin(address);
     if (statusCode !== 200) await admitted(address);
@@ -181,7 +181,7 @@ test('one address gets its share of the downloads, and other addresses still get
   expect((await begin('192.0.2.2')).statusCode).toBe(200);
   expect((await begin('192.0.2.3')).statusCode).toBe(200);
   expect((await begin('192.0.2.4')).statusCode).toBe(429);
-  // Nothing else is held up by them.
+  // Other requests are not blocked.
   expect((await ask('/agent/install.sh')).status).toBe(200);
   held[0]?.destroy();
   await admitted('192.0.2.1');

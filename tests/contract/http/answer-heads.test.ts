@@ -1,4 +1,4 @@
-/** What every answer tells browsers, whoever has made it: docs/internals/faults.md, S2. */
+/** The security headers of every answer, whichever code sends it: docs/internals/faults.md, S2. */
 import { expect, onTestFinished, test } from 'vitest';
 import { sendRaw } from '../../support/raw-request.ts';
 import { startTestServer } from '../../support/server.ts';

@@ -1,4 +1,4 @@
-/** People ask the trainer of a running job for something: the call, its answers and its refusals. */
+/** Requests to the trainer of a running job: the call, its answers and its refusals. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -35,7 +35,7 @@ async function ask(job: string, body: unknown): Promise<Readonly<Record<string, 
   return { ...((await response.json()) as object), status: response.status };
 }
 
-/** The next command of this type on the stream of the rig. */
+/** Resolves with the next command of this type on the rig's stream. */
 async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Promise<unknown> {
   let text = '';
   for await (const bytes of stream.values({ preventCancel: true })) {

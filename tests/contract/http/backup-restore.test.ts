@@ -1,4 +1,4 @@
-/** A backup in the place of the database, on the running server. */
+/** Restoring a backup on the running server. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -41,7 +41,7 @@ describe('a restore', () => {
     expect(answer).toEqual({ restored: backup, saved: expect.objectContaining({ kind: 'restore' }) });
     expect(await workersOf(server)).toEqual(['rig-1']);
     expect(await backupsOf(server)).toContainEqual(answer.saved);
-    // It takes changes, and they are of the restored database.
+    // The server accepts changes to the restored database.
     await server.createWorker({ name: 'rig-3' });
     expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
 
@@ -75,7 +75,7 @@ describe('a restore', () => {
       },
     });
     expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
-    // The trail goes on from there, and so does what vouches for its end.
+    // The trail continues, and so does the head that vouches for its end.
     await server.createWorker({ name: 'rig-4' });
     expect(await verdictOf(server)).toMatchObject({ valid: true });
     expect(server.log.join('\n')).not.toContain('audit.broken');
@@ -186,7 +186,7 @@ describe('a restore', () => {
     );
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id: kept.id } }));
     const { token: newer } = await server.createWorker({ name: 'rig-2' });
-    // By one that is gone afterwards: it is answered all the same.
+    // The token that requested the restore is gone afterwards, but the request is answered.
     expect(await restore({ admin: adminClient(server.url, made.token) }, backup.name)).toMatchObject({
       ok: true,
     });
@@ -217,7 +217,7 @@ describe('a restore', () => {
 });
 
 describe('what is refused changes nothing', () => {
-  /** Nobody was cut off, nothing was made, nothing was written down. */
+  /** No client was disconnected, no backup was created, and no audit row was written. */
   async function untouched(server: TestServer, act: () => Promise<unknown>): Promise<void> {
     await server.createWorker({ name: 'rig-1' });
     const backups = await backupsOf(server);
@@ -317,7 +317,7 @@ test('what there is can not be saved: the database that there was is served agai
   await server.createWorker({ name: 'rig-1' });
   const { name } = await makeBackup(server);
   await server.createWorker({ name: 'rig-2' });
-  // Something that can not be deleted has the name of what is being written.
+  // A folder that cannot be deleted has the name of the temporary file.
   const folder = join(server.dataDir, 'backups', 'unfinished');
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), '');

@@ -1,4 +1,4 @@
-/** Backups that people ask for: on the running server, checked, written down. */
+/** Backups on request: of the running server, verified, and audited. */
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

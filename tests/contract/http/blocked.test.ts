@@ -1,4 +1,4 @@
-/** A job that waits for approval has the same status wherever it is shown. */
+/** A job that waits for approval has the same status everywhere. */
 import { expect, it, onTestFinished } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';

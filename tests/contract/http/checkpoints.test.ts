@@ -1,4 +1,4 @@
-/** What a job that is tried again goes on from, and which of its checkpoints stay. */
+/** The checkpoint that a retry resumes from, and which checkpoints are kept. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { manifestName } from '../../../protocol/artifact.ts';
@@ -34,7 +34,7 @@ const measure = (points: readonly (readonly [step: number, loss: number])[], of:
       points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
     }),
   });
-/** Its worker comes back with nothing of it: it is offered anew. */
+/** The worker registers again without the job, so the job is offered again. */
 async function lose(): Promise<Offered> {
   await rig.register();
   return rig.offered();

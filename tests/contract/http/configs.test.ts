@@ -22,7 +22,7 @@ beforeEach(() => {
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text as it is. */
+  /** Unparsed text. */
   readonly body?: string;
 }
 
@@ -180,7 +180,7 @@ describe('GET /api/configs/{name}', () => {
     writeFileSync(join(folder, 'data.json'), '[]');
     for (const method of ['GET', 'DELETE']) {
       const answer = await send(`/${name}`, { method });
-      // What is there, and is none, is in the way of a change.
+      // A file that exists but is not a config blocks the change.
       const isThere = method === 'DELETE' && ['out', 'data'].includes(name);
       if (isThere) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
       else if (method === 'GET' || name !== 'broken')
@@ -215,7 +215,7 @@ describe('PUT /api/configs/{name}', () => {
       readFileSync(join(server.dataDir, file), 'latin1'),
     );
     expect(JSON.stringify(await trail()) + server.log.join()).not.toContain('hf_canary');
-    // The job's own copy, and nothing else.
+    // The only match is the job's own copy.
     expect(texts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
   });
 
@@ -338,7 +338,7 @@ describe('PUT /api/configs/{name}', () => {
   });
 
   test('is answered 507 where the folder takes no changes, and no temporary file is left', async () => {
-    // Somebody has put a folder where the unfinished file is written.
+    // A folder is in the way of the temporary file.
     mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
     const answer = await put('flux', { lr: 1 });
     expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '5']);
@@ -373,7 +373,7 @@ describe('the config of a job', () => {
       config: { lr: 1, hub_token: 'hf_x' },
       dataloader,
     });
-    // Nowhere else: lists and events are seen by everybody who may look on.
+    // It must not appear elsewhere, because everyone with view access can see lists and events.
     const shown = JSON.stringify([
       valueOf(await server.admin.call(queueApi.get, call)),
       valueOf(await server.admin.call(queueApi.list, {})),

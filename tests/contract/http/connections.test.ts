@@ -1,4 +1,4 @@
-/** What is waited for over a connection, and for how long, by the sockets of the product and an answer that is made here. */
+/** Connection timeouts and limits: the product's real sockets with a request handler of this test. */
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,11 +18,11 @@ async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
 
 interface Caller {
   readonly socket: Socket;
-  /** All that has come, once it has ended. */
+  /** Resolves with all received data when the connection has ended. */
   readonly ended: Promise<string>;
 }
 
-/** Connects, and sends this. */
+/** Connects and sends this text. */
 async function say(port: number, text: string): Promise<Caller> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   let got = '';
@@ -53,7 +53,7 @@ test('a call whose body has come is not waited for, however long its answer take
     posts.push(await say(port, `${head('POST', bodyOf2)}{}`));
     await heard.promise;
   }
-  // One more than there may be: the first of those that say nothing goes, and no call.
+  // One connection exceeds the limit. The server closes the oldest silent connection, and no request in progress.
   const silent: Caller[] = [];
   for (let count = 0; count < 3; count += 1) silent.push(await say(port, ''));
   expect(await silent[0]?.ended).toBe('');

@@ -1,4 +1,4 @@
-/** The figures that workers bring of their trainings, and how they are read. */
+/** Metrics that workers report during a training, and how clients read them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
@@ -46,7 +46,7 @@ describe('points', () => {
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
     expect(await bring(first)).toEqual([200, after]);
-    // The answer was lost, and all of it comes again with more.
+    // The first answer was lost, so the agent sends all points again, with more.
     expect(await bring([...first, point(5, { loss: 3 })])).toMatchObject([200, { next: 6, last_step: 5 }]);
     expect(await bring([])).toMatchObject([200, { next: 6, last_step: 5, last_elapsed_ms: 5_000 }]);
     expect((await seriesOf('loss')).map(({ step, last }) => [step, last])).toEqual([
@@ -147,13 +147,13 @@ describe('whose they are', () => {
 
   test('a job that goes on has one curve with a break, and points of both attempts', async () => {
     await bring([point(0), point(1)]);
-    // It has lost what it ran.
+    // The rig has lost its running job.
     await rig.report(job, 'failed', { cause: 'preempted' });
     const again = await rig.offered();
     for (const status of ['starting', 'running']) await rig.report(again, status);
     expect(again).toMatchObject({ jobId: job.jobId });
     await bring([point(0, { loss: 9 })], again);
-    // The last of the first one come late.
+    // The last points of the first attempt arrive late.
     await bring([point(2)]);
     const { attempts, keys } = await read();
     expect(attempts.map(({ attempt, series }) => [attempt, series[0]?.points.length])).toEqual([

@@ -1,4 +1,4 @@
-/** Datasets: what a workstation pushes, what jobs use, and what is removed. */
+/** Datasets: pushing from a workstation, use in jobs, and removal. */
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   ((await response.json()) as { readonly code?: unknown }).code,
 ];
 
-/** Files by their paths, as a manifest lists them. */
+/** Files by path, as a manifest lists them. */
 const filesOf = (texts: Readonly<Record<string, string>>): readonly DatasetFile[] =>
   Object.entries(texts)
     .map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), sha256: sha256(text) }))
@@ -77,7 +77,7 @@ const pruneVersions = async (
   { by = admin(), isDryRun = false }: { readonly by?: Person; readonly isDryRun?: boolean } = {},
 ) => valueOf(await by.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
-/** What lies on the disk under these hashes. */
+/** The files on disk with these hashes. */
 const onDisk = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
@@ -151,7 +151,7 @@ describe('a pushed dataset', () => {
     });
     expect(outcome).toMatchObject({ ok: false, failure: { problem: { code: 'content_not_found' } } });
     expect((await list(true)).datasets).toEqual([]);
-    // What is stored stays for the next try.
+    // Stored files remain for the next try.
     expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
   });
 
@@ -238,7 +238,7 @@ describe('a file of a dataset', () => {
       put('x'.repeat(40_000), admin(), { name: sha256(text), range: 'bytes 0-39999/50000' });
     expect([(await part('one')).status, (await part('two')).status]).toEqual([200, 200]);
     expect(await codeOf(await part('three'))).toEqual([413, 'quota_exceeded']);
-    // A part that goes on does not count twice.
+    // A part that continues an upload does not count twice.
     const rest = { name: sha256('two'), range: 'bytes 40000-40009/50000' };
     expect((await put('y'.repeat(10), admin(), rest)).status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** The page of the API: served as it should be, whole, and harmless whatever the document says. */
+/** The API page: served correctly, complete, and harmless whatever the document contains. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsPage } from '../../../main/http/docs/page.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** As a reader sees it. */
+/** The visible text. */
 const textOf = (markup: string): string =>
   markup
     .replaceAll(/<style>.*?<\/style>/gs, '')
@@ -145,7 +145,7 @@ describe('hostile text', () => {
     const markup = docsPage(hostile);
     expect(markup).not.toMatch(/<script/i);
     expect(markup.match(/<style>/g)).toHaveLength(1);
-    // No attribute is left by a quotation mark.
+    // No quotation mark ends an attribute early.
     const tags = [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
     expect(tags.filter(tag => !/^<[/!]?[a-z][a-z0-9]*( [a-z-]+="[^"]*")*( html)?>$/.test(tag))).toEqual([]);
     expect(textOf(markup).split(evil).length).toBeGreaterThan(15);

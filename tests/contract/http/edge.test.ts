@@ -1,4 +1,4 @@
-/** Every call, as a page of another site and a name of somebody else would make it: docs/internals/faults.md, S1 to S3. */
+/** Every call from a page of another site or with a foreign host name: docs/internals/faults.md, S1 to S3. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
@@ -9,7 +9,7 @@ import { sendBytes } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
-/** Of somebody who may do everything. */
+/** The session cookie of a user with all permissions. */
 let cookie: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
@@ -32,7 +32,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** `fetch` sends no Host but its own. */
+/** `fetch` sends only its own Host header. */
 function send(
   row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -71,7 +71,7 @@ function send(
   });
 }
 
-/** Of a page that has nothing to do with this orchestrator, as browsers say it. */
+/** The headers that browsers send for a page of another site. */
 const elsewhere: readonly Readonly<Record<string, string>>[] = [
   { origin: 'https://evil.example' },
   { origin: 'null' },
@@ -112,7 +112,7 @@ describe.each(named)('%s', (_name, row) => {
   test('tells a page of another site nothing, whoever has signed in there', async () => {
     for (const headers of elsewhere) {
       const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
-      // What is open to everybody is so to pages, too, which their own browsers do not let read it.
+      // Public calls answer such pages, too, but browsers do not let those pages read the answer.
       if (row.method === 'GET' && row.authority !== 'open') expect([401, 403]).toContain(answer.status);
       expect(invitations(answer)).toEqual([]);
     }

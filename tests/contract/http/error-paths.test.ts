@@ -1,5 +1,5 @@
 /**
- * Whatever goes wrong, on every call: a code, a sentence and an id to ask about, and nothing of the inside.
+ * Every failed call answers with a code, a sentence and a request id, and reveals no internals.
  * docs/internals/faults.md, S3 and S22.
  */
 import { join } from 'node:path';
@@ -34,11 +34,11 @@ function tokenFor({ authority }: Call): Header {
 
 const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/[:*][a-z_]+/g, value);
 
-/** Whether a path may mean this call, too: that of one is another's with a certain name in it. */
+/** Whether a path also matches this call. A path of one call can match another one's parameter. */
 const fits = (row: Call, path: string): boolean =>
   new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
-/** What was asked, for a message. */
+/** Describes the request for an assertion message. */
 const said = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
 
 function expectProblem(asked: RawRequest, answer: RawAnswer): void {
@@ -82,7 +82,7 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
         status: 415,
         code: 'media_type',
       });
-    // A page elsewhere can have a browser send a form; beside a header that it can not send there it is the guide's curl.
+    // Other sites can make a browser send a form. With a header that a form cannot send, it must be the guide's curl.
     const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
     const [name] = tokenFor(row);
     const isBearer = name === 'authorization';
@@ -162,7 +162,7 @@ test('what nobody expected is told by its id alone, and the log has the rest und
   for (const table of tables) db.exec(`ALTER TABLE "${table}" RENAME TO "${table}_gone"`);
   const failed: RawAnswer[] = [];
   for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {
-    // Of what comes in pieces the first is on its way before anybody can know.
+    // A streamed answer sends its first part before the failure can be known.
     if (row.stream !== undefined) continue;
     const asked = {
       method: row.method,

@@ -1,4 +1,4 @@
-/** What is answered to those who ask why a job waits, or what would become of it. */
+/** The answers to why a job is pending, and what would happen to a new job. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -31,7 +31,7 @@ test('a job is explained, with each worker and every check', async () => {
   const job = await server.submit({ config: {}, gpu_count: 4, worker_labels: { gpu_type: 'a100*' } });
   const [status, body] = await send(`/api/queue/${job}/explain`);
   expect(status).toBe(200);
-  // Nothing beside what the contract says.
+  // The answer has no fields beyond the contract.
   const explanation = z.strictObject(Explanation.shape).parse(body);
   expect(explanation).toEqual({
     job_id: job,
@@ -94,7 +94,7 @@ test('a dry run leaves no job, and its key unused', async () => {
   const first = await send('/api/queue/submit', wish);
   expect(first).toMatchObject([200, { success: true, status: 'queued', queue_position: 1 }]);
   expect(first[1]).not.toHaveProperty('dry_run');
-  // Said or left out, `dry_run: false` is the same wish.
+  // An explicit `dry_run: false` means the same as none.
   expect(await send('/api/queue/submit', { ...wish, dry_run: false })).toEqual([
     200,
     { ...(first[1] as object), idempotent_hit: true },

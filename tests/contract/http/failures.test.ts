@@ -1,4 +1,4 @@
-/** Calls for when machines fail, and the trail that they leave. */
+/** Calls for when machines fail, and their audit trail. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';

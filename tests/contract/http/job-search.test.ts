@@ -1,4 +1,4 @@
-/** The list of jobs as a client searches, sorts and counts it. */
+/** Searching, sorting and counting in the list of jobs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';

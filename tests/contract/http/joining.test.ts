@@ -1,4 +1,4 @@
-/** Joining over HTTP: who may, what comes in, how often, and what is written down of it. */
+/** Joining over HTTP: authorization, input, limits and audit. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/host/system.ts';

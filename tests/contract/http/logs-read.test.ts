@@ -1,4 +1,4 @@
-/** Logs as people and scripts read them: pages, search, download, and what is said where there is none. */
+/** Logs as people and scripts read them: pages, search, download, and the answers when there is no log. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -105,7 +105,7 @@ test('a download is a file of all lines, with bars drawn over', async () => {
   expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
 });
 
-/** The status of a download that nobody reads; the connection stays open until the test ends. */
+/** The status of a download that no client reads. The connection stays open until the test ends. */
 const openUnread = (id: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.adminToken}` };

@@ -1,4 +1,4 @@
-/** A log that is followed: without gap or repeat, to its end. */
+/** Following a log to its end, without gaps or repeats. */
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/host/system.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -104,7 +104,7 @@ test('a reader that is slow gets all of it, and no more than it takes is made re
   expect(stream?.response.status).toBe(404);
   await shipper.print(`${upTo(10).join('\n')}\n`);
   const slow = await follow(job.jobId, '?line=0');
-  // Some 6 MB as JSON: far more than is let pile up for anybody.
+  // About 6 MB as JSON, far more than the server buffers for a reader.
   await shipper.print(
     `${upTo(10_000, 10)
       .map(n => `${n} ${line}`)

@@ -1,4 +1,4 @@
-/** What trainers print: taken from their workers, and read by people. */
+/** Trainer logs: received from workers and read by people. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,7 +14,7 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 let shipper: Shipper;
-/** How far the wall clock of the server is ahead. */
+/** How far the server's wall clock is ahead, in ms. */
 let skewMs = 0;
 beforeEach(async () => {
   skewMs = 0;

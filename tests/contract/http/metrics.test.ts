@@ -1,4 +1,4 @@
-/** What watches the orchestrator from outside: health, and figures for Prometheus. */
+/** Monitoring of the orchestrator: health, and metrics for Prometheus. */
 import { expect, onTestFinished, test } from 'vitest';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';

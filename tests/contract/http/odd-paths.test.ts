@@ -1,4 +1,4 @@
-/** What people put into a path in the place of an id or a name, on every call that has one: docs/internals/faults.md, S9. */
+/** Strange values in place of an id or name in the path of every call that has one: docs/internals/faults.md, S9. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Call } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const named = everyCall.filter(({ path }) => path.includes(':'));
 
-/** As they stand in the path. */
+/** The values as they appear in the path. */
 const odd: readonly string[] = [
   '..',
   '.',
@@ -52,7 +52,7 @@ const odd: readonly string[] = [
 const send = (row: Call, value: string): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: row.method,
-    // Both of them together fit into what a server reads of headers.
+    // Together they must not exceed the server's limit for headers.
     path: row.path.replaceAll(/:[a-z_]+/g, () => value).replace(/\*[a-z_]+/, () => value.slice(0, 3_000)),
     headers: [
       row.authority === 'worker'
@@ -65,20 +65,20 @@ const send = (row: Call, value: string): Promise<RawAnswer> =>
     ...(row.method !== 'GET' && { body: '{}' }),
   });
 
-/** What only sounds odd is a name like any other. */
+/** Values that look strange but are valid names. */
 const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
 
-/** A body that is wanted and not there is refused as well: what counts is that the path was. */
+/** A missing body is refused, too. The check is that the refusal names the path. */
 function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
   if (status === 404) return code !== null;
-  // What could be a bucket is that of somebody else.
+  // A valid bucket name refers to a job of another owner.
   if (row.authority === 'upload' && isPlain(value)) return status === 403 && code === 'not_your_job';
   if (status !== 400 || code !== 'invalid_request') return false;
   const { errors = [], detail } = JSON.parse(text) as {
     readonly errors?: readonly { readonly field: string }[];
     readonly detail: string;
   };
-  // What the folder of configs takes for a name it says once there is a config to put there.
+  // The configs folder checks a name only together with a config to store.
   return (
     row.method === 'PUT' ||
     isPlain(value) ||

@@ -1,4 +1,4 @@
-/** What a worker says that is not its own, or that nobody can use: docs/internals/faults.md, S6 and S7. */
+/** Worker reports about foreign jobs, and unusable ones: docs/internals/faults.md, S6 and S7. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -19,7 +19,7 @@ interface Rig {
   readonly openStream: (of: WorkerId) => Promise<number>;
 }
 
-/** An agent that does no more than it is told to. */
+/** A simulated agent that does only what the test tells it to. */
 async function addRig(name: string): Promise<Rig> {
   const { id, token } = await server.createWorker({ name, labels: { rig: name } });
   const own = ['x-worker-token', token] as const;
@@ -48,7 +48,7 @@ async function addRig(name: string): Promise<Rig> {
 
 const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 
-/** A job that runs on the rig, as far as the orchestrator knows. */
+/** Submits a job that runs on the rig, as far as the orchestrator knows. */
 async function runOn(rig: Rig, name: string): Promise<JobId> {
   const job = await server.submit({ config: {}, worker_labels: { rig: name } });
   expect((await rig.post(`/api/workers/job/${job}/status`, { status: 'running' })).status).toBe(200);
@@ -77,7 +77,7 @@ describe("a worker that has a token, and wants what is another's", () => {
         status: 403,
         code: 'not_your_worker',
       });
-    // That it runs the job itself is news that is set right, and changes nothing.
+    // The false claim that it runs the job is corrected and changes nothing.
     const claim = { protocol: 2, persistent: true, gpu_count: 0, current_job_id: job };
     expect(JSON.parse((await other.post('/api/workers/register', claim)).text)).toMatchObject({
       resume_job: null,
@@ -124,7 +124,7 @@ describe("a worker that has a token, and wants what is another's", () => {
 const nested = (levels: number, text: string): string =>
   `${'{"a":['.repeat(levels)}${text}${']}'.repeat(levels)}`;
 
-/** As they stand in the body of a report, or of a beat. */
+/** The JSON text of a progress field in a report or a heartbeat. */
 const strangeProgress: readonly (readonly [what: string, progress: string])[] = [
   ['NaN', 'NaN'],
   ['a step that is no number', '{"step":NaN}'],
@@ -166,7 +166,7 @@ describe('figures that are none', () => {
         expect(figure).toBeLessThanOrEqual(1e12);
       }
       for (const event of server.watch.seen) UiEvent.parse(event);
-      // That it ends is understood all the same, whatever comes with it.
+      // The orchestrator still accepts the end, whatever accompanies it.
       const end = await rig.post(
         `/api/workers/job/${job}/status`,
         `{"status":"completed","exit_code":0,"progress":${/NaN/.test(progress) ? '0' : progress}}`,

@@ -1,4 +1,4 @@
-/** Tokens in every form but the right one, on every call: docs/internals/faults.md, S5. */
+/** Tokens in every invalid form on every call: docs/internals/faults.md, S5. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -27,7 +27,7 @@ const guarded = everyCall.filter(({ authority }) => authority !== 'open');
 const long = `tk_${'x'.repeat(10_000)}`;
 const wrong = 'tk_first-of-two';
 
-/** What the call would be opened by, and the header that it is sent in. */
+/** The token that the call requires, and the header that carries it. */
 function right({ authority }: Call): {
   readonly token: string;
   readonly asHeader: (token: string) => Header;
@@ -122,7 +122,7 @@ test('what was tried stands in the trail by the beginning of its hash, and nowhe
       sha256: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
     });
   const shown = new Set(ofTokens.map(({ details }) => details['sha256']));
-  // The trail has the first 30 refusals of an address; further ones are only counted.
+  // The trail records the first 30 refusals of an address. Further ones are only counted.
   for (const secret of [long, `${joinToken}x`, workerToken.slice(0, -1)])
     expect(shown).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 });

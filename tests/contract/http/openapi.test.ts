@@ -1,4 +1,4 @@
-/** The document and the routes say the same. */
+/** The OpenAPI document matches the mounted routes. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { queueApi } from '../../../protocol/queue-api.ts';

@@ -1,4 +1,4 @@
-/** Tokens with `.own` permissions: they reach their own jobs, and learn nothing of the jobs of others. */
+/** Tokens with `.own` permissions: they reach their own jobs, and reveal nothing about the jobs of others. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { eventsApi } from '../../../protocol/admin-api.ts';
 import { type Call, ownPermissions, type Permission } from '../../../protocol/call.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Without `held`: with what a token gets when nobody says what it may do. */
+/** Without `held`, the token gets the default permissions. */
 async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
   const body = { name, ...(held && { permissions: [...held] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -125,7 +125,7 @@ describe('a call for one job', () => {
 });
 
 describe('an answer about several jobs', () => {
-  // A version of a dataset is found by its id: what others see of it is tested with the datasets.
+  // Dataset versions are found by id. The dataset tests check what other users can see of them.
   const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream && row !== datasetsApi.pin);
 
   test.each(plain)('%s holds nothing of the jobs of others', async (_name, row) => {

@@ -1,4 +1,4 @@
-/** A query has no keys but those of its call. */
+/** A query may contain only the keys of its call. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { urlOf } from '../../../protocol/client.ts';
@@ -50,7 +50,7 @@ test.each(
 )('%s refuses an unknown key', async (_name, row) => {
   const url = urlOf(server.url, row.path, { id: 'x' }, { no_such_key: '1' });
   const response = await fetch(url, { method: row.method });
-  // Some need what this server does not have, such as a session of this page.
+  // Some calls report further errors, because this server lacks, for example, a session of this page.
   const body: unknown = await response.json();
   expect([response.status, Problem.parse(body).errors.map(({ field }) => field)]).toEqual([
     400,

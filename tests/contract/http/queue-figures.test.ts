@@ -16,7 +16,7 @@ test('figures list the jobs that no worker, or only an offline worker, could tak
   const big = await to.submit({ config: {}, gpu_count: 8 });
   await to.submit({ config: {}, gpu_count: 8 });
   const fits = await to.submit({ config: {}, gpu_count: 2 });
-  // Whatever else holds it back.
+  // This holds whatever else blocks the job.
   valueOf(await to.admin.call(queueApi.pause, { body: {} }));
   expect((await stats()).unsatisfiable).toEqual([{ job_id: big, count: 2 }]);
   await fetch(`${to.url}/api/workers/disconnect`, { method: 'POST', headers, body: '{}' });

@@ -1,4 +1,4 @@
-/** The calls of the queue as a client sees them: what they take, what they refuse, and with which code. */
+/** The calls of the queue as a client sees them: their input, refusals and error codes. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -230,7 +230,7 @@ test('a walk by cursor over 120 jobs meets each once, while more come and others
     seen.push(...page.entries.map(({ id }) => id));
     cursor = page.next_cursor;
     await add('walk-on');
-    // One that was shown goes: an offset would now leave one out.
+    // A job from an earlier page disappears. With offsets, the next page would now skip one.
     const gone = seen.at(-2) ?? '';
     await send(`/api/queue/${gone}/cancel`);
     expect(await send(`/api/queue/${gone}`, { method: 'DELETE' })).toMatchObject({ status: 200 });

@@ -1,4 +1,4 @@
-/** Who comes without a valid token: answered, written down by a part of a hash, and held back when it does not end. */
+/** Calls without a valid token: they are answered, audited with part of the token's hash, and rate-limited. */
 import { createHash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -67,7 +67,7 @@ test('who does not stop is held back, while a good token from the same address g
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
   const entries = await refusals(server);
   expect(entries.filter(({ event_type: type }) => type === 'auth.limited')).toHaveLength(1);
-  // The address gets 60 tries, and the trail 30 rows of them: further ones are only counted.
+  // The address has 60 tries, and the trail records 30 of them. Further ones are only counted.
   expect(statuses.get(401)).toBe(60);
   expect(entries.filter(({ event_type: type }) => type === 'auth.refused')).toHaveLength(30);
 });
@@ -78,7 +78,7 @@ test('of one token a hundred streams are open at most, and who closes one may op
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   const open = () => fetch(`${server.url}/api/events`, { headers, signal: leaving.signal });
-  // One more is open already: that of the test server itself.
+  // One more stream is already open: that of the test server itself.
   const streams = await Promise.all(Array.from({ length: 99 }, open));
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
   const refused = await open();

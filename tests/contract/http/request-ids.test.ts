@@ -1,4 +1,4 @@
-/** Requests in answers and in the log: what was answered, and what came of it, can be found by an id. */
+/** Request ids in answers and in the log: they connect an answer with its effects. */
 import { Agent, createServer, request } from 'node:http';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** A browser's session: what it is bound to, where people see it, and how it is ended. */
+/** A browser's session: what it is bound to, where people see it, and how it ends. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ async function openServer(dataDir?: string): Promise<TestServer> {
   return server;
 }
 
-/** The cookie of a browser that has signed in. */
+/** Signs in and returns the browser's cookie. */
 async function signIn(server: TestServer, token: string, agent = firefox): Promise<string> {
   const response = await fetch(`${server.url}/api/session`, {
     method: 'POST',
@@ -37,7 +37,7 @@ const sessionsOf = async ({ admin }: TestServer) => valueOf(await admin.call(ses
 const audited = async ({ admin }: TestServer, event_type: string) =>
   valueOf(await admin.call(auditApi.list, { query: { event_type } })).entries;
 
-/** Answers once the server has ended the stream of events that a browser with this cookie reads. */
+/** Opens the event stream of a browser with this cookie. The returned function resolves when the server has closed it. */
 async function followToEnd(server: TestServer, cookie: string): Promise<() => Promise<void>> {
   const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie } });
   const reader = body?.getReader();

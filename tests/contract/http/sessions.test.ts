@@ -33,7 +33,7 @@ async function ask(
   };
 }
 
-/** As a page of the panel sends it. */
+/** The headers that a page of the panel sends. */
 const fromPanel = (): Readonly<Record<string, string>> => ({
   origin: server.url,
   'sec-fetch-site': 'same-origin',
@@ -55,7 +55,7 @@ const makeCode = async (): Promise<string> => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The stream of events, as a tab of a browser with this cookie has it. */
+/** Follows the event stream like a browser tab with this cookie. */
 async function follow(cookie: string) {
   const over = new AbortController();
   const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie }, signal: over.signal });
@@ -113,7 +113,7 @@ describe('signing in', () => {
     const own = await ask('GET', '/api/session', bearer(server.adminToken));
     expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
     expect(own.body['permissions']).toContain('admin.tokens');
-    // As with every other call it counts for more than a cookie; and a wrong one counts as a failure.
+    // As in every call, a token takes precedence over a cookie, and an invalid token counts as a failure.
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await ask('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
       status: 401,

@@ -1,4 +1,4 @@
-/** Which troubles of a GPU keep new jobs from its worker, as people set it while the orchestrator runs. */
+/** Settings, changed at run time, for which GPU troubles keep new jobs away from a worker. */
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';

@@ -1,4 +1,4 @@
-/** What counts when flags, the config file and the panel have something to say, and what a restart keeps. */
+/** The precedence of flags, the config file and the panel, and the settings that survive a restart. */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** How long the audit trail is kept, as people set it while the orchestrator runs. */
+/** Changing the retention of the audit trail at run time. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The worker of the orchestrator's own machine, turned on and off by a call. */
+/** Turning the local worker on and off through the API. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { eventually } from '../../support/notices.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { open, patch, view } from './settings-bench.ts';
 
-/** What proxies, CDNs and tunnels add. */
+/** Headers that proxies, CDNs and tunnels add. */
 const forwardingHeaders = [
   'forwarded',
   'via',
@@ -32,7 +32,7 @@ const forwardingHeaders = [
 ];
 
 describe('the worker of this machine', () => {
-  /** Says that it is there, and leaves when it is told to. */
+  /** A program that keeps running and exits when its stdin ends. */
   const program = {
     command: [
       process.execPath,

@@ -1,4 +1,4 @@
-/** What is set while the orchestrator runs. 127.0.0.2 stands for its address on a network. */
+/** Settings that change while the orchestrator runs. 127.0.0.2 stands for its address on a network. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -75,7 +75,7 @@ describe('what is refused changes nothing', () => {
     [{ host: '127.0.0.1:80' }, 400, 'invalid_request', /^host: /],
     [{ host: '' }, 400, 'invalid_request', /^host: /],
     [{ host: '203.0.113.9' }, 409, 'address_unavailable', /^203\.0\.113\.9 is no address of this machine/],
-    // Linux would listen there, and nobody would come.
+    // Linux can listen on this address, but no client can reach it.
     [{ host: '255.255.255.255' }, 409, 'address_unavailable', /is no address of this machine/],
     [{ public_url: 'yard.example' }, 400, 'invalid_request', /^public_url: .*http or https/],
     [{ public_url: 'ftp://yard.example' }, 400, 'invalid_request', /^public_url: /],
@@ -96,7 +96,7 @@ describe('what is refused changes nothing', () => {
     [{ tls: null }, 400, 'invalid_request', /^tls: /],
     [{ port: 80 }, 400, 'invalid_request', /port/],
     [[], 400, 'invalid_request', /./],
-    // Nor what comes beside it.
+    // The valid setting next to it is not applied either.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
   ])('%j', async (body, status, code, detail) => {
     const server = await open();
@@ -133,7 +133,7 @@ describe('the network', () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
-    // Asked for from there, it is answered there.
+    // The answer uses the connection of the request, although the setting closes it afterwards.
     expect(await patch(server, { shared: false }, {}, overNetwork(server))).toMatchObject({
       status: 200,
       body: { network: { host: '127.0.0.1', shared: false, listening: [server.url] } },
@@ -168,7 +168,7 @@ describe('the network', () => {
 
   test('stays as it was when that can not be kept', async () => {
     const server = await open();
-    // No file can take the name of a folder.
+    // A folder with the temporary file's name makes the write fail.
     mkdirSync(`${settingsFile(server)}.new`);
     expect(await patch(server, { host: elsewhere, local_worker: { enabled: true } })).toMatchObject({
       status: 507,

@@ -1,6 +1,6 @@
 /**
- * Who takes their time to ask, or never does: docs/internals/faults.md, S13. The spans are short here, and the
- * ends of sockets are waited for.
+ * Clients that send their request slowly or never: docs/internals/faults.md, S13. Timeouts are short here, and the
+ * tests wait for sockets to close.
  */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ import { valueOf } from '../../support/server.ts';
 import { follow, open } from './settings-bench.ts';
 import { far, openSecure, portOf } from './tls-bench.ts';
 
-/** Long enough for honest callers on a busy machine. */
+/** Long enough for well-behaved clients on a busy machine, in ms. */
 const patient = 60_000;
 const limits = (some: Partial<SocketLimits>): SocketLimits => ({
   headersMs: patient,
@@ -23,12 +23,12 @@ const limits = (some: Partial<SocketLimits>): SocketLimits => ({
 
 interface Slow {
   readonly socket: Socket;
-  /** All that came, when the other end has closed. */
+  /** Resolves with all received data when the server has closed the connection. */
   readonly closed: Promise<string>;
   isClosed(): boolean;
 }
 
-/** Connects, and sends `text` and nothing more. */
+/** Connects and sends `text` and nothing more. */
 function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
@@ -43,7 +43,7 @@ function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
     socket.setEncoding('latin1').on('data', (part: string) => (got += part));
     socket.once('error', reject);
     socket.once('connect', () => {
-      // One that is cut off while it writes hears of that by an error.
+      // A socket that is reset while it writes reports an error.
       socket.removeListener('error', reject).on('error', () => undefined);
       if (text !== '') socket.write(text);
       resolve({ socket, closed, isClosed: () => isClosed });
@@ -65,7 +65,7 @@ test.each([
   expect(valueOf(await server.admin.call(workersApi.list)).total).toBe(0);
   const answers = await Promise.all(slow.map(({ closed }) => closed));
   expect(answers.every(answer => answer.startsWith('HTTP/1.1 408 '))).toBe(true);
-  // What is open longer than any of these spans, because it was asked for in time.
+  // A stream that was requested in time stays open longer than any of these timeouts.
   expect(stream.isOver()).toBe(false);
   await server.createWorker({ name: 'rig-1' });
   await server.watch.until('an event', event => (event.kind === 'worker' ? event : null));
@@ -111,7 +111,7 @@ describe('of those that have not asked yet', () => {
     const slow: Slow[] = [];
     for (let count = 0; count < 60; count += 1)
       slow.push(await openSlow(portOf(server), 'GET / HTTP/1.1\r\n'));
-    // Whoever asks comes through, and is no longer counted then.
+    // Complete requests are served and no longer count as waiting.
     for (let count = 0; count < 20; count += 1)
       await fetch(`${server.url}/health/live`, { headers: { connection: 'close' } });
     await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
@@ -182,7 +182,7 @@ test('headers without an end are refused when there are too many', async () => {
 });
 
 test('as it is started, the bodies of the contract can come by a slow line, and a rig may beat by a new connection', () => {
-  // 5 MB at 140 kbit/s; T/4 at its longest.
+  // 5 MB at 140 kbit/s, and the maximum of T/4.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);
   expect(socketLimits.checkMs).toBeLessThanOrEqual(socketLimits.headersMs / 2);

@@ -1,4 +1,4 @@
-/** The streams as any client gets them, and `Last-Event-ID` in every form: docs/internals/faults.md, S15 and S16. */
+/** The streams as any client receives them, and `Last-Event-ID` in every form: docs/internals/faults.md, S15 and S16. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A stream as bytes: what an HTTP client of any kind would see. */
+/** Reads a stream as raw bytes, as any HTTP client sees it. */
 async function openStream(path: string, headers: Readonly<Record<string, string>>) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -87,7 +87,7 @@ describe('the event stream', () => {
     await server.submit({ config: {}, worker_labels: { no: 'such' } });
     const text = await stream.until(new RegExp(`id: ${start + 4}\\n.*\\n\\n`));
     const events = eventsIn(text);
-    // Others may have happened beside them, but none is missing and none comes twice.
+    // Other events may occur in between, but none is missing or repeated.
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => start + 2 + n));
     expect(events.find(event => event.kind === 'job' && event.job_id === jobs[1])).toMatchObject({
       kind: 'job',
@@ -103,7 +103,7 @@ describe('the event stream', () => {
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 0, labels });
     const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
-    // Some 3 MB: each event carries the worker as it is now.
+    // About 3 MB, because each event contains the whole worker.
     for (let n = 0; n < 600; n += 1)
       await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
     const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': String(start) });

@@ -1,4 +1,4 @@
-/** Other machines are spoken to by TLS, this one is not. */
+/** The server uses TLS for other machines, and plain HTTP for this one. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -58,7 +58,7 @@ describe('with --ssl', () => {
     const server = await openSecure();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
-    // Browsers and scripts there may use the same address as everybody else.
+    // Browsers and scripts on this machine may use the network address, too.
     const tls = { rejectUnauthorized: false };
     for (const host of ['127.0.0.1', 'localhost'])
       expect((await callTls(`https://${host}:${portOf(server)}/health/live`, { tls })).status).toBe(200);
@@ -170,7 +170,7 @@ describe('with --ssl', () => {
     async host => {
       const server = await openSecure({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
-      // The loopback is this machine, by whichever of its addresses.
+      // Loopback means this machine, whichever of its addresses a client uses.
       expect(await isLive(overNetwork(server))).toBe(true);
     },
   );
@@ -326,7 +326,7 @@ describe('the setting', () => {
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
     const secure = overNetwork(server).replace('http', 'https');
-    // Asked for from there, it is answered there.
+    // The answer uses the connection of the request, although the setting closes it afterwards.
     expect(await patch(server, { tls: true }, {}, overNetwork(server))).toMatchObject({
       status: 200,
       body: {

@@ -1,4 +1,4 @@
-/** Tokens of people and scripts: each opens what it was made for, for as long as it lasts, and nothing else. */
+/** Tokens of people and scripts: each allows exactly the calls that it was created for, until it expires. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
 import { type Call, type Permission, permissions, reachOf } from '../../../protocol/call.ts';
@@ -32,7 +32,7 @@ async function statusOf(row: Call, token: string): Promise<readonly [number, unk
   const response = await fetch(urlOf(server.url, row.path, { id: 'nobody' }), {
     method: row.method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    // What is no body of any call: nothing is done, and who may call is told so.
+    // A body that is invalid for every call: it has no effect, and the status still shows who may call.
     ...(row.method === 'GET' ? {} : { body: '[]' }),
     signal: leaving.signal,
   });

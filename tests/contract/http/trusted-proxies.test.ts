@@ -1,4 +1,4 @@
-/** Whose word counts for the address of a client. */
+/** Which proxies may declare a client's address. */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -15,7 +15,7 @@ async function open(trustedProxies: Trusted): Promise<TestServer> {
 
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
-  /** The address that the proxy calls from. */
+  /** The address from which the proxy connects. */
   readonly from?: string;
   readonly host?: string;
 }
@@ -38,7 +38,7 @@ const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0
     sent.end();
   });
 
-/** What the audit trail says of who made a worker through a proxy at 127.0.0.1. */
+/** The audit trail's address for a worker that was created through a proxy at 127.0.0.1. */
 async function addressInTrail(trusted: Trusted, forwardedFor: string): Promise<unknown> {
   const server = await open(trusted);
   await fetch(`${server.url}/api/admin/workers`, {

@@ -1,4 +1,4 @@
-/** Streams whose readers do not read, over real sockets. */
+/** Streams whose clients do not read, over real sockets. */
 import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
@@ -44,7 +44,7 @@ test('a reader that never reads is cut off at the budget of all; one that reads 
   reading.on('data', (part: Uint8Array) => (received += part.length));
   const frame = 'x'.repeat(50_000);
   let sent = 0;
-  // The system takes some megabytes for each reader before anything waits here.
+  // The operating system buffers some megabytes per reader before data accumulates here.
   while (gone.size === 0 && sent < 1_000) {
     for (const stream of streams) stream.send(frame);
     sent += 1;

@@ -23,7 +23,7 @@ const runJob = async ({ server, name }: { readonly server: TestServer; readonly 
   const rig = await openRig(server, name);
   return { rig, job: await startJob(server, rig) };
 };
-/** The first byte of a file that is announced as this long. */
+/** Uploads the first byte of a file with this declared length. */
 const announce = (server: TestServer, { token }: Offered, key: string, total: number): Promise<Response> =>
   upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
 const codeOf = async (answer: Response): Promise<unknown> => [
@@ -40,7 +40,7 @@ const onDisk = ({ dataDir }: TestServer, { jobId }: Offered): readonly number[] 
 };
 const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
 
-/** Sends `before` MiB of `total`, and the rest when told to; the status, or null when the connection breaks. */
+/** Sends `before` of `total` MiB, and the rest on request. Resolves with the status; null when the connection breaks. */
 function sendSlowly(server: TestServer, { token }: Offered, key: string, total: number, before: number) {
   const answered = Promise.withResolvers<number | null>();
   const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
@@ -123,7 +123,7 @@ test('a long upload is stopped when others have filled the storage beyond its lo
   const { job: other } = await runJob({ server, name: 'quick' });
   const slow = sendSlowly(server, job, 'a', 90, 1);
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([MiB]);
-  // 64 MiB are reserved for the slow one, and not the 90 that it announced.
+  // The slow upload has reserved 64 MiB, not the declared 90.
   expect(await codeOf(await upload(server.url, other.token, 'b', { body: MiBs(37) }))).toEqual([
     413,
     'quota_exceeded',
@@ -132,7 +132,7 @@ test('a long upload is stopped when others have filled the storage beyond its lo
   slow.finish();
   expect(await slow.status).toBe(507);
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
-  // Nothing of it counts any more.
+  // The reservation is gone.
   expect((await upload(server.url, job.token, 'c', { body: MiBs(64) })).status).toBe(200);
 });
 

@@ -1,4 +1,4 @@
-/** Upload tokens end with the worker token of their rig: the server's side, and the agent's. */
+/** Upload tokens end with the worker token of their rig: the server's side and the agent's. */
 import { writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -53,7 +53,7 @@ test('with a rotation after the job, it lives as long as the old worker token', 
   const { server, rig, job } = await open();
   const token = await rotate(server, rig, 'after_job');
   expect(await bring(server, job.token)).toEqual([200, null]);
-  // Whoever has the old worker token gets nothing that lives longer.
+  // The old worker token gives no upload token that would outlive it.
   expect(await renewed(server, rig.token, job.token)).toBe(job.token);
   expect(await renewed(server, token, job.token)).toBe(job.token);
   await rig.report(job, 'completed');

@@ -1,4 +1,4 @@
-/** Files of one job with the same content share one file on the disk. */
+/** Files of one job with the same content share one file on disk. */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -38,7 +38,7 @@ test('the bytes lie on the disk once and count once, and go with the last of the
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
     expect(await bring(server, job, key, content)).toBe(200);
   await eventually(server, job, [4_000]);
-  // 4,000 of 10,000 bytes are taken.
+  // 4,000 of 10,000 bytes are in use.
   expect(await bring(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
   expect(await bring(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
   await remove(server, job, 'checkpoint-1.bin');

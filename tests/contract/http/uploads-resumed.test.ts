@@ -1,4 +1,4 @@
-/** Files that come in parts, over broken connections and restarts of the server. */
+/** Files uploaded in parts, across broken connections and server restarts. */
 import { readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -19,7 +19,7 @@ const open = async (options: TestServerOptions = {}) => {
 const content = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000)));
 const key = 'checkpoint-10/state.bin';
 
-/** Bytes from `first` to `last`, both included. */
+/** Uploads the bytes from `first` to `last`, both included. */
 const part = (
   url: string,
   { token }: Offered,
@@ -127,7 +127,7 @@ test('what came before the connection broke is kept', async () => {
   );
   socket.write(content.subarray(0, 700));
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([700]);
-  // Even while the server has not noticed that the first connection leads nowhere.
+  // This works even while the server still considers the dead first connection open.
   expect(await progress(url, job)).toEqual([200, '700', '3000', '?0']);
   expect((await part(url, job, 700, 2_999)).status).toBe(200);
   expect((await listed(server, job))[0]?.sha256).toBe(sha256(content));

@@ -1,4 +1,4 @@
-/** What trainers bring, and what is refused of it: docs/internals/faults.md, S17. */
+/** Uploads of trainers, and which of them are refused: docs/internals/faults.md, S17. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const download = (key: string, headers: Readonly<Record<string, string>> = {}): 
   fetch(`${server.url}/api/queue/${job.jobId}/artifacts/${key}`, {
     headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
   });
-/** What lies there, whatever the database says of it. */
+/** The sizes of the files on disk, whatever the database records. */
 const onDisk = (): readonly number[] => {
   const folder = join(server.dataDir, 'artifacts', job.jobId);
   try {
@@ -73,7 +73,7 @@ describe('a file', () => {
     const part = await download('checkpoint-500/model.safetensors', { range: 'bytes=10-19' });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 10-19/5000']);
     expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(10, 20));
-    // Of its own accord `fetch` would ask for what is no copy.
+    // `fetch` would bypass caches by itself.
     const same = await sendRaw(server.url, {
       path: `/api/queue/${job.jobId}/artifacts/checkpoint-500/model.safetensors`,
       headers: [bearer(server.adminToken), ['if-none-match', ETag]],
@@ -197,7 +197,7 @@ describe('the token', () => {
     expect(await codeOf(await bring(before.token))).toEqual([401, 'uploads_closed']);
     const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
     expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
-    // What the first has brought is still there, for the second, too.
+    // A file of the first attempt is still available to the second.
     const found = await upload(server.url, after.token, 'a.txt', { method: 'GET' });
     expect(await found.text()).toBe('late');
   });
@@ -284,7 +284,7 @@ describe('the token', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
   });
 
-  /** Of a known length, which `fetch` would not say. */
+  /** Sends a body of known length, which `fetch` would not declare. */
   async function slowly(body: ReadableStream<Uint8Array>, length: number) {
     const { request } = await import('node:http');
     return new Promise<readonly [number, unknown]>((resolve, reject) => {
@@ -448,7 +448,7 @@ describe('is refused, and leaves nothing behind:', () => {
     expect(await codeOf(await theirs(6_001))).toEqual([413, 'quota_exceeded']);
     expect((await theirs(6_000)).status).toBe(200);
     expect(onDisk()).toEqual([9_000]);
-    // What is deleted makes room.
+    // Deleting a file frees its space.
     valueOf(await server.admin.call(artifactsApi.remove, { params: { id: job.jobId, key: ['a'] } }));
     expect((await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) })).status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** The list of workers, whole and in pages. */
+/** The list of workers, complete and in pages. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { CallInput } from '../../../protocol/client.ts';

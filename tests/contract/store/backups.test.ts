@@ -1,4 +1,4 @@
-/** Backups that are made beside the work, and before a change of the schema. */
+/** Backups during normal operation, and before a change of the schema. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -16,7 +16,7 @@ import { testSeal } from '../../support/seal.ts';
 const windows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-/** A log whose next line can be waited for. */
+/** A log whose next line a test can await. */
 function createTeller(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;
@@ -40,7 +40,7 @@ function openData(file: string, clock = createVirtualClock()) {
   return { ...opened, clock, teller, folder: openBackupFolder(file, clock) };
 }
 
-/** A database that is there before the start that is tested. */
+/** A database that exists before the tested start. */
 async function databaseWith(jobs: number): Promise<string> {
   const file = newFile();
   const store = openSqliteStore(file, quietParts());
@@ -70,7 +70,7 @@ describe('every hour', () => {
       await clock.advance(order === 1 ? 1 : hourMs);
       const { file } = await made;
       expect(jobsIn(String(file))).toBe(order);
-      // The next hour begins when it is done.
+      // The next hour starts when the backup is done.
       await clock.settle();
     }
     expect(readdirSync(folder.path).toSorted()).toEqual([
@@ -170,7 +170,7 @@ describe('while it is made', () => {
       });
     let order = 200;
     while (!over) await store.write(tx => tx.insertJob(makeJob(++order), emptyPayload));
-    // A turn of the event loop each: nobody had to wait for the whole.
+    // Each write took one turn of the event loop, so none waited for the whole backup.
     expect(order).toBeGreaterThan(230);
     expect(Number(jobsIn(await backup))).toBeGreaterThan(230);
   });
@@ -242,7 +242,7 @@ describe('before the schema is changed', () => {
       db.close();
     }
   };
-  /** A database of schema 1 that is opened by a program that knows more. */
+  /** Opens a database of schema 1 with a program that knows later schemas. */
   function migrateFrom(file: string, later: readonly string[]): number {
     const folder = openBackupFolder(file, createVirtualClock());
     const db = new Database(file);
@@ -293,7 +293,7 @@ describe('before the schema is changed', () => {
     expect(schemaAt(file)).toEqual([1, 'a']);
   });
 
-  /** The schema of this version; the first one has no step that could be made again. */
+  /** The current schema version. At version 1 there is no step to repeat, so the test is skipped. */
   const known = (() => {
     const db = new Database(':memory:');
     migrate(db);
@@ -305,7 +305,7 @@ describe('before the schema is changed', () => {
     const db = new Database(file);
     db.pragma('user_version = 1');
     db.close();
-    // The second step has been made already, so it fails now.
+    // The second step has already been applied, so it fails now.
     expect(() => openData(file)).toThrow();
     const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
     expect(backup).toMatch(`before-schema-${known}-000001-`);

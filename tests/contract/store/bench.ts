@@ -8,17 +8,17 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** A store in a file whose time, log and end are the test's, and whose connection can be made to fail. */
+/** A file-based store. The test controls its time, log and end, and can make its connection fail. */
 export interface StoreBench {
   readonly file: string;
   readonly store: SqliteStore;
-  /** The connection that the store works with, which is nobody else's business. */
+  /** The store's own connection, which no other code uses. */
   readonly db: Database.Database;
   readonly clock: VirtualClock;
-  /** Names of the events that were logged. */
+  /** The names of the logged events. */
   readonly logged: readonly string[];
   readonly fatal: readonly unknown[];
-  /** Has every statement fail that begins with `sql`, until the answer is called. */
+  /** Makes every statement that starts with `sql` fail, until the returned function is called. */
   fail(sql: string, code: string): () => void;
 }
 
@@ -57,7 +57,7 @@ export function openBench(file = newFile(), changes: Partial<StoreParts> = {}): 
   };
 }
 
-/** SQLite itself can't be told to fail: what goes through its connection can. */
+/** SQLite itself cannot be made to fail, but calls through its connection can. */
 function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
   const strike = (sql: string): void => {
     for (const [start, code] of faults) {

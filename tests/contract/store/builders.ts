@@ -15,7 +15,7 @@ import type { StoreParts } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** An empty store, closed with the test. */
+/** Opens an empty store, which closes with the test. */
 export type OpenStore = () => Store;
 
 type EndedJob = Extract<Job, { endedAt: number }>;
@@ -28,7 +28,7 @@ export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** What a store works with: time that does not pass, and nobody who listens. */
+/** A store's dependencies: a clock that stands still, and callbacks that do nothing. */
 export const quietParts = (): StoreParts => ({
   log: silentLog,
   clock: createVirtualClock(),
@@ -124,13 +124,13 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
 export const withPriority = (order: number, priority: number): PendingJob =>
   makeJob(order, { rank: { ...makeJob(order).rank, priority, level: priority } });
 
-/** What stays with a job whatever its status. */
+/** The fields that a job keeps in every status. */
 const baseOf = (job: Job) => {
   const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
   return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
 };
 
-/** The job as it is while an attempt of it lives. */
+/** The job while one of its attempts is live. */
 export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {
   const base = {
     ...baseOf(job),
@@ -154,7 +154,7 @@ export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob
   };
 }
 
-/** Back in the queue after an attempt. */
+/** The job in the queue again after an attempt. */
 export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): PendingJob {
   const end = makeEnd({ outcome: 'requeued', cause: 'worker_lost' });
   return {
@@ -166,7 +166,7 @@ export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): Pen
   };
 }
 
-/** Stores a job that has come to its state by these steps, the first of which is its submission. */
+/** Stores a job that has reached its state in these steps. The first one is its submission. */
 export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
   await store.write(tx => {
     tx.insertJob(first, emptyPayload);

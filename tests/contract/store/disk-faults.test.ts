@@ -1,4 +1,4 @@
-/** What a store does when its disk is full, fails, or turns out to be damaged. */
+/** How a store behaves when its disk is full, fails, or is damaged. */
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -29,7 +29,7 @@ const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {}
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
-/** What has become of a write, without waiting for it. */
+/** Observes the outcome of a write without waiting for it. */
 function follow(written: Promise<unknown>): { readonly outcome: string } {
   const seen = { outcome: 'none' };
   written.then(
@@ -42,7 +42,7 @@ function follow(written: Promise<unknown>): { readonly outcome: string } {
 const expectRefused = (store: Store): Promise<void> =>
   expect(put(store, makeJob(99))).rejects.toBeInstanceOf(StorageError);
 
-/** A store whose disk has just refused a change. */
+/** Makes the store's disk refuse a change, and returns a function that repairs it. */
 async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => void> {
   const heal = bench.fail('COMMIT', code);
   const healProbe = bench.fail('CREATE TABLE storage_probe', code);
@@ -100,7 +100,7 @@ describe('a disk that takes no changes', () => {
     const inner: { readonly outcome: string }[] = [];
     await expect(
       store.write(() => {
-        // For the next transaction: by then the disk refuses.
+        // This starts a write for the next transaction, which the disk refuses.
         inner.push(
           follow(
             store.write(() => {

@@ -1,4 +1,4 @@
-/** Which files the store will work with, and which it takes for damaged; in both cases it changes nothing. */
+/** Which files the store accepts, and which it considers damaged. In both cases, it changes nothing. */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const pageBytes = 4_096;
 const frameBytes = 24 + pageBytes;
 const frameAt = (index: number): number => 32 + index * frameBytes;
 
-/** The files beside it, by what they hold. */
+/** The files in the same folder, with their content. */
 const everythingIn = (file: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(dirname(file)).map(name => [
@@ -24,7 +24,7 @@ const everythingIn = (file: string): Record<string, string> =>
     ]),
   );
 
-/** Looks, and makes sure that it was only a look. */
+/** Checks a file, and verifies that the check changed nothing. */
 function look(file: string): string | null {
   const before = everythingIn(file);
   const damage = findDamage(file);
@@ -34,7 +34,7 @@ function look(file: string): string | null {
 
 const payload = (bytes: number) => ({ config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} });
 
-/** Ten commits, and how the files lie there when the process is killed then; or when it has closed them. */
+/** Makes ten commits and keeps the files as they are after a kill, or after a close. */
 async function makeDatabase(file: string, end: 'closed' | 'killed'): Promise<void> {
   const source = newFile();
   const store = openSqliteStore(source, quietParts());
@@ -227,7 +227,7 @@ describe('not looked at any further', () => {
       `the log ${backup}-wal belongs to another database than ${backup}`,
     );
     expect(everythingIn(backup)).toEqual(before);
-    // A log in which nothing is does no harm.
+    // An empty write-ahead log is harmless.
     truncateSync(`${backup}-wal`, 32);
     expect(look(backup)).toBeNull();
   });

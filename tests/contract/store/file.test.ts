@@ -1,4 +1,4 @@
-/** What only a store in a file has to keep: its mode, its durability, and what it says of files it can't use. */
+/** What only a file-based store must guarantee: file mode, durability, and errors for unusable files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -162,7 +162,7 @@ test('a disk without room refuses what does not fit; the rest can be read, and l
     }),
     store.write(tx => tx.nextJobOrder()),
   ]);
-  // SQLite gives the transaction up, not the statement alone.
+  // SQLite rolls back the whole transaction, not only the statement.
   for (const result of results) {
     expect(result).toMatchObject({
       reason: expect.any(StorageError),
@@ -184,7 +184,7 @@ test('a commit that fails takes the whole group back, and says that nothing is s
   const job = makeJob(1);
   const results = await Promise.allSettled([
     store.write(tx => {
-      // What SQLite only looks for at the commit stands in for a disk that fails just then.
+      // A deferred constraint fails at the commit, like a disk that fails at that moment.
       db.pragma('defer_foreign_keys = ON');
       tx.insertJob(job, emptyPayload);
       tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));

@@ -1,4 +1,4 @@
-/** One orchestrator a folder, however it comes and goes. */
+/** Only one orchestrator per folder, however it starts and stops. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
 interface Starter {
   readonly child: ChildProcess;
   next(): Promise<string>;
-  /** Lets it try; answers with what it says. */
+  /** Lets it try, and resolves with its output. */
   go(): Promise<string>;
 }
 
@@ -91,7 +91,7 @@ test('one that is killed gives it up at once, and is not named any more', async 
   expect(refusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
-  // What it has left says its name still; the next holder has not written its own yet.
+  // The lock file still names the previous holder, because the next one has not written its own name yet.
   const left = readFileSync(join(folder, 'lock.json'), 'utf8');
   const held = lock(folder);
   writeFileSync(join(folder, 'lock.json'), left);

@@ -28,7 +28,7 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
 });
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
-/** One job in every status, `j_1` pending and so on; each live one on a worker of its own. */
+/** Stores one job in every status, starting with `j_1` as pending. Each live job has a worker of its own. */
 async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
   await putWorkers(store, 'w_1', ...liveStatuses.map(status => `w_${status}`));
   const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];

@@ -1,4 +1,4 @@
-/** Locks the folder it is given, once it reads a line, and says how that went; then stays until it is killed. */
+/** Locks the given folder after reading a line, prints the result, and runs until it is killed. */
 import { once } from 'node:events';
 import { FolderInUse, lockFolder } from '../../../main/store/folder-lock.ts';
 

@@ -1,4 +1,4 @@
-/** What a file of the first version and a new one are worked with: the same schema, in which a job costs as little as can be. */
+/** Files of the first version and new files have the same schema, with indexes that keep the cost per job low. */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ const job = (id: string, order: number, more: string): string => `
     attempt_n, ended_at) VALUES ('${id}', ${order}, ${more})`;
 const spec = `'demo', '{"target":"auto","gpuCount":1,"labels":{}}', 20, 3, ${at(1)}, 0, 0`;
 
-/** With a job that waits, one that runs and one that has ended. */
+/** A file with one pending, one running and one ended job. */
 function writeOldFile(): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -30,7 +30,7 @@ function writeOldFile(): string {
 
 const newFile = (): string => join(openFolder(), 'trainyard.db');
 
-/** Another connection, as a person's would be. */
+/** A second connection, like that of a person. */
 function look(file: string): Database.Database {
   const db = new Database(file);
   onTestFinished(() => void db.close());
@@ -93,7 +93,7 @@ describe.each([
   });
 });
 
-/** As the older file is. */
+/** Stores the same rows as in the older file. */
 async function fill(store: SqliteStore): Promise<void> {
   const [ended, running, pending] = [makeJob(1), makeJob(2), makeJob(3)];
   await store.write(tx => {

@@ -1,4 +1,4 @@
-/** Files of the first and the second version, in which there were neither users nor ranks nor settings of the queue. */
+/** Files of the first and second version, which had no users, ranks or queue settings. */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

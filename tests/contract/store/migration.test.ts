@@ -1,4 +1,4 @@
-/** A file that the first version has written is opened by this one: nothing is lost, nothing is made up. */
+/** This version opens a file of the first version, without losing or inventing data. */
 import Database from 'better-sqlite3';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ interface OldAttempt {
   readonly cause?: string;
 }
 
-/** A file with the rows that `fill` puts into it. */
+/** A file with the rows that `fill` inserts. */
 function writeOldFile(fill: (old: ReturnType<typeof oldFile>) => void): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -228,7 +228,7 @@ describe('jobs', () => {
     const job = store.liveJobOf(workerId('w_1'));
     if (job?.status !== 'cancelling') throw new Error(`the job is ${String(job?.status)}`);
     expect(job.stop.why).toBe('cancel');
-    // From the moment of the migration, to the second: it was not written down before.
+    // The time of the migration, to the second, because the old version did not record it.
     expect(job.stop.since).toBeGreaterThanOrEqual(before - 1_000);
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
@@ -342,7 +342,7 @@ test('a file with running totals of ended jobs gets the schema of a new file', (
   expect(schemaIn(old)).toEqual(schemaIn(fresh));
 });
 
-/** Its tables, indexes and triggers. */
+/** The tables, indexes and triggers of a file. */
 function schemaIn(file: string): readonly unknown[] {
   const db = new Database(file, { readonly: true });
   onTestFinished(() => void db.close());

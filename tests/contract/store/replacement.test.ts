@@ -1,4 +1,4 @@
-/** Which backups may take the place of the database, and how they do. */
+/** Which backups may replace the database, and how they do. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
@@ -22,14 +22,14 @@ interface Bench {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
-  /** What the log says is the matter. */
+  /** The causes that the log names. */
   readonly causes: string[];
   prepare(name?: string): Promise<Outcome<Replacement>>;
   /** Puts a file among the backups. */
   plant(write: (file: string) => void): string;
 }
 
-/** The backup knows one worker, the database another one, too, and a job. */
+/** The backup holds one worker. The database holds a second one, and a job. */
 async function openBench(): Promise<Bench> {
   const file = newFile();
   const folder = openBackupFolder(file, clock);
@@ -97,7 +97,7 @@ describe('a backup', () => {
       kind: 'manual',
     } satisfies Partial<Backup>);
     expect(replacement.backup.bytes).toBeGreaterThan(0);
-    // All goes on until then.
+    // The old database stays in use until then.
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
     await bench.store.close();
     await replacement.sign(() => restoredFact);

@@ -1,4 +1,4 @@
-/** What becomes of a damaged database at the start of an orchestrator. */
+/** How an orchestrator starts with a damaged database. */
 import {
   chmodSync,
   copyFileSync,
@@ -41,7 +41,9 @@ function open(file: string): Opened {
   return { ...opened, logged };
 }
 
-/** Each backup holds one worker more than the one before; the database, one more than the last, and a job. */
+/**
+ * Each backup holds one worker more than the previous one. The database holds one more than the last backup, and a job.
+ */
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
@@ -62,7 +64,7 @@ const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
 const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
 
-/** All files, by what they hold. */
+/** All files with their content. */
 const snapshot = (file: string): readonly unknown[] =>
   readdirSync(dirname(file), { recursive: true })
     .map(name => join(dirname(file), String(name)))
@@ -168,7 +170,7 @@ describe('the audit trail of a damaged database', () => {
         });
     });
 
-  /** A backup with 3 rows, and a database with 5 more whose table of jobs can not be read. */
+  /** A backup with 3 rows, and a database with 5 more whose jobs table is unreadable. */
   async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
@@ -226,7 +228,7 @@ describe('the audit trail of a damaged database', () => {
 });
 
 describe('a restoration that was cut off', () => {
-  /** The steps of a restoration; the process dies after any of them. */
+  /** The steps of a restore. The process may die after any of them. */
   const steps: readonly (readonly [string, (file: string) => void])[] = [
     ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
     ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
@@ -244,7 +246,7 @@ describe('a restoration that was cut off', () => {
       const opened = open(file);
       expect(workersIn(opened)).toEqual(['w_1']);
       expect(existsSync(`${file}.restoring`)).toBe(false);
-      // Whatever was damaged is there still.
+      // The damaged files are kept.
       const kept = readdirSync(dirname(file)).filter(name => name.includes('.damaged-'));
       expect(kept.filter(name => name.endsWith('-wal'))).toHaveLength(1);
       expect(kept.filter(name => !name.endsWith('-wal'))).toHaveLength(1);
@@ -260,7 +262,7 @@ describe('the numbers of events', () => {
     return seq;
   };
 
-  /** Five events, the backup has three of them. */
+  /** Five events, three of which are in the backup. */
   async function databaseWithEvents(): Promise<string> {
     const file = newFile();
     const store = openSqliteStore(file, quietParts());
@@ -283,7 +285,7 @@ describe('the numbers of events', () => {
     const file = await databaseWithEvents();
     act(file);
     const { store } = open(file);
-    // Whoever read any of the five has to load everything again.
+    // A client that has read any of the five events must reload everything.
     expect([store.eventRange(), store.eventsAfter(0, 9)]).toEqual([
       { first: 1_000_000_004, last: 1_000_000_003 },
       [],

@@ -1,4 +1,4 @@
-/** What a store answers from memory is what stands in its file, whatever was written, and whatever of that was taken back. */
+/** The store's answers from memory match its file, whatever was written or rolled back. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const payloadOf = (order: number): JobPayload => ({
   files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
-/** Of a job, as it may go on from where it is; nothing where it may not. */
+/** Changes a job in a way that its status allows; does nothing otherwise. */
 function change(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
   const workerOf = workers[worker] ?? workerId('w_1');
@@ -89,7 +89,7 @@ async function run(
   const answer = store.write(tx => {
     for (const { order, worker, what } of steps) {
       change(tx, order, worker, what);
-      // A token belongs to one worker: what another one has is not given out.
+      // A token belongs to one worker, so a token in use must not be issued again.
       if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
       look(tx);
     }

@@ -1,4 +1,4 @@
-/** The first schema, as it was released: files like this are out there, so this never changes. */
+/** The first schema, as released. Such files exist, so this never changes. */
 export const schema1 = `
   CREATE TABLE workers (
     id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** When a start looks through the whole database, and when it trusts what the last stop has left. */
+/** When a start checks the whole database, and when it trusts the mark of the last stop. */
 import {
   copyFileSync,
   existsSync,
@@ -21,7 +21,7 @@ import { makeJob, put, putWorkers } from './builders.ts';
 const checkQuery = 'PRAGMA quick_check(1)';
 
 interface Opened extends DataStore {
-  /** Whether it was looked through as a whole. */
+  /** Whether the whole database was checked. */
   readonly isChecked: boolean;
 }
 
@@ -37,7 +37,7 @@ function open(file: string): Opened {
   }
 }
 
-/** With a backup, and as an orderly stop leaves it. */
+/** A database with a backup, in the state after an orderly stop. */
 async function stopped(): Promise<string> {
   const file = newFile();
   const { store, backups } = open(file);
@@ -48,10 +48,10 @@ async function stopped(): Promise<string> {
   return file;
 }
 
-/** The very bytes that are there. */
+/** Rewrites the same bytes. */
 const rewrite = (file: string): void => scribble(file, 0, readFileSync(file).subarray(0, 16));
 
-/** Opened once more; a backup has failed, and the next one could be made. */
+/** Opens the store again after a failed backup. The next backup could succeed. */
 async function afterFailedBackup(): Promise<
   Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
 > {
