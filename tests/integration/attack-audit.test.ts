@@ -1,6 +1,6 @@
 /**
- * Somebody edits the trail behind the back of the orchestrator: docs/internals/faults.md, S21. Asked by call
- * and by command, of a real server.
+ * An attacker edits the audit trail directly: docs/internals/faults.md, S21. A real server checks it by API and by
+ * command.
  */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,10 @@ import { adminClient, conveniences, valueOf } from '../support/server.ts';
 interface Trail {
   readonly server: ServerProgram;
   readonly admin: ReturnType<typeof adminClient>;
-  /** The whole trail is walked, by call and by command, and both say the same: where it breaks, or null. */
+  /**
+   * Verifies the whole trail by API and by command, which must agree. Returns the first broken row; null when it is
+   * intact.
+   */
   verify(): Promise<{ readonly seq: number; readonly problem: string } | null>;
   stop(): Promise<void>;
 }
@@ -53,7 +56,7 @@ function attend(server: ServerProgram): Trail {
 const open = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
   attend(await startServer([...args], dataDir));
 
-/** Rows of people, of tokens and of nobody, so that every column has something in it somewhere. */
+/** Adds rows by people, by tokens and by the system, so that every column has a value in some row. */
 async function leaveRows({ server, admin }: Trail, name: string): Promise<void> {
   const { createWorker, submit } = conveniences(admin);
   const { id } = await createWorker({ name: `${name}-1` });
@@ -64,7 +67,7 @@ async function leaveRows({ server, admin }: Trail, name: string): Promise<void> 
   await createWorker({ name: `${name}-2` });
 }
 
-/** Works on the file as somebody does who owns the machine, and has no key. */
+/** Edits the file as an attacker can who owns the machine but has no key. */
 function edit<T>(dataDir: string, act: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'trainyard.db'));
   try {
@@ -85,7 +88,7 @@ interface Column {
   readonly notnull: number;
 }
 
-/** Values that a column did not have: the nearest ones, and none at all. */
+/** Other values for a column: the nearest ones, and null. */
 function others({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
   const none = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
   if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...none];
@@ -98,7 +101,7 @@ test('every column of every kind of row: the row that was edited is named, and n
   const written = await open();
   await leaveRows(written, 'ada');
   const { dataDir } = written.server;
-  // The head, which vouches for the newest row, follows the trail by some seconds; at an end it is there at once.
+  // The head, which vouches for the newest row, is a few seconds behind the trail. An orderly stop updates it.
   await written.stop();
   const trail = await open(dataDir);
   expect(await trail.verify()).toBeNull();
@@ -112,7 +115,7 @@ test('every column of every kind of row: the row that was edited is named, and n
     db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
   );
   expect(rows.length).toBeGreaterThanOrEqual(6);
-  // Each column in a row of its own, as far as they go: first, last, and those between.
+  // Each column is edited in a row of its own where possible: first, last, and those between.
   for (const [at, column] of columns.entries()) {
     const row = rows[at % rows.length] ?? {};
     const seq = Number(row['seq']);
@@ -198,7 +201,7 @@ test('an older database put back together with its head is seen by a witness out
   for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
   const back = await open(dataDir, watched);
   await leaveRows(back, 'eve');
-  // The server has compared with its own witness at the start, and written what it found into the trail.
+  // At its start, the server compared the trail with its own witness and recorded the result in the trail.
   const found = await back.verify();
   expect(found).toMatchObject({ code: 'head_rolled_back' });
   const afterIt = ['--from', String((found?.seq ?? 0) + 1)];
@@ -206,7 +209,7 @@ test('an older database put back together with its head is seen by a witness out
     runTrainyard(['audit', 'verify', ...afterIt, '--witness', file, '--data-dir', dataDir]);
   const told = await compare(witness);
   expect([told.code, told.err]).toEqual([1, expect.stringContaining('head_rolled_back')]);
-  // What it was told before that is still so.
+  // The earlier lines of the witness still match.
   const [line = ''] = readFileSync(witness, 'utf8').split('\n');
   const earlier = join(older, 'earlier');
   writeFileSync(earlier, `${line}\n`);
@@ -238,7 +241,7 @@ test('the whole file swapped, for an older copy of itself or that of another orc
     await swapped.stop();
     return bad;
   };
-  // That it was moved is nothing; what is in it counts.
+  // Moving the file is allowed; only its content counts.
   expect(await swapFor(newer)).toBeNull();
   expect((await swapFor(older))?.problem).toMatch(
     /newest rows are missing|does not match the file audit-head/,
@@ -254,7 +257,7 @@ test('retention leaves an anchor in the place of what it removes: nothing is wro
   await leaveRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
-  // What is removed after a minute is removed at once where a minute is none.
+  // The preload accelerates time, so that rows expire at once.
   const haste = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), '200');
   const program = startProgram(
     [
@@ -269,7 +272,7 @@ test('retention leaves an anchor in the place of what it removes: nothing is wro
       dataDir,
       '--json',
       '--audit-retention-days',
-      // 86 ms, and the first look comes 300 ms after the start: however fast that is, the rows are old by then.
+      // 86 ms, and the first check comes 300 ms after the start. The rows are old by then at any speed.
       '0.000001',
     ],
     { env: haste.env },

@@ -1,4 +1,4 @@
-/** Bodies that are to fill the memory of the server's process, or to stop it: docs/internals/faults.md, S12. */
+/** Bodies that try to fill the memory of the server's process or to stop it: docs/internals/faults.md, S12. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const MiB = 1_048_576;
 const submit = '/api/queue/submit';
 const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
-/** Sends and sends, without ever saying how much it will be, for as long as the server takes it. */
+/** Sends a body of undeclared length for as long as the server accepts data. */
 function pour(url: string, token: string, mebibytes: number): Promise<number> {
   return new Promise(resolve => {
     const [name, value] = bearer(token);
@@ -39,7 +39,7 @@ function pour(url: string, token: string, mebibytes: number): Promise<number> {
       response.resume().once('end', () => resolve(status));
       sent.destroy();
     });
-    // The server hangs up on who goes on for too long; what it has answered may have been lost with that.
+    // The server closes a connection that sends too much. This can destroy its answer in transit.
     sent.once('error', () => resolve(status));
     sent.write('"');
     next();
@@ -79,12 +79,12 @@ test('by the dozen: all are refused, and the memory of the process stays as it w
       const answers = await Promise.all(Array.from({ length: 5 }, send));
       expect([what, answers]).toEqual([what, Array.from({ length: 5 }, () => status)]);
     }
-    // Whatever became of the answer: it is refused, or cut off, and never read to its end.
+    // The server either refuses the body or closes the connection, and never reads it completely.
     for (const status of await Promise.all(Array.from({ length: 5 }, () => pour(server.url, token, 20))))
       expect([0, 413]).toContain(status);
   };
   await round();
-  // What the first of them brought with it is code, and room that is used again.
+  // The first round also loads code and allocates buffers that are reused later.
   const before = memoryOf(server.pid);
   let most = before;
   const looking = setInterval(() => {

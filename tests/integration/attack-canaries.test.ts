@@ -1,4 +1,4 @@
-/** Secrets that are planted everywhere, looked for everywhere else: docs/internals/faults.md, S19 and I7. */
+/** Plants secrets everywhere and searches for them everywhere else: docs/internals/faults.md, S19 and I7. */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { type Watch, watchEvents } from '../support/watch.ts';
 
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 
-/** Values of a config that are secrets of whoever has written it, by the keys that people keep them under. */
+/** Secret values of a config, by the keys under which people store them. */
 const ofConfig = {
   hf_token: canary('hf'),
   wandb_api_key: canary('wandb'),
@@ -35,7 +35,7 @@ const ofDataloader = { aws_secret_access_key: canary('aws') };
 const ofServer = canary('server');
 const ofAgent = canary('agent');
 
-/** The database holds the configs of jobs, the rig those that it runs, and the calls that are there to show them show them. */
+/** Configs may appear in the database, on the rig for its own jobs, and in the call that returns configs. */
 const configPlaces = [
   /^file data\/trainyard\.db(?:-wal)?$/,
   /^file data\/backups\//,
@@ -46,7 +46,7 @@ const configPlaces = [
 interface Planted {
   readonly what: string;
   readonly text: string;
-  /** Where it may stand, and must be found at least once; everywhere else it must not. Empty for nowhere. */
+  /** Where the text must occur at least once. It must not occur anywhere else. Empty for nowhere. */
   readonly places: readonly RegExp[];
 }
 
@@ -63,7 +63,7 @@ const roles: readonly (readonly [RegExp, string])[] = [
 ];
 const roleOf = (argv: string): string => roles.find(([pattern]) => pattern.test(argv))?.[1] ?? 'unknown';
 
-/** What every process of the test shows to whoever may look at it. */
+/** What other users of the machine can see of every process of the test. */
 const lookAtProcesses = (owner: string): readonly Evidence[] =>
   processesOf(owner).flatMap(pid => {
     const role = roleOf(argvOf(pid));
@@ -84,7 +84,7 @@ interface Known {
   readonly tokenId: string;
 }
 
-/** Every call that shows something, as somebody who may see all. */
+/** Makes every call that returns data, as a user with all permissions. */
 async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
   const shown = everyCall.filter(
     ({ method, authority, stream }) =>
@@ -107,7 +107,7 @@ async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Pr
   );
 }
 
-/** All events from the first on, as they come over the wire. */
+/** All events from the first one on, as sent over the wire. */
 async function openRawEvents(url: string, token: string) {
   const over = new AbortController();
   const response = await fetch(`${url}/api/events`, {
@@ -136,7 +136,7 @@ const asNobody = (command: readonly string[]): Promise<{ readonly code: number; 
     );
   });
 
-/** Where everybody gets as far as its own mode lets them: else there would be nothing to see. */
+/** A folder that every user can enter, so that only the modes of the files protect them. */
 function openFolder(): string {
   const folder = mkdtempSync('/tmp/trainyard-canaries-');
   chmodSync(folder, 0o755);
@@ -225,7 +225,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     };
     const say = (place: string, { lines }: Program): Evidence => ({ place, text: lines.join('\n') });
 
-    // With a log for people, and the worker's token in the environment of its agent.
+    // With a human-readable log, and the worker's token in the agent's environment.
     const first = await startServer();
     const { id, token: firstToken } = await first.createWorker({ name: 'rig-1' });
     valueOf(
@@ -257,7 +257,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     first.program.kill('SIGTERM');
     await first.program.exited;
 
-    // With a log for programs, a key for TLS, and a token to join with in a file.
+    // With a JSON log, a TLS key, and a join token in a file.
     const second = await startServer('--json', '--ssl');
     const keyFile = readFileSync(join(dataDir, 'tls/key.pem'), 'utf8');
     const { join_token: joinToken } = valueOf(
@@ -281,7 +281,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       expect((await asNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe('');
       expect((await asNobody(['cat', tokenFile])).code).not.toBe(0);
       expect((await asNobody(['cat', `/proc/${pid}/environ`])).code).not.toBe(0);
-      // It is a question that can be answered otherwise.
+      // Proves that this user could read a file that is readable.
       expect((await asNobody(['cat', trainer])).code).toBe(0);
     }
     note(lookAtFiles(folder));
@@ -336,10 +336,10 @@ test.skipIf(!existsSync('/proc/self/environ'))(
         what,
         [],
       ]);
-      // Else nobody would have looked.
+      // Proves that the search covered the allowed places.
       expect([what, found.length > 0]).toEqual([what, allowed.length > 0]);
     }
-    // Of what opens something the database knows the hash.
+    // The database holds only the hash of each token.
     const database = evidence.filter(({ place }) => place.startsWith('file data/trainyard.db'));
     for (const secret of [joinToken, ownToken, api.token]) {
       const hash = createHash('sha256').update(secret).digest('hex');

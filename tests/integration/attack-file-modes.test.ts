@@ -1,4 +1,4 @@
-/** Under the most generous umask nobody else reads a file of orchestrator or agent, at any moment: docs/internals/faults.md, S20. */
+/** Even under umask 0, no other user can ever read a file of the orchestrator or agent: docs/internals/faults.md, S20. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -21,13 +21,13 @@ test.skipIf(isWindows)(
   'data folder, backups, settings, tokens, state, guards and logs',
   async () => {
     const folder = temporaryFolder();
-    // Else nobody would get as far as the folders that are looked at.
+    // Otherwise other users could not even reach the watched folders.
     chmodSync(folder, 0o755);
     const env = { [ownerVariable]: folder };
     onTestFinished(() => killProcessesOf(folder));
     const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
     mkdirSync(home, { mode: 0o755 });
-    // What a trainer writes is its own affair: the folder around it is closed.
+    // A trainer's own files are excluded, because the folder around them is closed.
     const modes = watchModes(folder, path => path !== home && !/\/output\/./.test(path));
     onTestFinished(() => modes.close());
 
@@ -80,7 +80,7 @@ test.skipIf(isWindows)(
       const { status } = await watch.jobEnd(job);
       expect(status).toBe(code === 0 ? 'completed' : 'failed');
       modes.look();
-      // It is about what they would do: the umask has reached all of them.
+      // Proves that the umask applies to every process.
       const output = join(home, 'trainyard/rig-1/jobs', job, 'output');
       expect(statSync(join(output, 'mine')).mode & 0o777).toBe(0o666);
       expect(statSync(output).mode & 0o777).toBe(0o700);

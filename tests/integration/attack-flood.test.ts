@@ -1,4 +1,6 @@
-/** Wrong tokens by the thousand, and streams by the hundred, at the server's own process: docs/internals/faults.md, S13. */
+/**
+ * Thousands of invalid tokens and hundreds of streams against the server's own process: docs/internals/faults.md, S13.
+ */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
@@ -21,7 +23,7 @@ async function openServer() {
   return { url: server.url, admin, watch, token, ...conveniences(admin) };
 }
 
-/** Calls with tokens that are none, as fast as they are answered, until it is told to stop. */
+/** Calls with invalid tokens as fast as the server answers, until `isOver`. */
 function flood(url: string, atOnce: number, isOver: () => boolean) {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
@@ -62,7 +64,7 @@ test('thousands of wrong tokens: held back after sixty, while a worker and an ad
   let jobsDone = 0;
   let isOver = false;
   const attack = flood(url, 16, () => isOver);
-  // Whoever has a token is answered all the while, and what is to be done is done.
+  // Clients with a valid token are served throughout, and jobs make progress.
   while (attack.tried() < enough || jobsDone < 2) {
     const job = await submit({ config: {} });
     expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
@@ -75,7 +77,7 @@ test('thousands of wrong tokens: held back after sixty, while a worker and an ad
 
   const { statuses } = attack;
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
-  // Sixty in a row, and then one a second.
+  // Sixty at once, then one per second.
   const answered = statuses.get(401) ?? 0;
   expect(answered).toBeGreaterThanOrEqual(60);
   expect(answered).toBeLessThanOrEqual(62 + seconds);
@@ -84,7 +86,7 @@ test('thousands of wrong tokens: held back after sixty, while a worker and an ad
   const types = entries.map(({ event_type: type }) => type);
   expect(types.filter(type => type === 'auth.refused')).toHaveLength(30);
   expect(types.filter(type => type === 'auth.limited')).toHaveLength(1);
-  // Its worker was never lost of sight.
+  // The worker never went offline.
   const statusesSeen = watch.seen.flatMap(event =>
     event.kind === 'worker' && event.worker_id === id ? [event.worker?.status] : [],
   );

@@ -1,4 +1,4 @@
-/** An orchestrator that is against its workers, and the agent's own process on a rig: docs/internals/faults.md, S10, S11 and S15. */
+/** A malicious orchestrator against the agent's own process on a rig: docs/internals/faults.md, S10, S11 and S15. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, relative } from 'node:path';
@@ -12,7 +12,7 @@ import { registerReply, startOrchestrator } from '../unit/agent/scripted-orchest
 const token = 'wt_canary-7c1f03';
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** A rig whose trainer writes down what it was started with. */
+/** A rig whose trainer records what it was started with. */
 function makeRig() {
   const folder = temporaryFolder();
   const record = join(folder, 'record.json');
@@ -51,7 +51,7 @@ function startAgent(rig: ReturnType<typeof makeRig>, url: string): Program {
   return program;
 }
 
-/** Somebody else's machine, which nobody has any business with. */
+/** Another machine, which no program should contact. */
 async function startStranger() {
   const calls: string[] = [];
   const server = createServer((request, response) => {
@@ -64,7 +64,7 @@ async function startStranger() {
   return { host: `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
 }
 
-/** Paths within a folder. */
+/** The paths of the files within a folder. */
 const filesIn = (folder: string): readonly string[] =>
   pathsBelow(folder)
     .map(path => relative(folder, path))
@@ -91,7 +91,7 @@ test('offers that would leave their place are not taken: no file is made, nobody
   const rig = makeRig();
   const stranger = await startStranger();
   const orchestrator = await startOrchestrator();
-  // First it says in its answer what it may not say.
+  // First it sends invalid data in its answers.
   const replies = [
     { resume_job: { job_id: '../../evil', config_name: 'x', status: 'running', attempt_id: 'a_1' } },
     { worker_id: `w_1@${stranger.host}`, abandon_job: '../../evil' },
@@ -209,7 +209,7 @@ test('what an offer brings is data: command, environment and folder of the train
   ]);
   expect(filesIn(rig.folder).filter(path => path.includes('touched'))).toEqual([]);
   expect(existsSync(join(root, 'touched'))).toBe(false);
-  // Its own words, the orchestrator's and the trainer's: each is one line of plain text.
+  // Each log line is one line of plain text, whether it comes from the agent, the orchestrator or the trainer.
   await agent.said(/^\| .*trained/);
   for (const line of agent.lines) expect(line).not.toMatch(unseen);
   expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);

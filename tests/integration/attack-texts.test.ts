@@ -1,4 +1,4 @@
-/** Names and texts that want to be more than text, on every way that they go: docs/internals/faults.md, S15. */
+/** Names and texts with special characters, through every interface: docs/internals/faults.md, S15. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { UiEvent } from '../../protocol/events.ts';
@@ -15,7 +15,7 @@ const turned = '\u202egpj.exe\u2066\u200f';
 const lines = 'a\r\nb\u2028c\u2029d\u0085e\u0000';
 const all = [markup, frame, ansi, turned, lines].join(' ');
 
-/** What moves a cursor, ends a line or turns the text around; a screen takes line breaks and tabs of our own. */
+/** Characters that move the cursor, end a line or reverse text. Our own line breaks and tabs are allowed. */
 const harmful = /[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 let server: TestServer;
@@ -181,7 +181,7 @@ describe('at a terminal', () => {
       const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
       for (const { out, err, code } of [wide, onScreen]) {
         expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
-        // Between fields of `-o` there are tabs; nothing else has any.
+        // Tabs occur only between the fields of `-o`.
         expect(out).not.toMatch(harmful);
         expect(err).not.toMatch(harmful);
       }

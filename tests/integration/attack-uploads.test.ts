@@ -1,7 +1,4 @@
-/**
- * Uploads that are not the caller's to make: docs/internals/faults.md, S17. Against the server's own process,
- * by a trainer and by others.
- */
+/** Unauthorized uploads by a trainer and by others against the server's own process: docs/internals/faults.md, S17. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -35,7 +32,7 @@ async function open(...args: readonly string[]) {
   return { server, bench, token, admin, watch, keys };
 }
 
-/** Everything below the data folder but the database and what belongs to it. */
+/** All files below the data folder except the database and its companion files. */
 const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
   existsSync(join(dataDir, 'artifacts'))
     ? readdirSync(join(dataDir, 'artifacts'), { recursive: true, encoding: 'utf8' }).filter(name =>

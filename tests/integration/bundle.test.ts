@@ -8,7 +8,7 @@ import { makeIdentity } from '../support/tls/identity.ts';
 import { startListener } from '../support/tls/listener.ts';
 import { endTrainings } from '../support/trainings.ts';
 
-/** Makes this Node report the version of an old one: real ones crash while they load a program that is too new for them. */
+/** Makes this Node report an old version. Real old versions crash while they load a program that is too new for them. */
 const asNode20 = [
   '--import',
   `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })")}`,
@@ -16,7 +16,7 @@ const asNode20 = [
 const refusal =
   /^Trainyard needs Node 22\.19 or newer, but this is Node 20\.20\.2 \(.*\): install a newer one/;
 
-/** The worker as it goes to a rig: one file in an empty folder, with nothing of this checkout around it. */
+/** The worker as it is sent to a rig: one file in an empty folder, without the rest of this checkout. */
 describe('the bundled worker', () => {
   const folder = temporaryFolder();
   const file = join(folder, 'trainyard-worker.mjs');
@@ -87,7 +87,7 @@ describe('the bundled worker', () => {
   });
 });
 
-/** The command line as it is installed: with nothing of this checkout around it but the one package that is compiled. */
+/** The command line as installed: without the rest of this checkout, except for the one compiled package. */
 describe('the built command line', () => {
   const folder = temporaryFolder();
   const built = join(folder, 'main');

@@ -1,4 +1,4 @@
-/** The scripts of `trainyard completion` in the shells that they are for; a shell that is not installed is skipped. */
+/** The scripts of `trainyard completion` in their shells. Tests skip a shell that is not installed. */
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What a shell prints that runs a script with `trainyard` on its path. */
+/** The output of a shell that runs a script with `trainyard` on its path. */
 async function run(shell: string, script: string): Promise<readonly string[]> {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, HOME: bin };
   const { stdout, stderr } = await promisify(execFile)(shell, ['-c', script], { env, cwd: bin });
@@ -33,17 +33,17 @@ async function run(shell: string, script: string): Promise<readonly string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-/** As Readline has taken the line apart; the last word is being typed. */
+/** The line as Readline splits it. The user is typing the last word. */
 const typed = (...words: readonly string[]): string =>
   `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +
   `_trainyard trainyard; printf '[%s]' "\${COMPREPLY[@]}"; echo`;
 
-/** What stands in brackets, in the order of the alphabet. */
+/** The words in brackets, sorted alphabetically. */
 const words = (line: string): readonly string[] =>
   line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
 
 describe('whatever the shell', () => {
-  /** The words that fit at the end, where the orchestrator's own are asked for. */
+  /** The completions of the last word, including names from the orchestrator. */
   const completed = async (...line: readonly string[]): Promise<readonly string[]> => {
     const [typedLast = '', ...before] = line.toReversed();
     const argv = [...before.toReversed(), '--data-dir', server.dataDir, typedLast];
@@ -131,7 +131,7 @@ describe.skipIf(!isThere('zsh'))('zsh', () => {
        print -r -- $text
        zpty -d shell`,
     );
-    // Neither `rig` nor `--js` means anything as it was typed.
+    // The incomplete words `rig` and `--js` are invalid by themselves.
     expect(lines.join('\n')).toMatch(/"name": "rig-1".*DONE/s);
   });
 });

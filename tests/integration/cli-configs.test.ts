@@ -1,4 +1,4 @@
-/** `trainyard configs` against a real server: what it prints, and what it exits with. */
+/** `trainyard configs` against a real server: its output and exit codes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

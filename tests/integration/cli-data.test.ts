@@ -22,7 +22,7 @@ const trainyard = (argv: readonly string[], options?: Parameters<typeof runTrain
   runTrainyard([...argv, '--data-dir', server.dataDir], options);
 const data = (...argv: readonly string[]) => trainyard(['data', ...argv]);
 
-/** A folder with pictures and captions. */
+/** A folder with images and captions. */
 function folder(name: string, files: Readonly<Record<string, string>>): string {
   const path = join(here, name);
   for (const [file, text] of Object.entries(files)) {

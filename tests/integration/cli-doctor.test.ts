@@ -51,7 +51,7 @@ test('all is well with an orchestrator that runs; each fault is found by itself'
 });
 
 test('names --allow-host when the server answers to another name, and passes once it is given', async () => {
-  // The name of a DNS that only the network of the server knows.
+  // A name that only the DNS of the server's network knows.
   const name = 'yard.example.org';
   const lookup = dns.lookup.bind(dns);
   vi.spyOn(dns, 'lookup').mockImplementation(((host: string, ...rest: never[]) =>
@@ -90,7 +90,7 @@ test('of one that was killed it says so, and whether its database is whole', asy
 
 test('an orchestrator that can not say where it listens runs all the same, and logs that', async () => {
   const dataDir = temporaryFolder();
-  // In the way of the file, as a full disk would be.
+  // Makes writing the file fail, as on a full disk.
   mkdirSync(join(dataDir, 'url.new'));
   const server = await startServer([], dataDir);
   onTestFinished(() => server.kill('SIGKILL'));

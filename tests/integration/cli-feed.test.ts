@@ -1,4 +1,4 @@
-/** The stream of events as the command line reads it, from a server that misbehaves at will. */
+/** The event stream as the command line reads it, from a server that misbehaves on purpose. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +7,7 @@ import { runTrainyard } from '../support/cli.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers each call for the stream with the next of `streams`, and every list as empty. */
+/** Answers each stream call with the next of `streams`, and every list as empty. */
 async function startStub(...streams: readonly Answer[]) {
   const rest = [...streams];
   const server = createServer((request, response) => {
@@ -51,10 +51,10 @@ test('goes on after the last event that came, is patient with gaps, and ends whe
   const { url, token } = await startStub(
     (response, request) => {
       note(request);
-      // An event of a later version, one in two pieces, and then the line is cut.
+      // Sends an event of a later version and one event in two pieces, then closes the connection.
       const whole = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
       response.write(whole.slice(0, -30));
-      // What is written at once is read at once.
+      // The delay makes the two pieces arrive separately.
       setTimeout(() => response.write(whole.slice(-30), () => response.destroy()), 100);
     },
     (response, request) => {

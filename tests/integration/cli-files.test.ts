@@ -1,4 +1,7 @@
-/** `trainyard jobs artifacts`, `checkpoints` and `download`: in this process, against a server with what two attempts have brought. */
+/**
+ * `trainyard jobs artifacts`, `checkpoints` and `download` in this process, against a server with the files of two
+ * attempts.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -143,7 +146,7 @@ test('what was cut off goes on where it was', async () => {
   writeFileSync(part, weights.slice(0, 250_000));
   const run = await download(['checkpoint-200/model.safetensors'], { screen: { columns: 120, rows: 40 } });
   expect(run.code).toBe(0);
-  // The bar begins where the part ends.
+  // The progress bar starts where the partial file ends.
   expect(run.err.split('\u001b[2K')[1]).toMatch(/^█+░+ +83 % +250 kB of 300 kB/);
   expect(new Uint8Array(readFileSync(join(at, 'model.safetensors')))).toEqual(weights);
   expect(filesIn()).toEqual(['checkpoint-200/model.safetensors']);
@@ -154,7 +157,7 @@ test('what one has made oneself is not written over, unless that is wanted', asy
   const run = await download([]);
   expect(run.code).toBe(5);
   expect(run.err).toMatch(/checkpoint-000100\.bin is there already, and is another file/);
-  // What came before it is told all the same.
+  // The files before it are still reported.
   expect(run.out).toContain('state.json');
   expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe('mine');
   expect((await download(['checkpoint-000100.bin', '--overwrite'])).code).toBe(0);

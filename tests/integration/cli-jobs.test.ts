@@ -1,4 +1,4 @@
-/** `trainyard jobs ...`: in this process where that is enough, as programs of their own where signals and pipes matter. */
+/** `trainyard jobs ...`: in this process where possible, as separate programs where signals and pipes matter. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
 } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** The path of a config that trains nothing for so long. */
+/** The path of a config that only waits for this many seconds. */
 function selftest(seconds: number): string {
   const path = join(temporaryFolder(), 'try.json');
   writeFileSync(path, JSON.stringify({ trainer: 'selftest', seconds }));
@@ -69,7 +69,7 @@ describe('without a worker', () => {
       });
     }
     expect((await jobs(['list', '--active', '-o', 'id,priority_name'])).out).toBe(`${id}\turgent\n`);
-    // Nothing is lost by it: nobody is asked.
+    // Cancelling loses nothing here, so the command does not ask.
     expect(await jobs(['cancel', 'digits'], { answer: 'n' })).toMatchObject({ code: 0, questions: [] });
     expect((await jobs(['get', id])).out).toMatch(/^Job +j_\w+\nStatus +cancelled\n/);
     expect((await jobs(['cancel', 'digits'])).code).toBe(4);
@@ -141,7 +141,7 @@ describe('without a worker', () => {
         look();
       });
     let look = (): unknown => undefined;
-    // Nothing but Ctrl-C ends a watch; here, what it waits for goes with the server.
+    // Only Ctrl-C ends a watch. Here, it stops together with the server.
     void jobs(['watch'], {
       screen: { columns: 60, rows: 10 },
       onText(text) {
@@ -217,7 +217,7 @@ describe('a watch that is no screen', () => {
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);
     expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
-    // Which a shell calls 130.
+    // A shell reports this as exit code 130.
     watch.kill('SIGINT');
     expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
   });

@@ -1,4 +1,4 @@
-/** `trainyard jobs logs`, against a server in this process. */
+/** `trainyard jobs logs` against a server in this process. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { openFolder } from '../support/fleet-bench.ts';
@@ -31,7 +31,7 @@ async function begin(body: Parameters<typeof startJob>[2] = {}): Promise<Begun> 
   return { rig, job, shipper: createShipper(server.url, rig, job) };
 }
 
-/** A command that goes on; what it has written can be waited for. */
+/** Starts a command that keeps running. Tests can wait for its output. */
 function start(args: readonly string[], options: CliOptions = {}) {
   let text = '';
   const looks = new Set<() => void>();

@@ -1,4 +1,4 @@
-/** `trainyard jobs metrics`: in this process, against a server with points of two attempts. */
+/** `trainyard jobs metrics` in this process, against a server with points of two attempts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

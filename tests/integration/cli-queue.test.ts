@@ -1,4 +1,7 @@
-/** `trainyard queue ...`, and what `trainyard jobs ...` does with the order of jobs: against an orchestrator. */
+/**
+ * `trainyard queue ...` and the commands of `trainyard jobs ...` that change the order of jobs, against an
+ * orchestrator.
+ */
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -33,11 +36,11 @@ const jobs = group('jobs');
 
 const shown = async (id: string): Promise<JobDetail> =>
   JSON.parse((await jobs(['get', id, '--json'])).out) as JobDetail;
-/** One that no worker of these tests takes. */
+/** Submits a job that no worker of these tests can take. */
 const waiting = (more: object = {}) =>
   server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
 
-/** No job is left to the next test. */
+/** No job remains for the next test. */
 beforeEach(() => async () => {
   const { entries } = valueOf(
     await server.admin.call(queueApi.list, { query: { limit: 500, include_completed: 'false' } }),
@@ -45,7 +48,7 @@ beforeEach(() => async () => {
   for (const { id } of entries) await server.admin.call(queueApi.cancel, { params: { id } });
 });
 
-/** A worker that takes jobs and does nothing. */
+/** A worker that accepts jobs and does nothing. */
 async function startWorker(name: string, labels: Readonly<Record<string, string>>, gpus = 2) {
   const { id, token } = await server.createWorker({ name, labels });
   const agent = new Agent();
@@ -56,7 +59,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   });
   await worker.register({ gpu_count: gpus });
   await worker.openStream();
-  /** The last that it was offered; null when that is `before`. */
+  /** The last offer that it received; null when that is `before`. */
   const offer = (before: string | undefined) => {
     const { job_id: job, attempt_id: attempt } =
       worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};
@@ -71,7 +74,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
       valueOf(await client.call(workerApi.disconnect, { body: { worker_id: id } }));
       worker.cut();
     },
-    /** Waits for a job, and completes it. */
+    /** Waits for a job and completes it. */
     async complete() {
       const { job, attempt } = await worker.waitFor('an offer', () => offer(last));
       last = job;
@@ -126,7 +129,7 @@ describe('the queue as a whole', () => {
     const refused = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
     expect(refused).toMatchObject({ code: 1, out: '', err: 'Nothing was changed\n' });
     expect(refused.questions).toEqual(['Delete all jobs that ended 30 days ago or earlier? [y/N] ']);
-    // It ended just now.
+    // The job has only just ended.
     expect((await queue(['cleanup', '--older-than', '1d'])).out).toBe('Deleted  0 jobs\n');
     const asked = await queue(['cleanup', '--older-than', '1d', '--yes'], { answer: 'n' });
     expect(asked).toMatchObject({ code: 0, questions: [], out: 'Deleted  0 jobs\n' });
@@ -212,7 +215,7 @@ describe('the order of jobs', () => {
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
     const got = await jobs(['get', id]);
     expect(got.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
-    // By its name alone, although there is another job of that config.
+    // By its name alone, although there is another job with that config.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['reject', other])).toMatchObject({ code: 5, out: '' });
@@ -360,7 +363,7 @@ describe('the list of jobs', () => {
     await worker.complete();
     await worker.leave();
     expect((await runTrainyard(['workers', 'delete', 'lister', '--data-dir', server.dataDir])).code).toBe(0);
-    // It is gone, and its jobs are not.
+    // The worker is deleted, but its jobs remain.
     expect(await ids('--worker', worker.id)).toEqual([live]);
     expect(await jobs(['list', '--worker', 'lister'])).toMatchObject({ code: 4, out: '' });
   });

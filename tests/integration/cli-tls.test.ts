@@ -1,4 +1,4 @@
-/** The command line as a client over TLS: whom it takes for the orchestrator, and what the others get of it. */
+/** The command line as a TLS client: which servers it trusts, and what it sends to others. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

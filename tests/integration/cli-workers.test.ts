@@ -1,4 +1,4 @@
-/** `trainyard workers ...` against an orchestrator: what it does, what it prints, and what it ends with. */
+/** `trainyard workers ...` against an orchestrator: its effects, output and exit codes. */
 import { readFileSync, statSync } from 'node:fs';
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -306,12 +306,12 @@ describe('labels', () => {
     const refused = await workers(['label', 'labelled', 'new=1', 'zone-']);
     expect(refused).toMatchObject({ code: 5, out: '' });
     expect(refused.err).toMatch(/^labelled brings the label zone itself: /);
-    // What stands over the agent's can be taken away: then the agent's is seen again.
+    // An admin's label can override the agent's. After its removal, the agent's label is visible again.
     await workers(['label', 'labelled', 'zone=us', 'team-', 'gpu-']);
     expect(await given('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
     await workers(['label', 'labelled', 'zone-']);
     expect(await given('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
-    // As the agent is started with others, those that it brought before are gone.
+    // Restarting the agent with other labels removes its previous ones.
     await light.register({ labels: { host: 'h2' } });
     expect(await given('labelled')).toEqual([{ host: 'h2' }, {}]);
   });

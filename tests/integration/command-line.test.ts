@@ -175,7 +175,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
   });
 });
 
-/** An https server with a certificate of its own, that knows no token. */
+/** An https server with its own certificate that accepts no token. */
 async function startTlsServer() {
   const certificate = join(root, 'tests/support/tls/test-cert.pem');
   const key = readFileSync(join(root, 'tests/support/tls/test-key.pem'));

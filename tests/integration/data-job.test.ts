@@ -1,4 +1,4 @@
-/** The data of a job on real rigs: fetched by the worker, given to the trainer, and not fetched twice. */
+/** The data of a job on real rigs: the worker downloads it once and passes it to the trainer. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Writes the SHA-256 of each file that it finds into its output. */
+/** Writes the SHA-256 of each file that it finds to its output. */
 const trainer = `
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -52,9 +52,9 @@ async function startRig(name: string, ...args: readonly string[]) {
   return {
     id,
     start,
-    /** What the trainer of a job has seen, by its path. */
+    /** The files that the trainer of a job has seen, by path. */
     seen: (job: JobId): unknown => JSON.parse(readFileSync(join(jobs, job, 'output', 'seen.json'), 'utf8')),
-    /** Files of its cache, whole or begun. */
+    /** The files in its cache, complete or partial. */
     cached(): readonly string[] {
       try {
         return readdirSync(join(jobs, '.data-cache', 'contents'), { recursive: true }).map(String);
@@ -122,7 +122,7 @@ test('a worker that is killed during a fetch continues where it stopped', async 
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(rig.seen(job)).toEqual(digests);
   const [, fetched] = await next.said(/Data: .* ([\d.]+) MB fetched/);
-  // Of 20 MB.
+  // Of 20 MB in total.
   expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
 });
 

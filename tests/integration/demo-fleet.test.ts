@@ -1,4 +1,4 @@
-/** `trainyard demo-fleet` as a process of its own, against a real orchestrator. */
+/** `trainyard demo-fleet` as a separate process, against a real orchestrator. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Its words, when all its workers can be given jobs. */
+/** Starts the fleet and waits until all its workers can take jobs. */
 async function startFleet(workers: number, ...args: readonly string[]): Promise<Program> {
   const argv = ['demo-fleet', '--data-dir', server.dataDir, '--workers', String(workers), ...args];
   const fleet = trainyard(argv, { env: { XDG_CONFIG_HOME: server.dataDir } });
@@ -113,7 +113,7 @@ test('sample jobs are trained by the demo alone, and those that are left are can
   expect((await fleet.exited).code).toBe(0);
   const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } }));
   expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['cancelled']));
-  // Somebody else's worker of that name is still there.
+  // Another owner's worker of that name is still there.
   expect((await listed()).map(({ name }) => name)).toEqual(['demo-01']);
   const rows = fleet.lines.flatMap(line =>
     line.startsWith('{') ? [JSON.parse(line) as { type: string }] : [],
@@ -133,7 +133,7 @@ test('what an earlier demo has left is cleared away, and --keep leaves something
   ]);
   const running = await startFleet(1);
   await running.said(/^Removed 2 workers of an earlier demo$/);
-  // Beside one that runs there is room for another.
+  // A second fleet can run next to the first.
   const beside = await startFleet(1);
   await beside.said(/^Left 1 demo workers alone/);
   expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);

@@ -1,4 +1,4 @@
-/** `npm run dev` as processes of their own: the page comes from Vite, everything else from a real orchestrator. */
+/** `npm run dev` as separate processes: Vite serves the page, and a real orchestrator serves everything else. */
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,12 +10,12 @@ const timeoutMs = 120_000;
 
 interface Development extends Program {
   readonly folder: string;
-  /** Of the page. */
+  /** The address of the page. */
   readonly url: string;
   readonly code: string;
 }
 
-/** Ready, and in a folder that is called the owner of all its processes. */
+/** Starts it and waits until it is ready. Its folder names the owner of all its processes. */
 async function startDev(...args: readonly string[]): Promise<Development> {
   const folder = temporaryFolder();
   onTestFinished(() => killProcessesOf(folder));
@@ -43,7 +43,7 @@ async function statusesOf({ url }: Development, cookie: string): Promise<readonl
 
 const isThere = (status: unknown): boolean => status === 'idle' || status === 'busy';
 
-/** No event says it: asked again and again, one question after the other. */
+/** No event reports this, so it polls, one request at a time. */
 function untilTwoAreThere(dev: Development, cookie: string): Promise<true> {
   let statuses: readonly unknown[] = [];
   let isAsking = false;
@@ -70,7 +70,7 @@ test('the page has hot reload, its calls go to the server, and Ctrl-C ends all i
   const script = await fetch(`${dev.url}/renderer/api/client.ts`);
   expect(await script.text()).toContain('createPanelClient');
 
-  // The server sees the address that the browser has.
+  // The server sees the same origin as the browser.
   expect((await signIn(dev, 'http://localhost:1')).status).toBe(403);
   const signedIn = await signIn(dev, dev.url);
   expect(signedIn.status).toBe(200);
@@ -81,7 +81,7 @@ test('the page has hot reload, its calls go to the server, and Ctrl-C ends all i
   const words = events.body?.pipeThrough(new TextDecoderStream()).getReader();
   expect(await words?.read()).toEqual({ done: false, value: ': open\n\n' });
 
-  // Neither the token nor what else lies in the checkout.
+  // Neither the token nor other files of the checkout are served.
   for (const path of [`/@fs${dev.folder}/admin-token`, `/@fs${root}package.json`, '/package.json'])
     expect((await fetch(dev.url + path)).ok).toBe(false);
 

@@ -1,4 +1,7 @@
-/** Images of TensorBoard event files as samples of a job: real server, real worker, a trainer that writes only event files. */
+/**
+ * Images in TensorBoard event files as samples of a job: real server, real worker, and a trainer that writes only event
+ * files.
+ */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -15,7 +18,7 @@ const green = pngOf(3, 2, () => [0, 255, 0]);
 const first = imageEvent(100, 'validation', red);
 const second = imageEvent(200, 'validation', green);
 
-/** Writes one part of its event file at its start, one after each file `1` and `2`, and ends after the last. */
+/** Writes one part of its event file at its start and one after each of the files `1` and `2` appears, then ends. */
 function makeTrainer() {
   const folder = temporaryFolder();
   const parts = [

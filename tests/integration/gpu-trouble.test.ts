@@ -1,4 +1,4 @@
-/** A real worker whose nvidia-smi says what the test has it say: no GPU is needed, and none is touched. */
+/** A real worker with a fake nvidia-smi. It needs no GPU and touches none. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
 const well = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
 const beatMs = 1_000;
 
-/** A folder with a fake nvidia-smi, and the files that it answers from. */
+/** A folder with a fake nvidia-smi and the files that it reads its answers from. */
 function makeGpu() {
   const folder = temporaryFolder();
   const bin = join(folder, 'bin');
@@ -81,7 +81,7 @@ test('a GPU that vanishes keeps jobs away, which say why they wait; when it is b
 
 test("somebody else's process on the GPU is known before the first job could be given out", async () => {
   const gpu = makeGpu();
-  // This test's own process is none of the worker's.
+  // The process of this test does not belong to the worker.
   gpu.say('apps', `${process.pid}, ${uuid}, 9216\n`);
   const { server, shows } = await openYard(gpu, '');
   const held = await shows('a GPU that is held', view => view.gpu_troubles.length > 0);
@@ -101,7 +101,7 @@ test("somebody else's process on the GPU is known before the first job could be 
 test('what a cancelled training leaves on the GPU is said with its job, before another one could come', async () => {
   const gpu = makeGpu();
   const pidFile = join(gpu.folder, 'left');
-  // In a session of its own no stop of the training reaches it.
+  // The process has its own session, so stopping the training does not reach it.
   const { server, shows } = await openYard(
     gpu,
     `const { writeFileSync, renameSync } = require('node:fs');

@@ -5,7 +5,7 @@ import { lives, type Rig, startRig, stepsTold, until } from '../unit/agent/guard
 import { refused, registerReply } from '../unit/agent/scripted-orchestrator.ts';
 import { offerOf, writeFile } from '../unit/agent/builders.ts';
 
-/** Trains until a file says that it is enough. */
+/** Trains until a file appears. */
 const training = `
   let n = 0;
   const timer = setInterval(() => {
@@ -39,7 +39,7 @@ describe('an agent that is killed and started again', () => {
     const count = stepsTold(rig).length;
     await until(() => (stepsTold(rig).length > count + 1 ? true : null));
     expect(await lives(trainer)).toBe(true);
-    // What was printed meanwhile is told as one word, the newest.
+    // The agent reports only the newest progress of that time.
     expect(stepsTold(rig)[count]).toBeGreaterThan(before);
     finish(rig, 0);
     expect((await rig.orchestrator.reported('completed')).body).toMatchObject({
@@ -156,14 +156,14 @@ test.runIf(process.platform === 'linux')(
       expect(readFileSync(join(rig.run.path, file), 'utf8')).not.toContain('canary');
     const seen = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
     for (const { pid } of [await rig.guard(), await rig.trainer()]) {
-      // proc(5): state, parent, group, session. What a terminal or a Ctrl-C ends is another session.
+      // proc(5): state, parent, group, session. A terminal's hangup or Ctrl-C does not reach another session.
       const [, , group, session] = seen(pid, 'stat')
         .replace(/^.*\) /s, '')
         .split(' ')
         .map(Number);
       expect([group, session]).toEqual([pid, pid]);
       expect(seen(pid, 'cmdline')).not.toContain('canary');
-      // The trainer's own environment, as it always was; the worker's token is not part of it.
+      // The trainer keeps its own environment, without the worker's token.
       expect(seen(pid, 'environ')).toContain('MY_SECRET=canary_2');
       expect(seen(pid, 'environ')).not.toContain('wt_canary');
     }

@@ -16,7 +16,7 @@ import { watchEvents } from '../support/watch.ts';
 const pidOf = async (worker: Program, word: 'runs' | 'goes on'): Promise<string> =>
   (await worker.said(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
 
-/** A trainer that trains until it is told that it is enough. */
+/** A trainer that runs until its gate opens. */
 function makeGate(): { readonly args: readonly string[]; open(): void } {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');

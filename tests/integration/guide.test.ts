@@ -10,8 +10,8 @@ const hasCurl = await run('curl', ['--version']).then(
 );
 
 /**
- * The commands of the guide, in its order, as a person would paste them: only the address and the worker's id are of
- * this server, and the bearer header is added where the guide leaves it out.
+ * The commands of the guide, in order, as a person would paste them. Only the address and the worker's id are replaced,
+ * and the bearer header is added where the guide omits it.
  */
 const create = (body: string): string =>
   `-X POST ORIGIN/api/admin/workers -H "Content-Type: application/json" -d '${body}'`;
@@ -90,7 +90,7 @@ describe.skipIf(!hasCurl)("the guide's commands", () => {
   });
 });
 
-/** Matchers do not survive the way through text: they are put back. */
+/** Restores the matchers, which do not survive the conversion to text. */
 function withMatchers(original: object, copy: object): object {
   const entries = Object.entries(original).map(([key, value]: [string, unknown]) => {
     const isMatcher = typeof value === 'object' && value !== null && 'asymmetricMatch' in value;

@@ -1,4 +1,4 @@
-/** A program that takes the port of a killed server gets no token from the command line or the desktop app. */
+/** A program that takes over the port of a killed server gets no token from the command line or the desktop app. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { runTrainyard } from '../support/cli.ts';
 import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
 
-/** Answers every call with success, and records what it was sent. */
+/** Answers every call with success and records what it receives. */
 async function startImpostor(port: number, relayTo: string | null = null) {
   const seen: string[] = [];
   const server = createServer((request, response) => void answer(request).then(text => response.end(text)));

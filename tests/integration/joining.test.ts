@@ -1,4 +1,6 @@
-/** A real agent and a real server: a command that was pasted once, a kill in the worst moment, and what is left behind. */
+/**
+ * A real agent and a real server: a command that was pasted once, a kill at the worst moment, and what remains on disk.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +25,7 @@ async function offer(server: TestServer, name = 'rig-1') {
   return valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
 }
 
-/** What the machine keeps, and who may read it. */
+/** The stored token and the mode of its file. */
 function keptIn(stateHome: string, name = 'rig-1') {
   const file = join(stateHome, 'trainyard', name, 'token');
   const { joined, pending } = JSON.parse(readFileSync(file, 'utf8')) as Record<
@@ -33,7 +35,7 @@ function keptIn(stateHome: string, name = 'rig-1') {
   return { joined, pending, mode: statSync(file).mode & 0o777 };
 }
 
-/** A trainer that writes down what it was started with, and ends. */
+/** A trainer that records its arguments and environment, and exits. */
 function makeWitness(): { readonly trainer: string; readonly file: string } {
   const folder = temporaryFolder();
   const [script, file] = [join(folder, 'trainer.cjs'), join(folder, 'seen.json')];
@@ -93,7 +95,7 @@ test('the answer gets lost with the process: the next start asks again, and is t
   const made = await offer(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
-  // What a process leaves that was killed after its call: the token is kept, and nobody knows what became of the call.
+  // Simulates a process that was killed after its call: the token is stored, but the result of the call is unknown.
   const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
   await first.said(/^Joined/);
   first.kill('SIGKILL');

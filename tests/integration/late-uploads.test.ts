@@ -1,4 +1,4 @@
-/** What a completed job has made reaches the server, whatever is in the way at its end. On real processes. */
+/** The files of a completed job reach the server, whatever interrupts its end. With real processes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -14,7 +14,7 @@ import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-
 
 const config = {};
 
-/** Environment of a program that starts with the preload. */
+/** The environment of a program that starts with the preload. */
 const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
 
 async function openFleet(dataDir: string, args: readonly string[], failpointOf: Failpoint | null = null) {
@@ -26,7 +26,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
   const proxy = await startChaosProxy(() => server.url);
   onTestFinished(() => proxy.close());
   const go = join(temporaryFolder(), 'go');
-  // It uploads nothing itself, and ends when it is told to.
+  // A trainer that uploads nothing itself and ends on request.
   const trainer = `sh -c "until [ -e ${go} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
   const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
   const agent = startWorker({
@@ -43,7 +43,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
     valueOf(await admin.client.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
       ({ key }) => key,
     );
-  /** Kills the server and starts it again with the same port. */
+  /** Kills the server and restarts it on the same port. */
   const restart = async (later: Failpoint, more: readonly string[]) => {
     server.kill('SIGKILL');
     await server.exited;
@@ -110,7 +110,7 @@ test('a partition at the end that outlives the takeover: the late end counts, an
   proxy.cut();
   await watch.job(id, 'pending');
   endTrainer();
-  // Uploads pass, and are refused as long as the report of the end does not.
+  // Uploads reach the server, which refuses them until the final report has arrived.
   await proxy.waitFor('a refused upload', () =>
     proxy.calls('/api/cloud/storage').find(({ answer }) => answer?.status === 401),
   );
@@ -133,7 +133,7 @@ test('a server that is away for 11 minutes right after the end gets every file w
   endTrainer();
   await watch.jobEnd(id);
   const later = failpoint(new URL('../support/failpoint-later.ts', import.meta.url), String(elevenMinutes));
-  // The clock is right: the server was really away for that long.
+  // The clock is correct: the server really was down for that long.
   await restart(later, ['--trust-clock']);
   expect(await keys(id)).toEqual([]);
   reconnect();

@@ -31,7 +31,7 @@ interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** A machine with a data folder, on which servers are started one after the other. Nothing of it outlives the test. */
+/** A machine with a data folder on which servers run one after the other. Everything on it ends with the test. */
 function openMachine() {
   const folder = temporaryFolder();
   const endReaper = reapAtEnd(folder);
@@ -54,13 +54,13 @@ function openMachine() {
     dataDir,
     env,
     trainers,
-    /** With a file of this name a stub trainer ends. */
+    /** A stub trainer ends when this file exists. */
     gate: join(folder, 'enough'),
     localWorker: ['--local-worker', '--local-worker-trainer', stubTrainer],
     stubTrainer,
     start: (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
       startServer(dataDir, args, { ...env, ...more }),
-    /** Agents that run now, guards not counted. */
+    /** The running agents, without guards. */
     agents: (): readonly number[] =>
       processesOf(folder).filter(pid => / worker --config /.test(` ${argvOf(pid)} `)),
     processes: () => processesOf(folder),
@@ -90,11 +90,11 @@ async function startServer(
     watch,
     workers,
     ...conveniences(admin),
-    /** The worker of this machine, in contact with this server and without a job. */
+    /** Resolves with the worker of this machine once it is in contact with this server and idle. */
     async localWorker(): Promise<WorkerView> {
       const isIt = (worker: WorkerView | null): worker is WorkerView =>
         worker?.local === true && worker.status === 'idle';
-      // It may have come before anybody watched.
+      // It may have connected before the watch started.
       const there = (await workers()).find(isIt);
       if (there !== undefined) return there;
       return watch.until('the local worker, idle', event =>
@@ -110,7 +110,7 @@ async function startServer(
   };
 }
 
-/** The number of the agent that is started for this time. */
+/** The pid of the n-th agent that was started. */
 async function agentOf({ lines }: Program, n = 1): Promise<number> {
   const entry = await eventually(
     `start ${n} of the agent`,
@@ -122,7 +122,7 @@ async function agentOf({ lines }: Program, n = 1): Promise<number> {
 const entriesOf = (lines: readonly string[]): readonly LogEntry[] =>
   lines.filter(line => line.startsWith('{"time"')).map(line => JSON.parse(line) as LogEntry);
 
-/** Started once in all, whatever happened meanwhile. */
+/** The only run of the job: it was started once, whatever happened in between. */
 const onlyRun = ({ trainers }: Machine, id: JobId) => {
   const runs = trainers.runs(id);
   expect(runs).toHaveLength(1);
@@ -148,7 +148,7 @@ test(
 
     const id = await server.submit({ config: { run_ms: 300 }, target: 'local' });
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', worker_id: worker.id });
-    // The trainer knows no token, and its agent's is in no argument and no line of the log.
+    // The trainer knows no token. The agent's token is in no argument and no log line.
     expect(onlyRun(machine, id).lines[0]).toMatchObject({ leaks: [] });
     const secret = /\b(?:wt|ta)_[\w-]{20,}/;
     expect(machine.processes().map(argvOf).join('\n')).not.toMatch(secret);
@@ -200,7 +200,7 @@ describe('a server that ends while its own worker trains', () => {
       await first.watch.job(id, 'running');
       const agent = await agentOf(first);
       await first.end(how);
-      // Nothing but the pipe tells the agent that its server was killed.
+      // Only the pipe tells the agent that its server was killed.
       await untilDead(agent);
       expect(machine.agents()).toEqual([]);
       expect(isAlive(trainer)).toBe(true);
@@ -323,14 +323,14 @@ test(
     const remove = { params: { id: worker.id } };
     const inUse = { failure: { problem: { code: 'worker_not_offline' } } };
     expect(await before.admin.call(workersApi.remove, remove)).toMatchObject(inUse);
-    // First, or it might take the job that waits.
+    // The drain comes first, because the worker might otherwise take the pending job.
     await before.admin.call(workersApi.drain, { params: { id: worker.id }, body: {} });
     await before.admin.call(queueApi.cancel, { params: { id: blocking } });
     expect(await before.watch.jobEnd(blocking)).toMatchObject({ status: 'cancelled' });
     await before.end('SIGTERM');
 
     const after = await machine.start(['--heartbeat-timeout', '4']);
-    // On a busy machine its agent is ended before it has said goodbye; its silence says the same.
+    // On a busy machine, its agent may be killed before its goodbye. Then silence has the same effect.
     const [known] = await after.workers();
     expect(known).toMatchObject({ id: worker.id, local: true });
     if (known?.status !== 'offline') await after.watch.worker(worker.id, 'offline');

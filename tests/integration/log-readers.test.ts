@@ -1,4 +1,4 @@
-/** Downloads of a log whose readers do not read, from a server in a process of its own. */
+/** Log downloads whose clients do not read, from a server in its own process. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { tokensApi } from '../../protocol/tokens-api.ts';
@@ -9,14 +9,14 @@ import { openRig, startJob } from '../support/upload-bench.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
 const MiB = 1_048_576;
-/** More than the buffers of two sockets take, so that every download waits for its reader. */
+/** More than the buffers of two sockets hold, so that every download waits for its reader. */
 const logBytes = 32 * MiB;
 const readers = 300;
 const admitted = 32;
-/** 32 downloads took up to 250 MiB, most of it garbage that is not collected yet; without a limit, 300 took 1,000 MiB. */
+/** 32 downloads took up to 250 MiB, most of it uncollected garbage; without a limit, 300 took 1,000 MiB. */
 const mostGrowth = 384 * MiB;
 
-/** Resolves with the status line when it has come; nothing after it is read. */
+/** Resolves with the status line and reads nothing after it. */
 async function openDeafReader(url: string, path: string, token: string): Promise<[Socket, string]> {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -56,10 +56,10 @@ test('three hundred readers that never read a log cost memory and descriptors fo
   const refused = heads.filter(head => head.startsWith('HTTP/1.1 429'));
   expect(refused).toHaveLength(readers - admitted);
   for (const head of refused) expect(head).toMatch(/retry-after: \d+/i);
-  // Others are answered meanwhile, and what waits for the readers has its bound.
+  // Other clients are served in the meantime, and the data buffered for readers is bounded.
   expect((await admin.jobs()).size).toBe(1);
   expect(memoryOf(server.pid) - before.memory).toBeLessThan(mostGrowth);
-  // A socket for each reader, and an open file for each download.
+  // One socket per reader, and one open file per download.
   expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(readers + 2 * admitted);
   for (const [socket] of opened) socket.destroy();
   await expect

@@ -1,4 +1,4 @@
-/** A log of a million lines: any of it is found in a moment, and nothing holds all of it in memory. */
+/** A log of a million lines: every part is found quickly, and no code holds the whole log in memory. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,9 +11,9 @@ import { openRig, type Offered, startJob } from '../support/upload-bench.ts';
 const lines = 1_000_000;
 const lineOf = (n: number): string =>
   `2026-01-02 03:04:05 INFO step=${n} loss=0.${String((n * 7_919) % 10_000).padStart(4, '0')} lr=1e-4 epoch=3 gpu=0 speed=11.5 it/s`;
-/** Many times what a look may take, and far less than reading all of it for each would. */
+/** Far more than a single read takes, and far less than reading the whole log each time would take. In ms. */
 const soonMs = 3_000;
-/** Some 90 MB are on the disk. */
+/** The log takes about 90 MB on disk. */
 const mostMemory = 32 * 2 ** 20;
 
 let server: TestServer;
@@ -38,17 +38,17 @@ const timed = async <T>(act: () => Promise<T>): Promise<T> => {
 };
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-/** What is held, without what only waits to be collected. */
+/** The memory in use, without garbage. */
 const memory = (): number => {
   collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };
-/** The most that was in use while it ran, beyond what was before. */
+/** The maximum additional memory in use while `act` runs. */
 async function memoryOf(act: () => Promise<unknown>): Promise<number> {
   const before = memory();
   let most = before;
-  // To collect takes its time: most of it is left to what is measured.
+  // Garbage collection takes time, so it runs seldom.
   const look = (): void => {
     most = Math.max(most, memory());
     timer = setTimeout(look, 400);

@@ -14,7 +14,7 @@ interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** The address that the client calls from. */
+  /** The address from which the client connects. */
   readonly from?: string;
 }
 
@@ -28,7 +28,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
           agent: false,
           localAddress: from,
           ca: readFileSync(certificate),
-          // Node would ask it for the name in `Host`, which is of the test's making.
+          // Node would check the certificate for the name in `Host`, which this test invents.
           checkServerIdentity: () => undefined,
           headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
         },
@@ -45,7 +45,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
     },
   );
 
-/** The first bytes of a stream that hold a word. */
+/** Reads a stream until it contains this word. */
 function readUntil(url: string, token: string, word: string) {
   let opened = (): void => {};
   const isOpen = new Promise<void>(resolve => (opened = resolve));
@@ -114,7 +114,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
       headers,
       body: { local_worker: { trainer: 'touch /tmp/x' } },
     });
-    // It comes from the proxy's own machine, and from anywhere.
+    // The request comes from the proxy's own machine, but its client could be anywhere.
     expect(far.status).toBe(403);
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
         .replace('proxy_buffering off', `proxy_set_header ${header}; proxy_buffering off`),
     );
-    // As a proxy that hides its own name, and so without any other trace.
+    // Simulates a proxy that hides its own name, so that `header` is the only trace.
     const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };
     const body = { local_worker: { trainer: 'touch /tmp/x' } };
     const answer = await call(`${proxy}/api/settings`, { method: 'PATCH', headers, body });

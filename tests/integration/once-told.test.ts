@@ -1,4 +1,4 @@
-/** `npm start` has the server load while it builds the panel: nothing may be opened before that is there. */
+/** `npm start` loads the server while it builds the panel. The server must not open anything before the panel exists. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The server stands still, or is stopped in order: what runs on workers is none the worse for it (docs/internals/faults.md F6). */
+/** The server freezes or stops in an orderly way, without harm to running jobs (docs/internals/faults.md F6). */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { createClient, urlOf } from '../../protocol/client.ts';
@@ -11,7 +11,7 @@ import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
-/** T, and what follows from it: a silent worker's job is given to another one after 5.4 s. */
+/** T = 4 s. The job of a silent worker is given to another one after 5.4 s. */
 const shortT = ['--heartbeat-timeout', '4'];
 const takeoverMs = 5_400;
 
@@ -20,7 +20,7 @@ interface Rig {
   readonly agent: Program;
 }
 
-/** An agent of our own that is there, and says what its trainer says. */
+/** A v2 agent that runs and prints its trainer's output. */
 async function addRig(server: ServerProgram, watch: Watch, name: string): Promise<Rig> {
   const { id, token } = await adminOf(server).createWorker({ name });
   const agent = startWorker({ url: server.url, token, args: ['--name', name, '--persistent', '--verbose'] });
@@ -40,7 +40,7 @@ const typesOf = (events: readonly UiEvent[]): readonly string[] =>
 
 const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
 
-/** A job of so many seconds runs on the rig, and may not be tried again. */
+/** Starts a job of this length on the rig, without retries. */
 async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: number): Promise<JobId> {
   const config = { trainer: 'selftest', seconds };
   const job = await adminOf(server).submit({ config, max_retries: 0 });
@@ -57,10 +57,10 @@ test('a server that is held up for longer than T gives nobody up', { timeout: 60
   const shorter = await runOn(server, watch, second, 6.5);
 
   process.kill(server.pid, 'SIGSTOP');
-  // A moment for the signal; what was on its way then may still come.
+  // The signal takes a moment, and events in transit may still arrive.
   const silentFrom = Date.now() + 100;
   const stoppedAt = performance.now();
-  // The trainers go on, and one of them comes to its end, which nobody takes notice of.
+  // The trainers continue. One of them ends, and no orchestrator records it yet.
   await second.agent.said(/self-test done/);
   expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
   expect(watch.seen.filter(({ at }) => Date.parse(at) > silentFrom)).toEqual([]);
@@ -78,7 +78,7 @@ test('a server that is held up for longer than T gives nobody up', { timeout: 60
   expect([first, second].map(runsOf)).toEqual([1, 1]);
 });
 
-/** The stream of a worker whose agent is this test. */
+/** Follows the stream of a worker for which this test is the agent. */
 async function followAs(server: ServerProgram, token: string) {
   const headers = () => ({ 'x-worker-token': token });
   const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });
@@ -120,10 +120,10 @@ test('a server that is stopped in order says so, and after its restart the job g
   const { port } = new URL(first.url);
   const second = await openServer(first.dataDir, [...shortT, '--port', port]);
   const again = await openWatch(second);
-  // Well before the others are given up, and before its job has ended.
+  // This happens well before workers are given up, and before its job has ended.
   expect(await again.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
   expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
-  // The other worker is not there any more, and is noticed to be gone at some time.
+  // The other worker is gone, and will go offline at some point.
   const seen = again.seen.filter(event => event.kind !== 'worker' || event.worker_id === rig.id);
   expect(typesOf(seen)).not.toContainEqual(
     expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),

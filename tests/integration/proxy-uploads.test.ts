@@ -1,6 +1,6 @@
 /**
- * Uploads through the reverse proxies of docs/network.md: the real programs, with exactly the blocks of that page. Debian has no
- * package of Traefik, so its block is only parsed and checked for what it must not lack.
+ * Uploads through the reverse proxies of docs/network.md, as real programs with the exact blocks of that page. Debian
+ * has no package of Traefik, so its block is only parsed and checked for its required settings.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -7,7 +7,10 @@ import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
 import type { V1AgentOptions } from '../support/v1-core.ts';
 import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
 
-/** SimpleTuner's published agent, as docs/internals/worker-contract.md section 3 has seen it behave, against a whole server. */
+/**
+ * SimpleTuner's published agent, which behaves as docs/internals/worker-contract.md section 3 describes, against a
+ * complete server.
+ */
 describe('the published agent', () => {
   let server: TestServer;
   beforeEach(async () => {
@@ -53,7 +56,7 @@ describe('the published agent', () => {
 
   test('runs jobs one after the other, and is given what it needs', async () => {
     const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
-    // Its HTTP library would take the separator inside for the end of the line.
+    // The agent's HTTP library would treat the separator inside as the end of the line.
     const config = { '--num_processes': 0, model_family: 'sdxl', note: 'a line\u2028break' };
     const first = await server.submit({ config, worker_labels: { gpu_type: 'a100*' } });
     expect(await server.watch.jobEnd(first)).toMatchObject({
@@ -64,7 +67,7 @@ describe('the published agent', () => {
     const [started] = agent.events.of('jobStarted');
     expect(started?.job).toMatchObject({ jobId: first, config, dataloader: null });
     expect(started?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
-    // As its trainers send files, with what is in their environment.
+    // Uploads as its trainers do, with the variables from their environment.
     const brought = await fetch(`${started?.job.uploadUrl}/outputs/${first}/lora.safetensors`, {
       method: 'PUT',
       headers: { 'X-SimpleTuner-Secret': started?.job.uploadToken ?? '' },
@@ -102,7 +105,7 @@ describe('the published agent', () => {
     await server.watch.job(first, 'running');
     const answer = valueOf(await server.admin.call(queueApi.cancel, { params: { id: first } }));
     expect(answer).toMatchObject({ success: true, status: 'cancelling' });
-    // It hears nothing while its trainer is silent.
+    // The agent receives nothing while its trainer is silent.
     if (run.exitCode() === null) run.print('step 2');
     expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'cancelled' });
 
@@ -111,7 +114,7 @@ describe('the published agent', () => {
     await server.watch.job(second, 'running');
     next.exit(0);
     expect(await server.watch.jobEnd(second)).toMatchObject({ status: 'completed', attempt: 1 });
-    // Whatever it says late about a job that has ended is taken and changes nothing.
+    // Late reports about an ended job are accepted and change nothing.
     for (const post of agent.events.of('statusPosted')) expect(post.answerStatus).toBe(200);
     expect(await jobOf(first)).toMatchObject({ status: 'cancelled' });
   });
@@ -136,7 +139,7 @@ describe('the published agent', () => {
     const run = await trainers.run(0);
     run.print('step 1');
     await server.watch.job(job, 'running');
-    // A second stream of the same worker ends the first one cleanly.
+    // A second stream of the same worker ends the first one in an orderly way.
     const other = new AbortController();
     onTestFinished(() => other.abort());
     await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {

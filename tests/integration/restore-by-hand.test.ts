@@ -1,4 +1,4 @@
-/** Going back to a backup while no server runs: the commands of docs/troubleshooting.md, as a person would paste them. */
+/** Restoring a backup while no server runs, with the commands of docs/troubleshooting.md as a person would paste them. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +20,7 @@ import {
   tryServer,
 } from './storage-bench.ts';
 
-/** Of which each test begins with a copy: three jobs, two of them in the backup as well. */
+/** Each test starts with a copy of this data folder. It has three jobs, two of them in the backup as well. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 const [moveAway = '', putInPlace = '', takeBack = ''] = commands();
 
-/** The blocks for a shell under "With the server stopped", in their order. */
+/** The shell blocks under "With the server stopped", in order. */
 function commands(): readonly string[] {
   const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const [, from = ''] = text.split('**With the server stopped**');
@@ -40,7 +40,7 @@ function paste(block: string, dataDir: string): void {
   execFileSync('sh', ['-e', '-c', block], { cwd: dataDir, stdio: 'pipe' });
 }
 
-/** The one that is named there stands for any. */
+/** Replaces the example backup of the page by this one. */
 function put(backup: string, dataDir: string): void {
   const named = /backups\/\S+\.db/;
   expect(putInPlace).toMatch(named);
@@ -66,7 +66,7 @@ const auditOf = async (server: ServerProgram) => {
   return { valid, firstBad, types: entries.map(({ event_type: type }) => type) };
 };
 
-/** Ends it so that its last changes lie in the log alone. */
+/** Kills the server, so that its last changes are only in the write-ahead log. */
 async function killed(dataDir: string): Promise<void> {
   const server = await openServer(dataDir);
   await adminOf(server).submit({ config: {} });
@@ -75,7 +75,7 @@ async function killed(dataDir: string): Promise<void> {
   expect(readdirSync(dataDir)).toContain('trainyard.db-wal');
 }
 
-/** What a person does who has read what is lost: from the row behind the one that says so, all is as it was written. */
+/** Verifies the trail after the row that reports the loss, as a person would: the rest is intact. */
 async function restIsWhole(server: ServerProgram, after: number): Promise<void> {
   const { client } = adminOf(server);
   const rest = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));

@@ -1,4 +1,4 @@
-/** A restore with real processes: what a crash leaves in the middle of it, and what becomes of trainings. */
+/** A restore with real processes: crashes in the middle of it, and its effect on running trainings. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -21,7 +21,7 @@ const workersOf = async ({ client }: Admin): Promise<readonly string[]> =>
     .workers.map(({ name }) => name)
     .toSorted();
 
-/** A server that dies where it is told to, once a backup is restored on it. */
+/** A server that dies at this point of a restore. */
 async function openDying(at: string, dataDir: string): Promise<Program & { readonly url: string }> {
   const { preload, env } = failpoint(new URL('../support/failpoint-restore.ts', import.meta.url), at);
   const argv = [process.execPath, '--import', preload, join(root, 'main/cli.ts'), 'server', '--json'];
@@ -54,7 +54,7 @@ describe('kill -9 in the middle of a restore leaves one database or the other, w
       const server = await openServer(dataDir);
       const admin = adminOf(server);
       expect(await workersOf(admin)).toEqual(expected);
-      // Nothing was set aside: nothing was damaged.
+      // Nothing was damaged, so nothing was set aside.
       expect(readdirSync(dataDir).filter(name => /restoring|damaged/.test(name))).toEqual([]);
       const verdict = valueOf(await admin.client.call(auditApi.verify, {}));
       expect(verdict).toMatchObject({ valid: true, first_bad: null });
@@ -67,7 +67,7 @@ describe('kill -9 in the middle of a restore leaves one database or the other, w
   );
 });
 
-/** A trainer that trains until it is told that it is enough. */
+/** A trainer that runs until its gate opens. */
 function makeGate(name: string) {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
@@ -118,7 +118,7 @@ test('what the backup knows trains on, the same process; what began since is sto
   const unknownPid = await pidOf(second.agent);
 
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  // Whoever trains what nobody asked for any more is told so, and is free again.
+  // A worker whose job no longer exists is told to stop it, and is idle again.
   const again = await watchNow();
   await again.worker(second.id, 'idle');
   await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);
@@ -130,7 +130,7 @@ test('what the backup knows trains on, the same process; what began since is sto
   const { attempts } = valueOf(await admin.client.call(queueApi.get, { params: { id: known } }));
   expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
   expect(first.agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
-  // And both go on working.
+  // Both workers can still run jobs.
   second.gate.open();
   expect(await again.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
 }, 90_000);
@@ -144,7 +144,7 @@ test('the folder stays locked, and the log is that of one process, when a restor
   expect(await other.exited).toMatchObject({ code: 73 });
   server.kill('SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });
-  // Closed in order: nothing is left beside it.
+  // An orderly stop leaves no write-ahead log.
   expect(existsSync(`${database(server.dataDir)}-wal`)).toBe(false);
   const db = new Database(database(server.dataDir), { readonly: true });
   expect(db.pragma('quick_check', { simple: true })).toBe('ok');

@@ -1,4 +1,4 @@
-/** A training outlives its rig: what it makes is brought while it runs, and another rig goes on from there. */
+/** A training survives the loss of its rig: its files are uploaded while it runs, and another rig resumes from them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ afterEach(() => server.close());
 interface StartedRig {
   readonly program: Program;
   readonly stateHome: string;
-  /** Agent, guard and trainer are gone at once, as with a machine that is switched off. */
+  /** Kills agent, guard and trainer at once, like a power loss. */
   die(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ test('a worker is killed in mid-training, and another one goes on from its check
   await until(async () => ((await keysOf(job)).includes('result.json') ? true : null));
 }, 180_000);
 
-/** Says what it goes on from, makes a checkpoint that is a folder, and waits until it is told to end. */
+/** Prints what it resumes from, writes a checkpoint folder, and runs until it is told to end. */
 const folderTrainer = `
   const { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } = require('node:fs');
   const { join } = require('node:path');

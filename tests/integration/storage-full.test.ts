@@ -1,4 +1,4 @@
-/** A disk that is full, or fails, while jobs run: nothing that was answered is lost, nobody is given up. */
+/** A disk that is full or fails while jobs run: no acknowledged data is lost, and no worker is given up. */
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 import { adminOf, canMount, mountDisk, needsMount, openServer, postJob, stop } from './storage-bench.ts';
 
-/** T is short, so that a worker that was not heard would be given up well within the outage. */
+/** T is short, so that a worker whose heartbeats failed would be given up during the outage. */
 const shortT = ['--heartbeat-timeout', '4'];
 
-/** Submits until the disk refuses; answers with the ids of the jobs that were taken, and with the refusal. */
+/** Submits jobs until the disk refuses. Resolves with the ids of the accepted jobs and the refusal. */
 async function submitUntilRefused(server: ServerProgram, token: string, config: object) {
   const taken: string[] = [];
   for (;;) {
@@ -30,10 +30,10 @@ async function expectStorageProblem(refusal: Response): Promise<void> {
   expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
 }
 
-/** Every so often, until the test ends. */
+/** The heartbeat interval in ms, until the test ends. */
 const beatMs = 500;
 
-/** A worker that has nothing to do but say that it lives. */
+/** A worker that only sends heartbeats. */
 async function startBeating(server: ServerProgram, token: string) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -57,7 +57,7 @@ async function startBeating(server: ServerProgram, token: string) {
   });
   return {
     refused,
-    /** Resolves when so many more have been answered, or one was not. */
+    /** Resolves after this many more answered heartbeats, or at the first unanswered one. */
     async more(count: number): Promise<void> {
       const until = answered + count;
       while (answered < until && refused.length === 0) await once(counted, 'beat');
@@ -93,7 +93,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     await expectStorageProblem(await postJob(server.url, token, {}));
     await server.said(/"event":"store\.refusing"/);
 
-    // Longer than T. The job's trainer ends meanwhile, and its report finds no room: 507, and again later.
+    // Longer than T. Meanwhile the job's trainer ends. Its report is refused with 507 and retried.
     for (let seconds = 0; seconds < 5; seconds++) {
       await beats.more(1_000 / beatMs);
       expect((await client.call(queueApi.get, { params: { id: running } })).ok).toBe(true);
@@ -108,11 +108,11 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
       expect(await watch.jobEnd(id as typeof after)).toMatchObject({ status: 'completed' });
     }
     expect(await jobs()).toEqual(new Set([running, ...taken, after]));
-    // Nobody was given up, or left without an answer.
+    // No worker was given up, and every call was answered.
     expect(beats.refused).toEqual([]);
     const gone = watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.offline');
     expect(gone).toEqual([]);
-    // It is talked about once, and not with every call.
+    // The log reports the outage once and not with every call.
     const events = server.lines.flatMap(line => /"event":"([^"]+)"/.exec(line)?.[1] ?? []);
     expect(events.filter(event => event.startsWith('store.'))).toEqual(['store.refusing', 'store.recovered']);
     expect(events).not.toContain('http.failed');
@@ -149,7 +149,9 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
   });
 });
 
-/** No file of the server may grow any more: an I/O error instead of a full disk, and no right to mount is needed. */
+/**
+ * Limits the size of the server's files. This causes I/O errors like a failing disk, and needs no permission to mount.
+ */
 describe.skipIf(process.platform !== 'linux')('a disk that fails', () => {
   test('refuses submits, and can be read; when it works again it recovers alone', {
     timeout: 60_000,

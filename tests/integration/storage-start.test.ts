@@ -1,4 +1,4 @@
-/** Whose a data folder is, and what an orchestrator says that can not use it. */
+/** The ownership of a data folder, and the errors of an orchestrator that cannot use it. */
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -46,7 +46,7 @@ describe('a folder that another orchestrator works on', () => {
   });
 });
 
-/** Root may write everywhere, unless it gives that right away. */
+/** Root can write everywhere, unless it drops that capability. */
 const withoutRootsRights =
   process.getuid?.() === 0 ? 'set -- setpriv --bounding-set=-dac_override,-dac_read_search -- "$@"' : ':';
 
@@ -103,7 +103,7 @@ describe('a data folder that can not be used', () => {
     async () => {
       const disk = mountDisk(4_096);
       const dataDir = join(disk.path, 'data');
-      // Room for so many of the small files that are made before the database.
+      // Space for this many of the small files that are created before the database.
       for (const pages of [1, 2, 3]) {
         disk.fillBut(4 * pages);
         const { code, said } = await failureOf(tryServer(dataDir));
@@ -140,7 +140,7 @@ test.skipIf(!canMount)(
   },
 );
 
-/** Fills what is left of the disk; the disk is small, so the refusal comes within a few hundred jobs. */
+/** Fills the rest of the disk. It is small, so the refusal comes within a few hundred jobs. */
 async function submitUntilRefused(url: string, token: string): Promise<Response> {
   for (;;) {
     const response = await postJob(url, token, { note: 'x'.repeat(4_096) });

@@ -1,4 +1,4 @@
-/** A disk that fails to sync: nobody knows any more what it holds, so nobody is told that it holds anything. */
+/** After a failed sync, the content of the disk is unknown, so no caller is told that its data is stored. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';

@@ -1,4 +1,4 @@
-/** Jobs of each trainer, from the config that its user has to the model on the server, although a rig dies in the middle. */
+/** Jobs of each trainer, from the user's config to the model on the server, although a rig dies in between. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,13 +23,13 @@ afterEach(() => server.close());
 
 const standIn = join(root, 'tests/support/trainers/stand-in.ts');
 
-/** A virtual environment, and a checkout with one beside its code. Its Python stands for that of the trainer. */
+/** A virtual environment, and a checkout with one next to its code. Its Python stands in for the trainer. */
 function openCheckout(script: string): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'venv/bin'), { recursive: true });
   const python = `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`;
   writeFileSync(join(folder, 'venv/bin/python'), python, { mode: 0o755 });
-  // sd-scripts has one script for each kind of model, and is told by this one.
+  // sd-scripts has one script per kind of model, and is recognised by this one.
   for (const file of [script, 'train_network.py']) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), '');
@@ -53,11 +53,11 @@ const aiToolkitConfig = {
   },
 };
 const ownConfig = { train_data: '{folder}/dog', max_steps: 200, save_steps: 50 };
-/** As `--trainer` of a rig takes it. */
+/** The value of `--trainer` on a rig. */
 const ownScript = (name: string): string =>
   `command='${process.execPath}' '${standIn}' ${name} {config_path} {output_dir} '{resume_from}'`;
 
-/** What lies in the folder of a user beside the images in `dog`. The first file is what is submitted. */
+/** The files in a user's folder next to the images in `dog`. The first file is submitted. */
 const bundles = {
   simpletuner: {
     script: 'unused.py',
@@ -129,7 +129,7 @@ type Name = keyof typeof bundles;
 const names = Object.keys(bundles) as readonly Name[];
 const images = { 'a.jpg': 'one', 'a.txt': 'a photo of a dog', 'b.jpg': 'two' };
 
-/** Submits the config from a folder of its user, which is gone afterwards. */
+/** Submits the config from a user's folder, which is deleted afterwards. */
 async function submit(name: Name): Promise<JobId> {
   const folder = temporaryFolder();
   const { files } = bundles[name];
@@ -139,7 +139,7 @@ async function submit(name: Name): Promise<JobId> {
     writeFileSync(join(folder, file), text.replace('{folder}', folder));
   }
   const [config = ''] = Object.keys(files);
-  // Nothing tells which folder the config of a script means.
+  // A custom script's config does not reveal which folder holds the data.
   const isOwn = name === 'transformers' || name === 'lightning';
   const data = isOwn ? ['--data', join(folder, 'dog'), '--label', `script=${name}`] : [];
   const argv = ['jobs', 'submit', join(folder, config), '--gpus', '0', ...data];
@@ -149,7 +149,7 @@ async function submit(name: Name): Promise<JobId> {
   return JobId.parse((JSON.parse(out) as { readonly job_id: string }).job_id);
 }
 
-/** A rig with one trainer. Its training waits at step 110 for as long as `hold` is there. */
+/** A rig with one trainer. Its training waits at step 110 while `hold` exists. */
 async function startRig(rig: string, name: Name) {
   const { script, where } = bundles[name];
   const { id, token } = await server.createWorker({ name: rig });
@@ -172,7 +172,7 @@ async function startRig(rig: string, name: Name) {
     env: { STAND_IN_HOLD: hold },
   });
   await server.watch.worker(id, 'idle');
-  /** Agent, guard and trainer are gone at once, as with a machine that is switched off. */
+  /** Kills agent, guard and trainer at once, like a power loss. */
   const die = async (): Promise<void> => {
     program.kill('SIGKILL');
     await program.exited;
@@ -232,7 +232,7 @@ test('keeps a job pending and says why while no rig has its trainer', async () =
   expect(summary).toBe('No idle workers: 0 of 1 worker can take this job: 1 without ai-toolkit');
 }, 60_000);
 
-/** A checkout of sd-scripts as far as its arguments go, with a real Python that can import what the scripts import. */
+/** A checkout of sd-scripts, limited to argument parsing, with a real Python that can import what the scripts import. */
 function openScripts(python: string) {
   const folder = openCheckout('sdxl_train_network.py');
   const packages = temporaryFolder();

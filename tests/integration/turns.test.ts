@@ -1,4 +1,4 @@
-/** What decides whose turn it is, on the clocks of a real machine: theirs count fractions of a millisecond. */
+/** The queue order on a real machine, whose clocks count fractions of a millisecond. */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../support/server.ts';

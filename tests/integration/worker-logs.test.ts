@@ -9,7 +9,7 @@ import { settledText } from '../support/log-book.ts';
 const mib = 1024 * 1024;
 const secret = `hf_${'aB3'.repeat(12)}`;
 
-/** Prints numbered lines, secrets and bars until a file says that it is enough. */
+/** Prints numbered lines, secrets and progress bars until a file appears. */
 const talking = `
   let n = 0;
   const timer = setInterval(() => {
@@ -26,7 +26,7 @@ const complete = ({ orchestrator }: Rig, attempt = 'a1'): Promise<true> =>
   until(() => (orchestrator.logs.of(attempt).isComplete ? true : null), 40_000);
 const gone = (path: string): Promise<true> => until(() => (existsSync(path) ? null : true), 40_000);
 
-/** Answers those of this attempt with 503 as long as it is held up. */
+/** Answers the log chunks of this attempt with 503 while it is held up. */
 function holdUp({ orchestrator: { answers, logs } }: Rig, attempt: string) {
   let isHeld = true;
   answers.logs = ({ body }: Call): Answer =>
@@ -61,7 +61,7 @@ describe('what a trainer prints', () => {
     expect(settledText(logs.of().text)).toBe(`${said.join('')}the last word`);
     expect(logs.of().gaps).toEqual([]);
     await gone(rig.run.path);
-    // For its owner it is all there.
+    // The rig's owner can read the complete log.
     expect(readFileSync(join(rig.stateDir, 'jobs/j1/trainer.log'), 'utf8')).toContain(secret);
   }, 120_000);
 
@@ -147,7 +147,8 @@ describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', (
       const seconds = (performance.now() - began) / 1_000;
       expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
       const grown = (peakOf(agent.pid) - before) / mib;
-      // What is cleared away as it goes, the reading of figures included: three times the output takes as much, and no more.
+      // Memory use does not grow with the output, including the parsing of metrics: three times the output takes no
+      // more.
       expect(
         grown,
         `MiB more at most, in ${seconds.toFixed(1)} s, with ${logs.of().gaps.length} gaps`,

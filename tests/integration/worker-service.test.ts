@@ -1,4 +1,4 @@
-/** A worker as a service of a user, where `systemctl` is one of the test: what it is told, and what it would start. */
+/** A worker as a user service, with a fake `systemctl`: how it is called, and what it would start. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ function open(systemctl = 'exit 0') {
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> '${home}/calls'\n${systemctl}\n`, {
     mode: 0o755,
   });
-  // A trainer can start here.
+  // Makes a trainer available here.
   writeFileSync(join(bin, 'python'), '#!/bin/sh\n', { mode: 0o755 });
   const env = {
     PATH: `${bin}:${process.env['PATH']}`,
