@@ -31,8 +31,11 @@ const EXIT_REFUSED = 2;
 const EXIT_STOPPED = 143; // 128 + SIGTERM, as in shells
 
 /**
- * Runs the whole program and returns its exit code: 0 for a completed training, 1 for a failure during training. 2: it refused to start because of its arguments, config, digits
- * or checkpoint. 143: it stopped with a checkpoint of the current step.
+ * Runs the whole program and returns its exit code:
+ * - 0: the training is complete.
+ * - 1: the training failed.
+ * - 2: the program refused to start because of its arguments, config, digits or checkpoint.
+ * - 143: the training stopped with a checkpoint of the current step.
  */
 export async function runCommand(argv: readonly string[], ports: CommandPorts): Promise<number> {
   if (argv.includes('--help')) {
