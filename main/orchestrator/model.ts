@@ -17,66 +17,66 @@ import type { RequestKind } from '../../protocol/requests.ts';
 import type { Offering } from './matching.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 
-/** Milliseconds since 1970 by this machine's clock: for people to read, never for deadlines. */
+/** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
 export type WallMs = number;
 
-/** Milliseconds on a clock that only runs forward; meaningless outside this process. */
+/** Milliseconds on the monotonic clock; meaningless outside this process. */
 export type MonoMs = number;
 
-/** A trainer of a rig; `any` is a program that takes every config. */
+/** A trainer on a rig; `any` is a program that takes every config. */
 export interface TrainerOffer {
   readonly name: string;
-  /** As the trainer names it; null where it does not. */
+  /** As the trainer reports it; null if it does not. */
   readonly version: string | null;
 }
 
-/** What an agent said about itself when it last registered. */
+/** What an agent reported about itself when it last registered. */
 export interface AgentFacts {
   readonly capabilities: Capabilities;
   readonly host: string | null;
   readonly persistent: boolean | null;
   readonly labels: Labels;
   readonly protocol: 1 | 2;
-  /** The machine's own; null from agents that send none. */
+  /** Identifies the machine; null from agents that send none. */
   readonly instanceId: string | null;
-  /** New with every start of the agent; null from agents that send none. */
+  /** Changes with every start of the agent; null from agents that send none. */
   readonly startId: string | null;
-  /** Of the introductions of that start. */
+  /** Counts the registrations since that start. */
   readonly registrationNo: number | null;
-  /** Where it registered from. */
+  /** The address that it registered from. */
   readonly address: string | null;
   readonly agentVersion: string | null;
-  /** As it has said since, too: kept, so that a restart of the orchestrator gives nothing to a broken GPU. */
+  /** Heartbeats update it. Stored, so that a restarted orchestrator dispatches nothing to a broken GPU. */
   readonly gpuTroubles: readonly GpuTrouble[];
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
-  /** Trainers that the rig has; null when the agent does not say. */
+  /** Trainers on the rig; null when the agent does not report them. */
   readonly trainers: readonly TrainerOffer[] | null;
   /** Null when the agent does not report it. */
   readonly outputs: OutputFacts | null;
-  /** Versions of datasets that the rig had; null when its agent cannot fetch data. */
+  /** Dataset versions on the rig; null when its agent cannot fetch data. */
   readonly datasets: readonly string[] | null;
   readonly registeredAt: WallMs;
 }
 
-/** The admin's labels win over those that the agent brings. */
+/** The admin's labels override those that the agent reports. */
 export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, ...worker.labels });
 
-/** The label that allows config keys on workers whose agents check no config themselves, such as the published one. */
+/** This label allows config keys on workers whose agents check no config themselves, such as SimpleTuner's own agent. */
 const allowLabel = 'allow-config-scripts';
 
 const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
   worker.agent?.allowedConfigKeys ??
   (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
-/** The published agent starts SimpleTuner with any config that it is given. */
+/** SimpleTuner's agent starts SimpleTuner with any config. */
 const publishedTrainers: readonly string[] = ['simpletuner', 'command'];
 
-/** Null before the first registration, and of an agent that does not say. */
+/** Null before the first registration, and when the agent does not report them. */
 const trainersOf = ({ agent }: Worker): readonly string[] | null =>
   agent?.trainers?.map(({ name }) => name) ?? (agent?.protocol === 1 ? publishedTrainers : null);
 
-/** What jobs are matched with. Of a worker that never came nothing is known. */
+/** The properties that jobs are matched against. Before the first registration they are unknown, and have defaults. */
 export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {
   const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
   return {
@@ -88,17 +88,17 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
     guarded: worker.agent?.protocol === 2,
     configKeys: allowedConfigKeysOf(worker),
     trainers: trainersOf(worker),
-    // Agents that name their trainers write the configs of these anew.
+    // Agents that report their trainers rewrite the configs for those.
     replacesOutputs: (worker.agent?.trainers ?? null) !== null,
     fetchesData: (worker.agent?.datasets ?? null) !== null,
     labels: labelsOf(worker),
   };
 }
 
-/** Whether the agent leaves after a job, as it said itself; an agent of unknown ways is not kept. */
+/** Whether the agent leaves after a job, as it reported. Also true if it reported nothing. */
 export const leavesAfterJob = (worker: Worker): boolean => worker.agent?.persistent !== true;
 
-/** Whether it is removed an hour after it went offline: as its agent last registered, and before that as it was created. */
+/** Whether the worker is removed an hour after it went offline. Its agent's last registration decides; before that, its type. */
 export const isEphemeral = ({ type, agent }: Worker): boolean =>
   !(agent?.persistent ?? type === 'persistent');
 
@@ -106,26 +106,26 @@ export interface Drain {
   readonly reason: string | null;
   readonly by: string;
   readonly since: WallMs;
-  /** After `since`: what still runs then is stopped and given to another worker. Null for no deadline. */
+  /** Counted from `since`. A job that still runs then is stopped and given to another worker. Null for no deadline. */
   readonly deadlineMs: number | null;
 }
 
-/** Several jobs in a row could not start here: no further one is given, until one is tried again. */
+/** Several jobs in a row could not start here. The worker gets no jobs until its trial. */
 export interface Quarantine {
   readonly reason: string;
   readonly since: WallMs;
 }
 
-/** Who did it: a person or script by the name of their token, a worker, or the orchestrator on its own. */
+/** Who did it: a person or script (by the name of the token), a worker, or the orchestrator itself. */
 export type Actor =
   | { readonly type: 'admin'; readonly id: string; readonly address: string | null }
   | { readonly type: 'worker'; readonly id: WorkerId; readonly address: string | null }
-  /** With an address: somebody whom it does not know. */
+  /** With an address: an unauthenticated client. */
   | { readonly type: 'system'; readonly address?: string };
 
 export const system: Actor = { type: 'system' };
 
-/** As whom people know them; jobs belong to whoever holds the token that they were submitted with. */
+/** The name that people see. A job belongs to the name of the token that submitted it. */
 export const nameOf = (actor: Actor): string => (actor.type === 'system' ? 'system' : actor.id);
 
 export const asWorker = (id: WorkerId): Actor => ({ type: 'worker', id, address: null });
@@ -142,18 +142,18 @@ export interface Worker {
   readonly agent: AgentFacts | null;
   readonly drain: Drain | null;
   readonly lastContactAt: WallMs | null;
-  /** Why the worker counts as gone, until its next call. */
+  /** Why the worker counts as offline, until its next call. */
   readonly gone: 'goodbye' | 'silent' | null;
-  /** An attempt ended here since the agent joined: an agent that leaves after a job gets no other. */
+  /** An attempt has ended here since the agent started. An agent that leaves after a job gets no other. */
   readonly served: boolean;
-  /** Jobs that could not start here, one after the other, without another's success between them. */
+  /** Consecutive jobs that could not start here. */
   readonly strikes: readonly JobId[];
   readonly quarantine: Quarantine | null;
 }
 
-/** What the trainer is given: kept as it was when the job was submitted, whatever becomes of the files. */
+/** The trainer's input, as it was at submission, even if the files change later. */
 export interface JobPayload extends Bundle {
-  /** Datasets that the worker fetches before the start; left out for none. */
+  /** Datasets that the worker fetches before it starts the trainer; omitted if there are none. */
   readonly data?: readonly JobData[];
 }
 
@@ -163,30 +163,30 @@ export interface JobSpec {
   /** The GPUs that the config names, by their numbers on the worker; null when any will do. */
   readonly devices: readonly number[] | null;
   readonly maxRetries: number;
-  /** Causes that are tried again beside those outside the trainer. */
+  /** Causes to retry in addition to those outside the trainer. */
   readonly retryOn: readonly FailureCause[];
   readonly onLostContact: OnLostContact;
-  /** The longest that an attempt may run. */
+  /** Maximum run time of an attempt; null for none. */
   readonly timeoutMs: number | null;
-  /** What its trainer may be asked for. How, its config alone says. */
+  /** The requests that its trainer supports. The config, or the agent's support for this trainer, defines how they are sent. */
   readonly requests: readonly RequestKind[];
 }
 
-/** What decides when a job has its turn. */
+/** What determines a job's position in the queue. */
 export interface Rank {
-  /** 0 to 50, as somebody has set it. */
+  /** 0 to 50, as set by a person. */
   readonly priority: number;
-  /** How often it was raised because it had waited for long. */
+  /** How often the job was boosted because of a long wait. */
   readonly boosts: number;
-  /** When it is raised again, while it waits; null when it can be raised no more. */
+  /** When the next boost is due while the job waits; null when it cannot be boosted further. */
   readonly boostAt: WallMs | null;
-  /** 0, or higher the later it was moved to the top of the queue. */
+  /** 0 unless the job was moved to the top of the queue; later moves have higher numbers. */
   readonly top: number;
-  /** Higher goes first, and within a level the order of submission decides: follows from the rest. */
+  /** Derived from the other fields. Higher goes first; within a level, the order of submission decides. */
   readonly level: number;
 }
 
-/** One dispatch of a job: the unit of authority. Only the current one may change its job. */
+/** One dispatch of a job, the unit of authority: only the newest attempt may change its job. */
 export interface Attempt {
   readonly id: AttemptId;
   readonly jobId: JobId;
@@ -196,18 +196,18 @@ export interface Attempt {
   readonly offeredAt: WallMs;
   readonly startedAt: WallMs | null;
   readonly end: AttemptEnd | null;
-  /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
+  /** What its worker reported after another attempt had taken over. Stored, but without effect. */
   readonly late: LateResult | null;
-  /** What it goes on from, as was decided when it was offered; null where none had done anything before it. */
+  /** What it continues from, as decided when it was offered; null if there was nothing to continue from. */
   readonly resumed: Resumption | null;
 }
 
-/** What an attempt goes on from. */
+/** What an attempt continues from. */
 export interface Resumption {
-  /** Null: there was none, and it begins anew. */
+  /** Null when there is none, and the attempt starts over. */
   readonly checkpoint: string | null;
   readonly step: number | null;
-  /** Steps that had been done and have to be done again; null where nobody knows. */
+  /** Completed steps that must be repeated; null if unknown. */
   readonly stepsLost: number | null;
 }
 
@@ -220,11 +220,11 @@ export interface LateResult {
 export interface AttemptEnd {
   readonly at: WallMs;
   /**
-   * `requeued`: it is over, and the job is tried again. `given_up`: its worker was silent for too long, and may still
-   * run it. `withdrawn`: the offer was not acknowledged.
+   * `requeued`: it ended, and the job is retried. `given_up`: its worker was silent for too long, and may still run it.
+   * `withdrawn`: the worker did not acknowledge the offer.
    */
   readonly outcome: FinalStatus | 'requeued' | 'given_up' | 'withdrawn';
-  /** Whether its end cost the job one of its retries. */
+  /** Whether its end used one of the job's retries. */
   readonly charged: boolean;
   readonly cause: FailureCause | null;
   readonly error: string | null;
@@ -237,14 +237,14 @@ interface JobBase {
   /** Order of submission, unique. */
   readonly order: number;
   readonly spec: JobSpec;
-  /** Whose it is: the name of the token that it was submitted with. */
+  /** The owner: the name of the token that submitted it. */
   readonly user: string;
-  /** The team of that token when the job was submitted; null for none. */
+  /** The team of that token at submission; null for none. */
   readonly team: string | null;
   readonly rank: Rank;
-  /** `wanted`: it gets no worker before somebody has approved of it. Null when nobody needs to. */
+  /** `wanted`: the job is not dispatched until it is approved. Null when it needs no approval. */
   readonly approval: Approval | null;
-  /** The job that it was submitted again for. */
+  /** The ended job that this one repeats; null for none. */
   readonly retryOf: JobId | null;
   readonly queuedAt: WallMs;
   readonly retriesUsed: number;
@@ -255,11 +255,11 @@ interface JobBase {
 
 export interface PendingJob extends JobBase {
   readonly status: 'pending';
-  /** Not dispatched earlier: backoff after a retry. */
+  /** Not dispatched before this: the backoff of a retry. */
   readonly notBefore: WallMs;
 }
 
-/** An order to end an attempt before its trainer does: what becomes of the job follows from who gave it. */
+/** An order to stop an attempt before its trainer ends. What happens to the job depends on `why`. */
 export interface StopOrder {
   readonly why: 'cancel' | 'timeout' | 'drain';
   readonly since: WallMs;
@@ -300,30 +300,30 @@ export interface EndedJob extends JobBase {
 
 export type Job = PendingJob | LiveJob | EndedJob;
 
-/** What a person or a script calls with; its secret is kept as a hash alone. */
+/** A token of a person or a script. Only the hash of its secret is stored. */
 export interface ApiToken {
   readonly id: TokenId;
-  /** Of nobody else: jobs belong to it. */
+  /** Unique. Jobs belong to this name. */
   readonly name: string;
-  /** The team that its jobs count for; null for none. */
+  /** The team of its jobs; null for none. */
   readonly team: string | null;
   readonly permissions: readonly Permission[];
   readonly createdAt: WallMs;
   readonly createdBy: string;
   readonly expiresAt: WallMs | null;
-  /** Not written with every call. */
+  /** Not updated with every call. */
   readonly usedAt: WallMs | null;
 }
 
-/** What makes a machine a worker, once; its secret is kept as a hash alone. */
+/** Turns a machine into a worker, once. Only the hash of its secret is stored. */
 export interface JoinToken {
   readonly workerId: WorkerId;
   readonly expiresAt: WallMs;
-  /** The hash of the worker token that it was used for; null while it was not. */
+  /** The hash of the worker token that it was used for; null while it is unused. */
   readonly usedFor: string | null;
 }
 
-/** Somebody who calls, and what they may do. */
+/** A caller and its permissions. */
 export interface Principal {
   readonly user: string;
   readonly permissions: readonly Permission[];
@@ -331,7 +331,7 @@ export interface Principal {
   readonly tokenId: TokenId | null;
 }
 
-/** A signed-in browser, bound to the token that it was signed in with. */
+/** A signed-in browser, bound to the token that it signed in with. */
 export interface Session {
   readonly id: SessionId;
   /** The name of that token. */
@@ -344,34 +344,34 @@ export interface Session {
   readonly device: string | null;
   readonly address: string | null;
   readonly since: WallMs;
-  /** Not written with every call. */
+  /** Not updated with every call. */
   readonly usedAt: WallMs;
   readonly until: WallMs;
 }
 
-/** How the queue is run, as people have set it. */
+/** Settings of the queue, as set by people. */
 export interface QueueSettings {
   readonly pause: { readonly note: string | null; readonly by: string; readonly since: WallMs } | null;
-  /** The most jobs that run at once; null for any number. */
+  /** Maximum number of jobs that run at once; null for no limit. */
   readonly maxRunning: number | null;
-  /** Of one user. */
+  /** The same per user. */
   readonly maxRunningPerUser: number | null;
-  /** Of one team, unless the team has a limit of its own. */
+  /** The same per team, unless `teamLimits` has an entry for it. */
   readonly maxRunningPerTeam: number | null;
   readonly teamLimits: Readonly<Record<string, number | null>>;
-  /** Teams have limits, and take turns at equal priority. */
+  /** Whether teams have limits, and take turns at equal priority. */
   readonly fairShare: boolean;
   /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
   readonly approvalFor: readonly string[];
   /** GPUs that a job may use on the orchestrator's own machine; null for all. */
   readonly maxLocalGpus: number | null;
-  /** Jobs at once on the orchestrator's own machine; null for no limit. */
+  /** Maximum number of jobs at once on the orchestrator's own machine; null for no limit. */
   readonly maxLocalJobs: number | null;
 }
 
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);
 
-/** A job's GPUs by their positions in its worker's list: those that its config names, else the first ones. */
+/** A job's GPUs by their positions in the worker's list: those that the config names, else the first ones. */
 export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
   devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
 
@@ -385,12 +385,12 @@ export type EventFact =
       readonly workerId: WorkerId | null;
       readonly attempt: number;
       readonly cause: FailureCause | null;
-      /** Of a job that this event deletes: nothing else tells later whose it was. */
+      /** The owner of the job that this event deletes: it cannot be looked up afterwards. */
       readonly user?: string;
     }
   | { readonly kind: 'queue'; readonly type: QueueEventType };
 
-/** A row of the audit trail, as it is written: one an act or transition, in the transaction that carries it out. */
+/** A row of the audit trail before it is sealed. Each act or transition writes one in its own transaction. */
 export interface AuditFact {
   readonly at: WallMs;
   readonly type: AuditType;
@@ -409,16 +409,16 @@ export interface AuditFact {
     | { readonly type: 'call'; readonly id: string }
     | { readonly type: 'audit'; readonly id: 'audit' }
     | { readonly type: 'backup'; readonly id: string };
-  /** What is worth knowing beside that; no secrets. */
+  /** Further details; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 const settingsTypes = [
   'settings.network_changed',
   'settings.tls_changed',
-  // Another certificate is shown by TLS: made, renewed, or read from other files.
+  // TLS uses another certificate: created, renewed, or read from other files.
   'settings.certificate_changed',
-  // Other machines are spoken to without TLS: at a start, too.
+  // The server talks to other machines without TLS. Also recorded at a start.
   'settings.exposed',
   'settings.public_url_changed',
   'settings.local_worker_changed',
@@ -427,13 +427,13 @@ const settingsTypes = [
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 
-/** Beside what events tell of. */
+/** Types without an event. */
 const ownTypes = [
   ...settingsTypes,
-  // Of a job: a file that its trainer has brought, and one that somebody has deleted.
+  // A job's file: uploaded, or deleted.
   'artifact.stored',
   'artifact.deleted',
-  // The worker's uploads of a completed job: all of them done, or given up by a person.
+  // A completed job's uploads: all done, or given up by a person.
   'artifact.uploads_done',
   'artifact.uploads_given_up',
   'dataset.pushed',
@@ -449,19 +449,19 @@ const ownTypes = [
   'auth.signed_out',
   'auth.refused',
   'auth.limited',
-  // A browser signs in; a person ends its session; its token or its time ends it.
+  // A browser's session: opened at sign-in, ended by a person, or ended by its token or its age.
   'session.created',
   'session.revoked',
   'session.expired',
   'token.created',
   'token.revoked',
   'backup.made',
-  // Of the trail itself: old rows removed, a backup in its place, its head gone, an older database in its place.
+  // The trail itself: old rows removed, replaced by a backup, head missing, replaced by an older database.
   'audit.trimmed',
   'audit.restored',
   'audit.head_lost',
   'audit.rolled_back',
-  // More rows of one kind from one source than are written down: how many.
+  // How many rows of one type from one source were not written, because there were too many.
   'audit.repeated',
 ] as const;
 

@@ -1,4 +1,4 @@
-/** Letters of other alphabets beside the Latin ones that they look like; after Unicode's UTS 39, for names of people. */
+/** Letters of other alphabets, and the Latin letters that they look like. Based on Unicode's UTS 39, for names of people. */
 const alphabets: readonly (readonly [letters: string, latin: string])[] = [
   ['АВЕКМНОРСТУХЅІЈӀаеорсухѕіјӏԛԝһԁ', 'ABEKMHOPCTYXSlJlaeopcyxsijlqwhd'],
   ['ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναρικυγ', 'ABEZHlKMNOPTYXovapikuy'],
@@ -11,7 +11,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Names with the same skeleton look alike: without what is invisible, wide forms, case and alphabet. */
+/** Names with the same skeleton look alike. A skeleton ignores invisible characters, wide forms, case and alphabet. */
 export const skeletonOf = (name: string): string =>
   Array.from(
     name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''),

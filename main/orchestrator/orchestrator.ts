@@ -47,34 +47,34 @@ export interface OrchestratorParts {
   readonly store: Store;
   readonly configs: Configs;
   readonly clock: Clock;
-  /** Left out, it is that of this run alone. */
+  /** If omitted, a time that covers this run only. */
   readonly time?: TrustedTime;
   readonly ids: Ids;
   readonly log: Log;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
-  /** What agents of protocol 1 are granted instead, if it is more. */
+  /** The same for agents of protocol 1, if that is longer. */
   readonly v1SilenceMs?: number;
-  /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. See `runLocally`. */
+  /** Whether an agent runs on the orchestrator's own machine. If not, jobs with target `local` are refused. See `runLocally`. */
   readonly runsLocally?: boolean;
-  /** Which troubles of a GPU keep jobs from its worker; all of them unless told. See `holdBackFor`. */
+  /** Which GPU troubles keep jobs from a worker; all by default. See `holdBackFor`. */
   readonly holdingBack?: HoldingBack;
-  /** Without it no trainer can bring anything. */
+  /** Without it, trainers cannot upload. */
   readonly uploadTokenOf?: UploadTokenOf;
-  /** SHA-256 of the admin token that is valid now, in lower-case hex. Without it no session can be opened with that token. */
+  /** SHA-256 of the current admin token, in lower-case hex. Without it, the admin token cannot open a session. */
   readonly adminHash?: () => string;
   readonly storage?: StorageLimits;
-  /** What the contents of datasets may take up, in bytes; 0 for no limit. */
+  /** Maximum size of all dataset contents, in bytes; 0 for no limit. */
   readonly datasetsInAll?: number;
-  /** Files that nothing means any more can be removed. */
+  /** Called when artifact files have become unused and can be removed. */
   readonly onFilesDropped?: () => void;
-  /** Where logs are kept; without it they are taken and forgotten. */
+  /** Stores logs. Without it, logs are accepted and discarded. */
   readonly logFiles?: LogFiles;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
-/** Decides everything and does no I/O: what it needs comes in through its ports. */
+/** Makes all decisions and does no I/O: it gets everything else through its ports. */
 export function createOrchestrator(parts: OrchestratorParts) {
   const { log } = parts;
   const line = createLine();
@@ -155,7 +155,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
   };
 }
 
-/** What callers read besides the views of jobs and workers. */
+/** Reads other than the views of jobs and workers. */
 function createReads(core: Core) {
   const { store, clock, feed } = core;
   const viewOf = createEventViewer(core);
@@ -163,10 +163,13 @@ function createReads(core: Core) {
     /** The worker whose token has this hash; null for none. */
     workerByTokenHash: (hash: string): WorkerId | null => store.workerByTokenHash(hash)?.id ?? null,
 
-    /** The number of the newest event: what was read before carries at least this state. */
+    /** The number of the newest event. Read it before the state: the state then includes all events up to this one. */
     lastSeq: (): number => store.eventRange().last,
 
-    /** Follows events after `after` (null: from now on); the past comes at the reader's pace. The answer ends it. */
+    /**
+     * Calls `reader` for events after `after` (null: from now on). Past events arrive at the reader's pace. Returns a
+     * function that stops it.
+     */
     follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
       return feed.subscribe(after, {
         pace,
@@ -184,9 +187,9 @@ interface RunParts {
   readonly health: HealthLoop;
 }
 
-/** Its beginning, its end, and what befalls all of it between. */
+/** Start, stop and wake-up of the orchestrator. */
 const createRun = ({ core, clock, timers, health }: RunParts) => ({
-  /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
+  /** Continues from the state of the last run. No worker is given up before a whole takeover time has passed since this start. */
   start(): void {
     clock.start();
     const live = core.store.liveJobs();
@@ -198,15 +201,15 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
   },
 
   /**
-   * The machine has slept: everybody gets a whole grace anew. A long sleep is found out without this; a short one leaves streams
-   * cut that nobody knows to be, on a clock that may have stood still.
+   * The machine woke up: every worker's grace period restarts. The steady clock detects a long sleep by itself. A short
+   * one may have cut streams without a sign, while the clock stood still.
    */
   awoken(): void {
     clock.noteLongPause();
     core.lookWithin(0);
   },
 
-  /** Tells the workers, and ends streams and timers; what they run goes on. */
+  /** Notifies the workers, and ends streams and timers. Their trainers continue. */
   stop(): void {
     health.stop();
     closeWindows(core);
@@ -224,17 +227,17 @@ function sayGoodbye({ store, presence }: Core): void {
   for (const id of presence.all()) presence.forget(id);
 }
 
-/** The wall clock as it would be now if nobody had set it since: in whole milliseconds, too. */
+/** The wall clock at creation plus the time since, in whole milliseconds. Later adjustments of the wall clock have no effect. */
 function steadyWall(clock: Clock): () => number {
   const begun = { wall: clock.wall(), mono: clock.mono() };
   return () => begun.wall + Math.floor(clock.mono() - begun.mono);
 }
 
-/** Nothing is kept of it: a restart believes the wall clock. */
+/** Not stored: a restart trusts the wall clock. */
 const timeOfThisRun = (clock: Clock): TrustedTime =>
   createTrustedTime(() => ({ wall: clock.wall(), sinceBoot: clock.mono(), bootId: null }), null);
 
-/** Once the disk takes changes again: what was to be said and given out meanwhile. */
+/** Repeats what failed while the disk refused changes: greetings of workers, and dispatch. */
 function catchUp(core: Core): void {
   core.enqueue(tx => {
     for (const id of core.presence.streaming()) greet(core, tx, id);

@@ -11,11 +11,11 @@ import { uploadRefusal } from './upload-rules.ts';
 export interface Uploader {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** Of its upload token: every rotation of the worker token starts a new one. */
+  /** The generation of its upload token. Each rotation of the worker token starts a new one. */
   readonly generation: number;
 }
 
-/** What a worker reports of the files that it has not uploaded. */
+/** A worker's report of the files that it has not uploaded yet. */
 interface Report {
   readonly files: number;
   readonly bytes: number;
@@ -58,7 +58,7 @@ export function jobToUploadTo(
   return accept(job);
 }
 
-/** Stores, with the completed end itself, that the worker still has files to upload. */
+/** Opens the last upload window. Stores, in the transaction of the completed end, whether the worker still has files to upload. */
 export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean): void {
   const { attempt } = job;
   if (attempt === null) return;
@@ -77,8 +77,9 @@ export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: Work
 
 export const createOutstandingCalls = (core: Core) => ({
   /**
-   * A valid upload token for the attempt of an older one, if the attempt is this worker's. As long as the old worker token is
-   * valid, it is one that ends with that: whoever has that token must not get one that lives longer.
+   * Returns a valid upload token in exchange for an older one of the same attempt, if the attempt is this worker's.
+   * While the old worker token is valid, the new upload token expires with it: a caller with the old worker token must
+   * not get one that lives longer.
    */
   renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
     const { store, uploadTokenOf } = core;
@@ -107,7 +108,7 @@ export const createOutstandingCalls = (core: Core) => ({
       const state = isDone ? 'done' : 'pending';
       tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
       if (isDone) releaseUploads(core, tx, job.id);
-      // Most workers finish without a hitch: only a job that was shown with outstanding files is news.
+      // Most workers finish without trouble. Only a job that was shown with outstanding files needs an event.
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
       if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);

@@ -2,12 +2,12 @@ import type { JobId } from '../../protocol/ids.ts';
 import type { PendingJob } from './model.ts';
 import type { Read } from './ports.ts';
 
-/** So many are looked up one by one. Each counts all that go before it: for more, the whole line is read at once. */
+/** Number of jobs to look up one by one. Each lookup counts all jobs ahead, so for more jobs the whole queue is read once. */
 const few = 8;
-/** Whoever is further behind is looked up by itself. */
+/** Maximum number of jobs to read at once. Jobs further back are looked up one by one. */
 export const longestLine = 100_000;
 
-/** Finds the places of jobs in the line, 1 for the next one, as of one moment. */
+/** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. */
 export function createPlaces(read: Pick<Read, 'position' | 'line'>): (job: PendingJob) => number {
   let asked = 0;
   let places: ReadonlyMap<JobId, number> | null = null;

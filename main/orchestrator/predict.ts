@@ -1,22 +1,22 @@
 import type { Progress } from '../../protocol/progress.ts';
 
-/** A worker that takes jobs, now or when the one that it has ends. */
+/** A worker that takes jobs, now or when its current job ends. */
 export interface Taker {
-  /** Until it takes the next one, as far as can be told. */
+  /** Estimated time until it takes its next job. */
   readonly freeInMs: number;
-  /** Its agent leaves after that one. */
+  /** Whether its agent leaves after that job. */
   readonly takesOne: boolean;
 }
 
 type Fits<W> = (worker: W) => boolean;
 
-/** What is known of the time until a job has its turn. */
+/** Inputs for the prediction of a job's start. */
 export interface Outlook<W extends Taker> {
   readonly workers: readonly W[];
   readonly fits: Fits<W>;
-  /** Of those that go first, which workers they fit: in the order in which they are taken. */
+  /** For each job ahead, in dispatch order: which workers it fits. */
   readonly ahead: readonly Fits<W>[];
-  /** How long each of them is likely to run; null when nobody knows. */
+  /** Expected run time of each of these jobs; null if unknown. */
   readonly runMs: number | null;
 }
 
@@ -26,8 +26,8 @@ interface Slot<W> {
 }
 
 /**
- * Lets everybody who goes first take the worker that they fit and that is free soonest, as dispatch would, and answers with
- * when the job's own is free; null when that can't be told.
+ * Simulates dispatch of the jobs ahead: each takes the fitting worker that is available first. Returns in how many ms
+ * this job starts; null if that cannot be predicted.
  */
 export function predictStart<W extends Taker>({ workers, fits, ahead, runMs }: Outlook<W>): number | null {
   const slots = workers.map((worker): Slot<W> => ({ worker, freeInMs: worker.freeInMs }));
@@ -40,7 +40,7 @@ export function predictStart<W extends Taker>({ workers, fits, ahead, runMs }: O
   return soonest(slots, fits)?.freeInMs ?? null;
 }
 
-/** Of those alone that will be free. */
+/** The fitting worker that is available first. Ignores workers that never become available. */
 function soonest<W>(slots: readonly Slot<W>[], fits: Fits<W>): Slot<W> | undefined {
   let found: Slot<W> | undefined;
   for (const slot of slots) {
@@ -50,8 +50,8 @@ function soonest<W>(slots: readonly Slot<W>[], fits: Fits<W>): Slot<W> | undefin
 }
 
 /**
- * How long a trainer still needs: by its own word, else by its measured speed, else by the part that it has done in the
- * time since its start. Null when it tells nothing of that.
+ * Remaining time of a trainer: its own estimate, else from its speed, else from the completed share and the time since
+ * its start. Null if the progress has none of these.
  */
 export function remainingMs(progress: Progress | null, elapsedMs: number | null): number | null {
   if (progress === null) return null;

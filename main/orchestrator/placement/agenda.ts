@@ -1,12 +1,12 @@
 import type { MonoMs } from '../model.ts';
 import { createRanking, type Rankable } from './ranking.ts';
 
-/** What is to be looked at again: at once, or at a moment. */
+/** Keys to check again, at once or at a given time. */
 export interface Agenda<K> {
   add(key: K): void;
-  /** Replaces the moment that was set before. */
+  /** Replaces the time that was set before. */
   addAt(key: K, at: MonoMs): void;
-  /** All that is due by now, each once; it is off the agenda then. */
+  /** Removes and returns all keys that are due, each once. */
   take(now: MonoMs): Iterable<K>;
 }
 

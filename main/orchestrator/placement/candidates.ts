@@ -6,19 +6,19 @@ import type { WallMs } from '../model.ts';
 export interface WaitingJob {
   readonly id: JobId;
   readonly requirements: Requirements;
-  /** Whose it is: limits count by this. */
+  /** The owner. Limits count by it. */
   readonly user: string;
   /** Teams take turns at equal priority; null for none. */
   readonly team: string | null;
   /** Higher goes first. */
   readonly level: number;
-  /** Within a level lower goes first. No two jobs have the same. */
+  /** Within a level, lower goes first. Unique. */
   readonly order: number;
-  /** The worker that had it last: another one is tried first. */
+  /** The worker that had it last. Other workers are tried first. */
   readonly avoid: WorkerId | null;
 }
 
-/** With what may keep it from being placed yet. */
+/** Adds what may delay the placement. */
 export interface JobInLine extends WaitingJob {
   readonly approval: Approval | null;
   readonly notBefore: WallMs;
@@ -30,7 +30,7 @@ export interface JobInLine extends WaitingJob {
 export interface IdleWorker {
   readonly id: WorkerId;
   readonly offering: Offering;
-  /** Versions of datasets that its rig has. */
+  /** Dataset versions on its rig. */
   readonly datasets: readonly string[];
   /** Lower is taken first among equals. */
   readonly order: number;

@@ -1,10 +1,10 @@
 import type { Idle } from './shape.ts';
 
-/** Which idle workers have a dataset on their rig already. */
+/** Index of the idle workers that already have a dataset on their rig. */
 export interface DataHolders {
   add(worker: Idle): void;
   drop(worker: Idle): void;
-  /** How many of these versions each worker has; without those that have none. */
+  /** How many of these versions each worker has. Omits workers with none. */
   countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
 }
 

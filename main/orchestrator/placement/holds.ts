@@ -1,11 +1,11 @@
 import { park, unparkAll } from './lines.ts';
 import type { Line, Shape, Waiting } from './shape.ts';
 
-/** Who is at their limit. Their lines get out of the way when they are found in front: each once, until they are let go. */
+/** Users at their limit. When a line of a held user reaches the front, it is parked until the user is released. */
 export interface Holds {
   has(user: string): boolean;
   set(user: string, isHeld: boolean): void;
-  /** The first in a shape whose user is not held. */
+  /** The first job of a shape whose user is not held. */
   firstFree(shape: Shape): Waiting | undefined;
 }
 
@@ -15,7 +15,7 @@ interface Hold {
 }
 
 export function createHolds(): Holds {
-  /** Of everybody who has ever been at their limit: a key that comes and goes makes a map slow. */
+  /** All users that have ever been at their limit: repeated insertion and deletion of a key makes a map slow. */
   const holds = new Map<string, Hold>();
   return {
     has: user => holds.get(user)?.isHeld === true,

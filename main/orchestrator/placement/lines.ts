@@ -2,7 +2,7 @@ import type { WaitingJob } from './candidates.ts';
 import { createRanking } from './ranking.ts';
 import { byTurn, type Line, type Shape, type Waiting } from './shape.ts';
 
-/** So many empty lines are not worth a sweep. */
+/** Number of empty lines to tolerate before a sweep. */
 const spareLines = 32;
 
 const noData: readonly string[] = [];

@@ -2,27 +2,27 @@ import type { Requirements } from '../../../protocol/job.ts';
 import { classOf, type Offering, shapeOf } from '../matching.ts';
 import { createClass, createShape, type Shape, type WorkerClass } from './shape.ts';
 
-/** Which class fits which shape is worked out once a pair (docs/internals/semantics.md, section 7). */
+/** Matches worker classes to job shapes, once per pair (docs/internals/semantics.md, section 7). */
 export interface Pairs {
   readonly shapes: () => Iterable<Shape>;
-  /** The shape for jobs of this team that want this. */
+  /** The shape for this team's jobs with these requirements. */
   shapeFor(needs: Requirements, team: string | null): Shape;
-  /** The class for workers that offer this, open to the shapes that it fits: somebody is about to join it. */
+  /** The class for workers with this offering. Opens it for the shapes that it fits, because the caller then adds a worker. */
   classFor(offering: Offering): WorkerClass;
-  /** Forgets a shape in time, if nobody waits in it. */
+  /** If no job waits in the shape, lets it expire. */
   leaveShape(shape: Shape): void;
-  /** Closes a class, if nobody is idle in it. */
+  /** If the class has no idle worker, closes it and lets it expire. */
   leaveClass(group: WorkerClass): void;
 }
 
-/** Matching is dear: what nobody waits for, and what nobody idle offers, is remembered for the next one, up to so many. */
+/** Matching is expensive, so this many unused shapes and classes stay cached. */
 const spareShapes = 64;
 const spareClasses = 4096;
 
 export function createPairs(): Pairs {
   const shapes = new Map<string, Shape>();
   const classes = new Map<string, WorkerClass>();
-  /** Shapes without a job, and classes with nobody idle: first the one that has been so for longest. */
+  /** Shapes without a job, and classes without an idle worker, the longest unused first. */
   const unwanted = new Set<Shape>();
   const vacant = new Set<WorkerClass>();
 
@@ -83,7 +83,7 @@ function open(shape: Shape, group: WorkerClass): void {
   shape.open.add(place);
 }
 
-/** Answers with what there is too much of then, if anything. */
+/** Returns the oldest item if there are now too many, otherwise null. */
 function setAside<T>(spare: Set<T>, item: T, most: number): T | null {
   spare.add(item);
   if (spare.size <= most) return null;

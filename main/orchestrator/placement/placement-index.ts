@@ -18,32 +18,31 @@ export interface TeamLoad {
 }
 
 /**
- * Who waits, and who is free, arranged so that the next placement is found without looking at them all: jobs that want
- * the same make up a shape, idle workers that offer the same a class.
+ * Pending jobs and idle workers, indexed so that the next placement is found without a full scan. Jobs with the same
+ * requirements form a shape; idle workers with the same offering form a class.
  */
 export interface PlacementIndex {
-  /** Replaces what was known of this job. */
+  /** Adds the job or replaces it. */
   addJob(job: WaitingJob): void;
   removeJob(id: JobId): void;
-  /** Replaces what was known of this worker. */
+  /** Adds the worker or replaces it. */
   addWorker(worker: IdleWorker): void;
   removeWorker(id: WorkerId): void;
-  /** A user at their limit is held: until told otherwise, their jobs, those to come too, are passed over. */
+  /** A held user is at a limit. All their jobs, including future ones, are skipped until they are released. */
   setHeld(user: string, isHeld: boolean): void;
-  /** How many jobs of a team run; `isHeld` when it is at its limit. */
+  /** Sets how many jobs of a team run. `isHeld`: the team is at its limit. */
   setTeam(team: string, load: TeamLoad): void;
-  /** At equal priority the team with the fewest running jobs goes first. Jobs without a team keep their turn. */
+  /** At equal priority, the team with the fewest running jobs goes first. Jobs without a team keep their position. */
   setFairShare(isFair: boolean): void;
   /**
-   * The first job in line that an idle worker fits, with the worker that has least to spare, so that a big machine
-   * stays free for a job that needs it; one on this machine comes after all others, and the one to avoid after those.
-   * Among equals the worker that has most of the job's datasets is taken.
-   * Null when there is none.
+   * The first job in the queue that an idle worker fits, with the worker that has least to spare, so that a big machine
+   * stays free for a job that needs it. The local machine comes after all others, and the worker to avoid comes last.
+   * Among equals, the worker with most of the job's datasets is chosen. Null when there is none.
    */
   next(): Placement | null;
   /**
-   * Who would get this job, which does not wait yet, if it joined the line now: null when it would not be the next, be
-   * it that nobody is there for it or that another goes first. Exact when all that could be placed has been.
+   * The worker that would get this job, which is not in the queue, if it were queued now. Null if no worker is
+   * available for it or another job goes first. Exact only when all other placeable jobs have been placed.
    */
   wouldPlace(job: WaitingJob): WorkerId | null;
 }
@@ -53,7 +52,7 @@ function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): vo
   if (known === undefined || byTurn(head, known) < 0) heads.set(team, head);
 }
 
-/** Of the teams whose first job is on the level of `first`, the one with the fewest running jobs has the turn. */
+/** Among the teams whose first job has the level of `first`, the one with the fewest running jobs goes first. */
 const fairest = (
   heads: ReadonlyMap<string, Waiting>,
   first: Waiting | undefined,
@@ -65,13 +64,13 @@ const fairest = (
 
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
   const place = open.first();
-  // Only the avoided one is there: anybody else's class will do, and without any, it.
+  // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
   return (
     place?.group.idle.first(avoided) ?? open.first(place)?.group.idle.first() ?? place?.group.idle.first()
   );
 }
 
-/** Of `first` and those that have as much to spare, the worker that has most of the job's datasets. */
+/** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
 function withMostData(
   shape: Shape,
   first: Idle,

@@ -1,30 +1,30 @@
 import TinyQueue from 'tinyqueue';
 
-/** What can be ranked: once, and in one ranking. The mark is in the thing itself, so that a job that waits is one object. */
+/** An item of at most one ranking, added once. The flag is in the item itself, so that a pending job needs one object only. */
 export interface Rankable {
-  /** From its making until it is dropped; the ranking's own. */
+  /** True from the creation until it is dropped. Only the ranking changes it. */
   isLive: boolean;
 }
 
-/** Things in an order, the first of which is always at hand. */
+/** Sorted items with fast access to the first one. */
 export interface Ranking<T extends Rankable> {
   readonly size: number;
-  /** Takes no time to speak of for what comes last, logarithmic time for the rest. */
+  /** Constant time if the item sorts last, otherwise logarithmic. */
   add(item: T): void;
-  /** Of one that was dropped before, nothing. */
+  /** Does nothing if the item was dropped before. */
   drop(item: T): void;
-  /** The first of all, or of all but one. */
+  /** The first item, or the first one other than `but`. */
   first(but?: T): T | undefined;
 }
 
-/** So many dead entries are not worth a sweep. */
+/** Number of dead entries to tolerate before a sweep. */
 const sparedDead = 32;
 
-/** `compare` as for `toSorted`; things that compare equal have no order among them. */
+/** `compare` as for `toSorted`. Items that compare equal have no defined order. */
 export function createRanking<T extends Rankable>(compare: (a: T, b: T) => number): Ranking<T> {
-  // Nearly everything comes in its order and goes from the front: that stays in a row. The rest goes into a heap, which
-  // few rankings ever have. What was dropped stays in either until it comes up, or until the dead outnumber the living.
-  // Nobody looks at it in between: most of a long line is in no cache. Before the row's beginning there is nothing.
+  // Nearly all items arrive in order and leave from the front: they stay in an array, `row`. The others go into a heap,
+  // which few rankings need. A dropped item stays in either until it reaches the front, or until dead items outnumber
+  // live ones. It is not searched for, because most of a long queue is in no CPU cache. Slots before `begin` are empty.
   let row: (T | undefined)[] = [];
   let begin = 0;
   let heap: TinyQueue<T> | undefined;
@@ -67,7 +67,7 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
   };
 
   const ranking = {
-    // Not a getter: of each shape this is looked at whenever a placement is asked for.
+    // Not a getter: every placement reads the size for each shape.
     size: 0,
     add(item: T) {
       const last = row.at(-1);
@@ -85,7 +85,7 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
     first(but?: T) {
       const first = top();
       if (first === undefined || first !== but) return first;
-      // Out for a moment: whatever held it has let go of it when the second is found.
+      // Mark the first item as dead while searching for the second: `top` then removes it from the row or the heap.
       first.isLive = false;
       const second = top();
       first.isLive = true;

@@ -1,45 +1,45 @@
-/** What is on a roster: once, by its id. */
+/** An item of a roster, unique by its id. */
 export interface Listed {
   readonly id: string;
 }
 
-/** Things by their id. */
+/** Items by their id: a hash table for many short-lived ids. */
 export interface Roster<T extends Listed> {
   get(id: string): T | undefined;
-  /** In place of the one that has had this id, which is the answer. */
+  /** Adds the item. Returns the previous item with this id, if any. */
   set(item: T): T | undefined;
-  /** Takes the one with this id off the list, and answers with it. */
+  /** Removes the item with this id and returns it. */
   take(id: string): T | undefined;
 }
 
-/** So many slots there are at least. */
+/** Minimum number of slots. */
 const fewest = 64;
 
-/** The tag of a slot that never had anything, and of one that had. All others are part of a hash. */
+/** The tags of a slot that was never used, and of one that was vacated. All other tags are part of a hash. */
 const never = 0;
 const gone = 1;
 
 /**
- * A `Map` does the same. But where ids come and go by the hundred thousand, it has to look at some that are in no cache to tell that another
- * one is new, and what it leaves behind while it is rebuilt over and over is kept by the garbage collector. Here one byte of each slot, all of
- * them close together, nearly always tells.
+ * A `Map` would do, but it is slow when ids come and go by the hundred thousand: it reads entries outside of the CPU
+ * cache to find that an id is new, and the garbage collector retains its old tables while it is rebuilt repeatedly.
+ * Here, one byte per slot nearly always suffices, and these bytes are adjacent.
  */
 export function createRoster<T extends Listed>(): Roster<T> {
   let tags = new Uint8Array(fewest);
   let items = emptySlots<T>(fewest);
-  /** How many slots are not as they were at the beginning: a search goes on until it finds one that is. */
+  /** Number of slots with a tag other than `never`. A search ends at the first `never`. */
   let used = 0;
 
   const near = (slot: number, by: 1 | -1): number => (slot + by) & (tags.length - 1);
 
-  /** Where it is, or else the end of the search. */
+  /** The slot of this id, or the `never` slot at the end of the search. */
   const slotOf = (id: string, hash: number): number => {
     const tag = tagOf(hash);
     let slot = hash & (tags.length - 1);
     while (tags[slot] !== never && (tags[slot] !== tag || items[slot]?.id !== id)) slot = near(slot, 1);
     return slot;
   };
-  /** What is on no roster yet goes where the first has gone on its way. */
+  /** Adds a new item in the first vacated or unused slot on its search path. */
   const enter = (item: T, hash: number): void => {
     let slot = hash & (tags.length - 1);
     while (Number(tags[slot]) > gone) slot = near(slot, 1);
@@ -56,7 +56,7 @@ export function createRoster<T extends Listed>(): Roster<T> {
     used = 0;
     for (const item of all) enter(item, hashOf(item.id));
   };
-  /** No search goes beyond a slot that is as it was, nor then beyond those before it that had something. */
+  /** Vacates a slot. No search passes a `never` slot, so the vacated slots directly before one become `never` too. */
   const leave = (last: number): void => {
     tags[last] = gone;
     items[last] = undefined;
@@ -93,14 +93,14 @@ export function createRoster<T extends Listed>(): Roster<T> {
 
 const emptySlots = <T>(room: number): (T | undefined)[] => Array.from({ length: room }, () => undefined);
 
-/** Of bits that do not say where its slot is. */
+/** From hash bits that do not determine the slot. */
 const tagOf = (hash: number): number => (hash >>> 24) | 2;
 
-/** Ids are the orchestrator's own: nobody outside can make many of them alike. */
+/** The orchestrator makes the ids, so clients cannot cause collisions. */
 function hashOf(id: string): number {
   let hash = 0;
   for (let at = 0; at < id.length; at++) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) | 0;
-  // Ids that were made together differ in few bits, all of which the first bits of a slot's number have to follow.
+  // Ids that were made together differ in few bits. Each of these must affect the low bits, which choose the slot.
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return hash ^ (hash >>> 13);
 }

@@ -3,19 +3,19 @@ import type { Requirements } from '../../../protocol/job.ts';
 import { compileMatcher, type Matcher, type Offering } from '../matching.ts';
 import { createRanking, type Rankable, type Ranking } from './ranking.ts';
 
-/** Jobs of one team that want the same. */
+/** Pending jobs of one team with the same requirements. */
 export interface Shape {
   readonly key: string;
   /** Null for jobs without a team. */
   readonly team: string | null;
   readonly matcher: Matcher;
-  /** By user. One that has become empty stays for the next job: a key that comes and goes makes a map slow. */
+  /** By user. An empty line stays for the next job: repeated insertion and deletion of a key makes a map slow. */
   readonly lines: Map<string, Line>;
-  /** How many lines are not empty. */
+  /** Number of lines that are not empty. */
   filled: number;
-  /** The first of each line that is not parked. */
+  /** The first job of each line that is not parked. */
   readonly heads: Ranking<Head>;
-  /** Those that fit and have somebody idle: first the remote ones, and of those the one with least to spare. */
+  /** Classes that fit and have an idle worker: remote ones first, then those with least to spare. */
   readonly open: Ranking<Place>;
 }
 
@@ -24,19 +24,19 @@ export interface Line {
   readonly shape: Shape;
   readonly user: string;
   readonly jobs: Ranking<Waiting>;
-  /** Its place among the heads; none while it is parked. */
+  /** Its entry in `heads`; undefined while it is parked or empty. */
   head: Head | undefined;
-  /** Lines that are out of the way of others: they were found in front while their user was held. */
+  /** The set of parked lines that has this one. A line is parked when it reaches the front while its user is held. */
   parkedIn: Set<Line> | undefined;
 }
 
-/** A job in its line. There may be very many: no more is kept of it than its turn takes. */
+/** A job in its line. There may be very many, so it has only what placement needs. */
 export interface Waiting extends Rankable {
   readonly id: JobId;
   readonly level: number;
   readonly order: number;
   readonly avoid: WorkerId | null;
-  /** Versions of datasets that it needs. */
+  /** Dataset versions that it needs. */
   readonly data: readonly string[];
   readonly line: Line;
 }
@@ -45,12 +45,12 @@ interface Head extends Rankable {
   readonly job: Waiting;
 }
 
-/** Workers that offer the same. */
+/** Workers with the same offering. */
 export interface WorkerClass {
   readonly key: string;
   readonly offering: Offering;
   readonly idle: Ranking<Idle>;
-  /** The shapes that it fits, with its place among those that are open to them: a live one while somebody is idle. */
+  /** The shapes that it fits, each with the class's entry in `shape.open`, which is live while the class has an idle worker. */
   readonly fits: Map<Shape, Place>;
 }
 
@@ -60,7 +60,7 @@ export interface Place extends Rankable {
 
 export interface Idle extends Rankable {
   readonly id: WorkerId;
-  /** Versions of datasets that its rig has. */
+  /** Dataset versions on its rig. */
   readonly datasets: readonly string[];
   readonly order: number;
   readonly group: WorkerClass;

@@ -1,10 +1,10 @@
-/** How many there are of each owner. */
+/** Counts items by owner. */
 export interface Tally<K> {
   readonly total: number;
-  /** Whose it is now; null when it is not counted any more. */
+  /** Sets the owner of an item; null stops counting it. */
   set(key: K, owner: string | null): void;
   of(owner: string): number;
-  /** All of whom there is at least one. */
+  /** Owners with at least one item. */
   owners(): Iterable<string>;
 }
 
