@@ -87,7 +87,7 @@ const withDataOptions = (command: Command): Command =>
     )
     .option(
       '--keep-checkpoints <count>',
-      'how many of the newest checkpoints of a job are kept, beside the one with the lowest loss; 0 keeps all (default: 3)',
+      'of how many of its newest steps a job keeps checkpoints, beside the best one and the one that it continues from; 0 keeps all (default: 3)',
     )
     .option(
       '--disk-reserve <GiB>',
