@@ -68,13 +68,13 @@ export interface Clock {
   mono(): MonoMs;
   /** A wall time in RFC 3339, UTC. */
   iso(at: WallMs): string;
-  /** Runs once, no earlier than after `ms`; the answer takes it back. */
+  /** Calls `run` once, no earlier than after `ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
 export interface NewToken {
   readonly token: string;
-  /** SHA-256 of the token in lower-case hex: all that is ever stored. */
+  /** SHA-256 of the token in lower-case hex. Only this is stored. */
   readonly hash: string;
 }
 
@@ -90,7 +90,7 @@ export interface Ids {
   joinToken(): NewToken;
 }
 
-/** What an attempt's trainer brings its files with: always the same one, so that an offer can be repeated. */
+/** Makes the token with which an attempt uploads its files. Deterministic, so that an offer can be repeated. */
 export type UploadTokenOf = (job: JobId, attempt: AttemptId, generation: number) => string;
 
 export interface Log {
@@ -99,14 +99,14 @@ export interface Log {
   error(event: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** How many jobs there are of a user, and in a status. */
+/** The number of a user's jobs in a status. */
 export interface JobCount {
   readonly user: string;
   readonly status: ShownStatus;
   readonly count: number;
 }
 
-/** What the jobs took that ended within a time. */
+/** Figures of the jobs that ended within a period. */
 export interface JobTimes {
   readonly completed: number;
   readonly failed: number;
@@ -116,17 +116,17 @@ export interface JobTimes {
   readonly averageRunMs: number | null;
 }
 
-/** Jobs that wait and need the same. */
+/** Pending jobs with the same requirements. */
 export interface WaitingKind {
   readonly requirements: Requirements;
   readonly first: JobId;
   readonly count: number;
 }
 
-/** A submission that was made with a key: the same key means the same job. */
+/** A submission with an idempotency key: the same key means the same job. */
 export interface KeyedSubmission {
   readonly jobId: JobId;
-  /** Of what was asked for. */
+  /** The hash of the request. */
   readonly fingerprint: string;
   readonly at: WallMs;
 }
@@ -134,19 +134,19 @@ export interface KeyedSubmission {
 /** Each rotation of a worker token starts a new generation of upload tokens. */
 export interface UploadGenerations {
   readonly current: number;
-  /** Valid as long as the old worker token is; null when there is none. */
+  /** Valid while the old worker token is; null when there is none. */
   readonly old: number | null;
 }
 
-/** Looking is synchronous and sees whole transactions only. */
+/** Reads are synchronous and see only whole transactions. */
 export interface Read extends MetricReads, ArtifactReads, DatasetReads {
   worker(id: WorkerId): Worker | null;
   /** The name that a deleted worker had; null for any other. */
   deletedWorkerName(id: WorkerId): string | null;
   workers(): readonly Worker[];
   /**
-   * The next ones after this one, which may have been removed since, or the first ones of all, in the order in which they were
-   * made; none after one that there never was.
+   * The next workers after `id` in the order of their creation; null starts at the first. That worker may have been
+   * removed meanwhile. Empty if it never existed.
    */
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
@@ -155,59 +155,62 @@ export interface Read extends MetricReads, ArtifactReads, DatasetReads {
   job(id: JobId): Job | null;
   jobs(filter: JobFilter): readonly Job[];
   jobPlace(job: JobId, sort: JobSort): JobPlace | null;
-  /** Counts the jobs that fit the filter, whatever its statuses and states are. */
+  /** Counts the jobs that match the filter by status. Ignores the statuses and states that the filter requests. */
   countFound(
     filter: Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>,
   ): readonly StatusCount[];
-  /** In the order in which they are taken: level, then submission; those that wait for approval included. */
+  /** In dispatch order: level, then submission. Includes jobs that wait for approval. */
   pendingJobs(): readonly PendingJob[];
-  /** Of the same jobs, in any order, what it takes to place them. */
+  /** The same jobs in any order, with only what placement needs. */
   waitingJobs(): readonly JobInLine[];
-  /** The first ones of those that are taken before this job, in that order; without those that wait for approval. */
+  /** The first jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
   /** Oldest first. */
   attempts(job: JobId): readonly Attempt[];
-  /** 1 for the job that is taken next. Those that wait for approval are not counted. */
+  /** 1 for the next job. Jobs that wait for approval do not count. */
   position(job: PendingJob): number;
-  /** Those that `position` counts, the next one first. */
+  /** The jobs that `position` counts, the next one first. */
   line(limit: number): readonly JobId[];
-  /** Of the same: each kind of requirements that there is, with its first job. */
+  /** The same jobs, grouped by requirements, each group with its first job. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
-  /** Pending jobs with target `local`, without those that wait for approval. */
+  /** Number of pending jobs with target `local`, without those that wait for approval. */
   pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
-  /** Since when the job waits that has waited for longest; those that wait for approval are left out. */
+  /** Since when the longest-waiting job waits; null for none. Excludes jobs that wait for approval. */
   oldestPending(): WallMs | null;
   countJobs(): readonly JobCount[];
   jobTimes(since: WallMs): JobTimes;
-  /** How long GPUs were given to jobs from `since` until now, all of them together; without jobs that are deleted. */
+  /** Total GPU time of all jobs from `since` until `now`, without deleted jobs. */
   gpuMs(since: WallMs, now: WallMs): number;
-  /** Those whose waiting is to be made up for by now, the longest due first. */
+  /** Jobs whose boost is due, the longest overdue first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
-  /** Those that ended before then, the first ended first. */
+  /** Jobs that ended before this time, the earliest first. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
-  /** The highest that there is among those that wait or run; 0 when none was moved to the top. */
+  /** The highest `rank.top` of pending and live jobs; 0 when none was moved to the top. */
   highestTop(): number;
-  /** As they were last set; null before that. */
+  /** The stored settings; null if they were never set. */
   queueSettings(): QueueSettings | null;
   submissionOf(user: string, key: string): KeyedSubmission | null;
   /** By the SHA-256 of its token. */
   session(hash: string): Session | null;
   /** Newest first. */
   sessions(): readonly Session[];
-  /** In the order of their names. */
+  /** Sorted by name. */
   apiTokens(): readonly ApiToken[];
   apiToken(id: TokenId): ApiToken | null;
   apiTokenByName(name: string): ApiToken | null;
   apiTokenByHash(hash: string): ApiToken | null;
-  /** By its hash. */
+  /** By the SHA-256 of the token. */
   joinToken(hash: string): JoinToken | null;
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
-  /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
+  /**
+   * `first`: the oldest stored event, or the next number when none is stored. `last`: the newest event ever stored.
+   * Both are 0 before the first event.
+   */
   eventRange(): { readonly first: number; readonly last: number };
 }
 
@@ -215,26 +218,26 @@ export interface Tx extends Read, MetricWrites, ArtifactWrites, DatasetWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**
-   * With `keepOld` the token so far goes on to work beside the new one, until `dropOldToken`; where one was kept before,
-   * that one does, because it is the one that the agent has.
+   * With `keepOld`, the current token stays valid beside the new one until `dropOldToken`. If an older token is already
+   * kept, that one stays valid instead, because it is the one that the agent has.
    */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
-  /** Returns false when there was none. The old generation of upload tokens ends with it. */
+  /** Returns false when there was none. Also ends the old generation of upload tokens. */
   dropOldToken(worker: WorkerId): boolean;
-  /** Upload tokens issued so far end now or, with `keepOld`, with the old worker token. */
+  /** Earlier upload tokens expire now or, with `keepOld`, together with the old worker token. */
   startUploadGeneration(worker: WorkerId, keepOld: boolean): void;
-  /** The row stays for the history of its jobs, without a token and out of every list. */
+  /** The row stays for the history of its jobs, but it has no token and appears in no list. */
   removeWorker(worker: WorkerId): void;
   insertJob(job: PendingJob, payload: JobPayload): void;
   /**
-   * Replaces `was` by `next`, its newest attempt included, if the job is still as `was` says: same status, same
-   * attempt. False, and nothing written, when it is not.
+   * Replaces `was` by `next`, including the newest attempt, if the stored job still has the status and attempt of
+   * `was`. Otherwise writes nothing and returns false.
    */
   replaceJob(was: Job, next: Job): boolean;
   setProgress(job: JobId, progress: Progress): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
   nextJobOrder(): number;
-  /** With all that is kept of it but its events and audit rows. */
+  /** Also removes everything stored about the job, except its events and audit rows. */
   removeJob(job: JobId): void;
   setQueueSettings(settings: QueueSettings): void;
   insertSession(hash: string, session: Session): void;
@@ -242,25 +245,25 @@ export interface Tx extends Read, MetricWrites, ArtifactWrites, DatasetWrites {
   removeSession(id: SessionId): void;
   insertApiToken(token: ApiToken, hash: string): void;
   setApiTokenUsed(id: TokenId, at: WallMs): void;
-  /** With every session that was opened with it. */
+  /** Also removes every session that was opened with it. */
   removeApiToken(id: TokenId): void;
-  /** In the place of the one that the worker had, if any. */
+  /** Replaces the worker's previous join token, if any. */
   setJoinToken(hash: string, token: JoinToken): void;
-  /** Of a worker, used or not. */
+  /** Removes the worker's join token, used or not. */
   removeJoinToken(worker: WorkerId): void;
-  /** Those from before `forgetBefore` are forgotten. */
+  /** Also forgets submissions from before `forgetBefore`. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
   appendAudit(fact: AuditFact): void;
-  /** Removes every row up to the anchor, which is kept in their place. */
+  /** Removes every row up to the anchor, and stores the anchor in their place. */
   trimAudit(anchor: SealedMark): void;
-  /** Runs once this transaction is on disk, in order; never when it is rolled back. */
+  /** Runs `effect` once this transaction is on disk, in the order of the calls; never after a rollback. */
   afterCommit(effect: () => void): void;
-  /** Runs when what this command has done is taken back, before another one sees it. */
+  /** Runs `effect` when this command is rolled back, before any other command runs. */
   afterRollback(effect: () => void): void;
 }
 
-/** A row of the audit trail as it is stored: `details` is JSON text, `hash` seals it and all rows before it. */
+/** A stored row of the audit trail. `details` is JSON text; `hash` seals the row and all rows before it. */
 export interface AuditRow {
   readonly seq: number;
   readonly at: number;
@@ -274,34 +277,34 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** The hash of a row, from that of the row before (null for the first) and every other field of its own. */
+/** Computes the hash of a row from the previous row's hash (null for the first) and all its other fields. */
 export type AuditSeal = (before: string | null, row: Omit<AuditRow, 'hash'>) => string;
 
-/** A row of the trail that is vouched for outside of it, and when that was done. */
+/** A row of the trail that is also recorded outside of the trail, and when that was done. */
 export interface AuditMark {
   readonly seq: number;
   readonly hash: string;
   readonly at: WallMs;
 }
 
-/** `seal` is of the mark: it can not be made without the key. */
+/** `seal` authenticates the mark. It cannot be computed without the key. */
 export interface SealedMark extends AuditMark {
   readonly seal: string;
 }
 
-/** Null for any. */
+/** Selects audit rows; null matches any value. */
 export interface AuditSieve {
-  /** A whole type, or the beginning of several with `.*` behind it, such as `worker.*`. */
+  /** A type, or a prefix followed by `.*`, such as `worker.*`. */
   readonly type: string | null;
-  /** Left out: of any type. */
+  /** Omitted: any type. */
   readonly types?: readonly string[];
-  /** Whose details name this cause; left out: any, or none. */
+  /** The cause in the row's details. Omitted: any cause, or none. */
   readonly cause?: string;
   readonly actorId: string | null;
   readonly targetType: string | null;
   readonly targetId: string | null;
   readonly since: WallMs | null;
-  /** Not included. */
+  /** Exclusive. */
   readonly until: WallMs | null;
 }
 
@@ -315,63 +318,63 @@ export interface AuditCount {
   readonly count: number;
 }
 
-/** How much of what the trail holds. */
+/** Counts of the selected rows. */
 export interface AuditFigures {
   readonly total: number;
   readonly firstAt: WallMs | null;
   readonly lastAt: WallMs | null;
-  /** Most first. */
+  /** Most frequent first. */
   readonly types: readonly AuditCount[];
   readonly actors: readonly AuditCount[];
 }
 
-/** What the trail holds, for whoever shows or checks it. */
+/** Reads of the audit trail, for display and for verification. */
 export interface AuditTrail {
   /** Newest first. */
   list(filter: AuditFilter): { readonly rows: readonly AuditRow[]; readonly total: number };
   /** Rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];
-  /** As `after`, without those that the sieve holds back. */
+  /** Like `after`, but only rows that the sieve selects. */
   sifted(sieve: AuditSieve, after: number, limit: number): readonly AuditRow[];
   row(seq: number): AuditRow | null;
   figures(sieve: AuditSieve): AuditFigures;
-  /** The newest row that retention has removed; null when it never has. */
+  /** The newest row that retention has removed; null if it has removed none. */
   anchor(): SealedMark | null;
-  /** The number of the newest row ever written, whether it is still there or not. */
+  /** The number of the newest row ever written, even if it has been removed. */
   lastSeq(): number;
 }
 
 export interface Store extends Read {
   readonly audit: AuditTrail;
   /**
-   * Runs a command inside the next transaction and answers when that is on disk. Commands run one after the other,
-   * in the order of the calls. One that throws is undone alone, and its promise is rejected.
+   * Runs a command in the next transaction, and resolves when that is on disk. Commands run one after another, in the
+   * order of the calls. If one throws, only that one is rolled back, and its promise rejects.
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
-  /** False while the disk refuses changes: whatever were written would be rejected. */
+  /** False while the disk refuses changes. A write then rejects. */
   takesChanges(): boolean;
   /**
-   * Has it run whenever the disk takes changes again after it has refused them (full, or failing): whatever was to be
-   * written in between was rejected. Reading goes on all the time.
+   * Calls `run` whenever the disk accepts changes again after it refused them (full, or failing). Writes in between
+   * were rejected. Reads always work.
    */
   onRecovery(run: () => void): void;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;
 }
 
-/** Where a job's config comes from when it is submitted by name. */
+/** Loads the config of a job that is submitted by name. */
 export interface Configs {
   load(name: string): Promise<Outcome<Bundle>>;
 }
 
-/** A config as it lies in the folder, whether a job can use it or not. */
+/** A config in the folder, whether a job can use it or not. */
 export interface FoundConfig {
   readonly name: string;
-  /** Below the folder, with slashes. */
+  /** Path relative to the folder, with slashes. */
   readonly file: string;
   readonly changedAt: WallMs;
   readonly bytes: number;
-  /** Another one for every other content; null where that is too large to be looked at. */
+  /** Differs for each content, like an ETag; null when the content is too large to read. */
   readonly tag: string | null;
   readonly config: Outcome<TrainerConfig>;
   /** Null where the config cannot be read. */
@@ -380,55 +383,55 @@ export interface FoundConfig {
   readonly bundle: Outcome<Bundle>;
 }
 
-/** What has to be there for a change to be made. `something` and tags: a config, one with that content. */
+/** The precondition of a change. `something`: a config exists. A list of tags: a config exists with one of these contents. */
 export type ExpectedConfig = 'anything' | 'nothing' | 'something' | readonly string[];
 
-/** A change of the folder, as it is about to be made. */
+/** A change of the folder that is about to be made. */
 export interface ConfigChange {
   readonly what: 'created' | 'replaced' | 'deleted';
   readonly name: string;
   readonly file: string;
-  /** Of what is written, or of what is deleted. */
+  /** The tag of the written or deleted content. */
   readonly tag: string | null;
   readonly bytes: number;
 }
 
-/** Writes down what is about to be done. Nothing is done when that fails. */
+/** Records a change before it is made. If this fails, the change is not made. */
 export type RecordChange = (change: ConfigChange) => Promise<void>;
 
-/** The folder of configs. Nothing outside of it is ever read, written or removed, and no link is written through. */
+/** The folder of configs. Nothing outside of it is ever read, written or removed, and writes follow no links. */
 export interface ConfigFolder extends Configs {
-  /** Where it is, for people. */
+  /** Its path, for display. */
   readonly folder: string;
-  /** In the order of their names; `next` is the `after` of the page that follows, null for none. */
+  /** Sorted by name. `next`: the `after` value of the next page; null on the last page. */
   list(page: {
-    /** Part of the name, in any case; empty for all. */
+    /** Part of the name, case-insensitive; empty for all. */
     readonly text: string;
     readonly after: string | null;
     readonly limit: number;
   }): Promise<{ readonly entries: readonly FoundConfig[]; readonly next: string | null }>;
   find(name: string): Promise<Outcome<FoundConfig>>;
-  /** Written whole: nobody ever reads a part of it. */
+  /** Writes atomically: readers never see a partial file. */
   put(
     wanted: {
       readonly name: string;
       readonly config: TrainerConfig;
-      /** Texts of files that it names, by the paths that it has for them. With any, the config has a folder of its own. */
+      /** The texts of files that the config names, by their paths in the config. A config with files gets its own folder. */
       readonly files?: Readonly<Record<string, string>>;
       readonly expected: ExpectedConfig;
     },
     record: RecordChange,
   ): Promise<Outcome<ConfigChange>>;
-  /** That file alone; what lies beside it stays. */
+  /** Removes only this file, and nothing beside it. */
   remove(
     wanted: { readonly name: string; readonly expected: ExpectedConfig },
     record: RecordChange,
   ): Promise<Outcome<ConfigChange>>;
 }
 
-/** The far end of a worker's stream. */
+/** The server's side of a worker's stream. */
 export interface WorkerStream {
   send(command: WorkerCommand): void;
-  /** Ends it cleanly, after what was sent. */
+  /** Ends the stream cleanly, after everything that was sent. */
   end(): void;
 }

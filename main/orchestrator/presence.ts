@@ -4,24 +4,24 @@ import type { MonoMs, WallMs } from './model.ts';
 import type { WorkerStream } from './ports.ts';
 import type { Presence } from './worker-status.ts';
 
-/** An offer that went out and was not taken yet. */
+/** An offer that the worker has not acknowledged yet. */
 export interface OpenOffer {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
   readonly firstSentAt: MonoMs;
-  /** 0 while no stream was there to carry it. */
+  /** How often it was sent; 0 while no stream was open. */
   readonly sent: number;
   readonly giveUpAt: MonoMs;
 }
 
-/** What a worker's last heartbeat said: how busy its GPUs are, in percent and GiB, and whether it named a job. */
+/** What a worker's last heartbeat reported: GPU utilization in percent, used GPU memory in GiB, and whether it named a job. */
 export interface Load {
   readonly gpuUtilization: number | null;
   readonly vramUsedGb: number | null;
   readonly namesJob: boolean;
 }
 
-/** Another machine that tried to join with this worker's token. */
+/** Another machine that tried to register with this worker's token. */
 export interface Rival {
   readonly at: WallMs;
   readonly host: string | null;
@@ -37,19 +37,19 @@ interface Entry {
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
-  /** First beat in a row that did not name the job which the worker is known to have. */
+  /** When the first of several heartbeats in a row did not name the worker's job. */
   absentSince: MonoMs | null;
-  /** Whether `contactAt` is a contact, and not the orchestrator's own start. */
+  /** Whether `contactAt` is a real contact, and not the orchestrator's own start. */
   met: boolean;
   rival: Rival | null;
   doubted: ReadonlySet<string>;
-  /** When its stream broke; null while one is open, and when it was ended in order. */
+  /** When its stream broke; null while one is open, and after a clean end. */
   lostStreamAt: MonoMs | null;
-  /** Offers in a row that were given up although the worker was in contact. */
+  /** Number of offers in a row that were withdrawn although the worker was in contact. */
   missed: number;
 }
 
-/** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
+/** Contact and streams of workers. In memory only, because a heartbeat must cost no write, and a restart makes it stale anyway. */
 export interface PresenceBook {
   of(worker: WorkerId): Presence | null;
   offerOf(worker: WorkerId): OpenOffer | null;
@@ -58,31 +58,34 @@ export interface PresenceBook {
   all(): readonly WorkerId[];
   streaming(): readonly WorkerId[];
   heard(worker: WorkerId, now: MonoMs): void;
-  /** Grants a worker the same time as if it had been heard now. */
+  /** Restarts a worker's grace period, as if it had been heard now. */
   grant(worker: WorkerId, now: MonoMs): void;
-  /** When it was last heard by this process; null for never. */
+  /** When this process last heard the worker; null for never. */
   metAt(worker: WorkerId): MonoMs | null;
-  /** The newer stream replaces an older one, which is ended. */
+  /** Replaces an older stream, which it ends. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;
-  /** False when a newer stream has taken its place: then nothing happens. */
+  /** Does nothing and returns false if a newer stream has replaced this one. */
   closed(worker: WorkerId, stream: WorkerStream, now: MonoMs): boolean;
-  /** When the stream of a worker broke that has opened none since. */
+  /** When the worker's stream broke; null if it has opened another one since. */
   lostStreamAt(worker: WorkerId): MonoMs | null;
-  /** Ends the stream cleanly; the answer tells whether there was one. */
+  /** Ends the stream cleanly. Returns whether there was one. */
   hangUp(worker: WorkerId): boolean;
-  /** Whoever has spoken for it may do so no longer: it counts as never heard, though not as silent. */
+  /**
+   * Forgets the machine behind the worker, because its token is no longer valid: the worker counts as never heard, but
+   * not as silent.
+   */
   unmeet(worker: WorkerId): void;
   settle(worker: WorkerId, until: MonoMs): void;
-  /** Sends if a stream is open. */
+  /** Sends the command if a stream is open. Returns whether one was. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
-  /** An offer that is to be given up at `giveUpAt`, unless it is acknowledged; one that is open already stays as it is. */
+  /** Tracks an offer that is withdrawn at `giveUpAt` unless it is acknowledged. Leaves an offer that is already open unchanged. */
   openOffer(
     worker: WorkerId,
     offer: Pick<OpenOffer, 'jobId' | 'attemptId'>,
     now: MonoMs,
     giveUpAt: MonoMs,
   ): void;
-  /** Sends an offer and keeps when, so that it can be repeated. A repeat counts even when no stream is open. */
+  /** Sends an offer and records when, so that it can be repeated. A repeat counts even if no stream is open. */
   sendOffer(
     worker: WorkerId,
     command: WorkerCommand & { type: 'job_submit' },
@@ -90,15 +93,15 @@ export interface PresenceBook {
     giveUpAt: MonoMs,
   ): void;
   offerSettled(worker: WorkerId, job: JobId): void;
-  /** How many offers in a row the worker has left unacknowledged. */
+  /** How many offers in a row the worker has not acknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
-  /** A beat without the job: since when there is none that names it. */
+  /** Records a heartbeat that does not name the job. Returns when the first of these in a row arrived. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteRival(worker: WorkerId, rival: Rival): void;
-  /** The worker has shown what it holds: earlier silence about it counts no longer. */
+  /** The worker has reported what it runs: earlier heartbeats without its job no longer count. */
   clearAbsence(worker: WorkerId): void;
-  /** Troubles of its GPUs that its last word did not name. */
+  /** Known GPU troubles that its last report did not name. */
   doubtedOf(worker: WorkerId): ReadonlySet<string>;
   noteDoubted(worker: WorkerId, doubted: ReadonlySet<string>): void;
   rivalOf(worker: WorkerId): Rival | null;
@@ -119,7 +122,7 @@ const freshEntry = (now: MonoMs): Entry => ({
   missed: 0,
 });
 
-/** `onChange` hears of a worker whose stream has come or gone, or that is to settle. */
+/** Calls `onChange` when a worker's stream opens or ends, and when the worker has to settle. */
 export function createPresenceBook(onChange: (worker: WorkerId) => void): PresenceBook {
   const entries = new Map<WorkerId, Entry>();
   const entry = (worker: WorkerId, now: MonoMs): Entry => {

@@ -5,7 +5,7 @@ import { noteProgressPoint } from './metrics.ts';
 import { asWorker, isLive, type MonoMs } from './model.ts';
 import type { Tx } from './ports.ts';
 
-/** Four times a second a job is more than anybody can read. */
+/** Minimum time between two writes of a job. People cannot read faster updates. */
 const intervalMs = 250;
 
 interface Entry {
@@ -13,10 +13,10 @@ interface Entry {
   waiting: Progress | null;
 }
 
-/** Keeps talkative trainers from writing more than a few rows a second. */
+/** Limits progress to a few writes per second for each job. */
 export interface ProgressBook {
   note(jobId: JobId, progress: Progress): void;
-  /** Writes what waits, in the caller's transaction: before the job ends. */
+  /** Writes the waiting progress in the caller's transaction, before the job ends. */
   flush(tx: Tx, jobId: JobId, latest?: Progress): void;
 }
 

@@ -1,11 +1,11 @@
 import type { FailureCause } from '../../protocol/job.ts';
 import type { JobId } from '../../protocol/ids.ts';
 
-/** How an attempt ended, as far as it speaks for or against its worker. */
+/** How an attempt ended, as evidence for or against its worker. */
 export interface Trial {
   readonly jobId: JobId;
   readonly cause: FailureCause | null;
-  /** Since its worker took it; null when it never did. */
+  /** Run time since its worker claimed it; null if it never did. */
   readonly ranMs: number | null;
 }
 
@@ -14,17 +14,18 @@ export interface QuarantinePlan {
   readonly verdict: 'unchanged' | 'clear' | 'quarantine';
 }
 
-/** In a row, of different jobs; or offers in a row that were not acknowledged. */
+/** Maximum number of strikes in a row by different jobs, and of unacknowledged offers in a row. */
 const mostStrikes = 3;
 const tooSoonMs = 60_000;
 
-/** Ends that say nothing about whether trainings can start on the worker. */
+/** Causes that say nothing about whether trainings can start on the worker. */
 const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', 'rejected', 'invalid_config']);
 
 /**
- * Three different jobs in a row that could not start, or died by a signal within a minute, and the worker gets no more
- * (docs/internals/semantics.md, section 1). One job alone, however often, speaks against itself; a trainer's own exit code does not
- * count; any other end clears the worker. One that is on trial goes back with its next strike.
+ * Quarantines a worker after three different jobs in a row that could not start, or that a signal ended within a minute
+ * (docs/internals/semantics.md, section 1). Repeated strikes of one job count once. A trainer's own exit code is no
+ * strike. Any end that is no strike clears the worker, unless it says nothing about it (`beside`). A worker on trial is
+ * quarantined again by its next strike.
  */
 export function planQuarantine(
   strikes: readonly JobId[],
@@ -44,13 +45,14 @@ export function planQuarantine(
   return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
 }
 
-/** Ending an earlier job takes seconds to minutes; these offers last nine minutes with the usual times. */
+/** Ending an earlier job takes seconds to minutes. With the default times, this many offers take nine minutes. */
 const mostMissedWhileBusy = 12;
 
 /**
- * What an offer that was given up says about its worker: `missed` counts it and those before it in a row. It counts only
- * while the worker is in contact, because one that is silent will be offline soon. A worker on trial gets no second chance. One that
- * names a job in its heartbeats may still be ending an earlier one, so it gets more time.
+ * Whether a withdrawn offer quarantines its worker. `missed`: the number of unacknowledged offers in a row, including
+ * this one. The caller counts only offers to a worker in contact, because a silent one will be offline soon. A worker
+ * on trial gets no second chance. A worker that names a job in its heartbeats may still be ending an earlier one, so it
+ * gets more time.
  */
 export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
   missed >= (namesJob ? mostMissedWhileBusy : onTrial ? 1 : mostStrikes);

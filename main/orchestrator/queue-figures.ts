@@ -10,12 +10,12 @@ import { createJobViewer } from './views.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-/** Nobody looks at more. */
+/** Maximum number of jobs to list for a user. */
 const mostShown = 500;
-/** Of jobs that wait; more are not judged. */
+/** Maximum number of kinds of pending jobs to evaluate. */
 const mostKinds = 50;
 
-/** What the queue as a whole looks like. */
+/** Figures of the queue as a whole. */
 export function createQueueFigures(core: Core) {
   return {
     position(id: JobId) {
@@ -25,7 +25,7 @@ export function createQueueFigures(core: Core) {
       return accept({ status, position, pending: core.store.jobCounts().pending });
     },
 
-    /** `only`: jobs of this user alone are counted and named. Times and GPU hours are those of the whole queue. */
+    /** `only`: count and name only this user's jobs; null for all. Times and GPU hours are those of the whole queue. */
     queueStats(only: string | null) {
       const byStatus: Partial<Record<ShownStatus, number>> = {};
       const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
@@ -50,10 +50,10 @@ export function createQueueFigures(core: Core) {
       };
     },
 
-    /** The jobs that wait, the next one first. */
+    /** Pending jobs, the next one first. */
     line: (): readonly JobId[] => core.store.line(longestLine),
 
-    /** Jobs of this user that wait or run. */
+    /** Pending and running jobs of this user. */
     jobsOf(user: string) {
       const jobs = core.store.jobs({
         statuses: [],

@@ -6,14 +6,14 @@ import { settingsOf } from './standing.ts';
 import { limitsOf, queueView } from './views.ts';
 
 const dayMs = 86_400_000;
-/** So many are deleted in one transaction: others get their turn in between. */
+/** Number of jobs to delete in one transaction, so that other commands can run in between. */
 const batch = 200;
 
 /** Limits that a request omits stay as they are. */
 const given = (wanted: ConcurrencyChange): Partial<Concurrency> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
 
-/** How people run the queue as a whole. */
+/** Calls of people that manage the queue as a whole. */
 export function createQueueCalls(core: Core) {
   const view = (): QueueView => queueView(core, core.store);
   const concurrency = (): Concurrency => limitsOf(settingsOf(core.store));
@@ -30,7 +30,7 @@ export function createQueueCalls(core: Core) {
       const details =
         type === 'queue.limits_changed' ? limitsOf(settings) : { note: settings.pause?.note ?? null };
       tellQueue(core, tx, type, by, details);
-      // Its limits are part of what the orchestrator's own machine offers.
+      // The queue's limits are part of what the orchestrator's own machine offers.
       for (const { id, local } of tx.workers()) if (local) core.line.noteWorker(id);
       dispatch(core, tx);
     });
@@ -73,10 +73,10 @@ export function createQueueCalls(core: Core) {
       return concurrency();
     },
 
-    /** Answers with how many jobs were given out, which should be none: every change looks by itself. */
+    /** Returns the number of jobs dispatched. It should be 0, because every change dispatches by itself. */
     processQueue: (): Promise<number> => core.store.write(tx => dispatch(core, tx)),
 
-    /** Deletes what ended so long ago or earlier; answers with how many that were. */
+    /** Deletes jobs that ended at least `days` days ago. Returns how many. */
     async cleanUp(days: number, by: Actor): Promise<number> {
       const before = core.time.earliest() - days * dayMs;
       let deleted = 0;

@@ -1,18 +1,18 @@
 import { priorities } from '../../protocol/job.ts';
 import type { Rank, WallMs } from './model.ts';
 
-/** A job that has waited for so long is raised by one name of priority; and again (docs/internals/semantics.md, section 7). */
+/** A job is boosted by one named priority each time it has waited this long (docs/internals/semantics.md, section 7). */
 const boostAfterMs = 3_600_000;
 const boostBy = 10;
-/** As high as waiting alone can bring it. */
+/** The highest level that waiting alone can reach. */
 const highestBoosted = priorities.critical;
 /** Above all priorities. */
 const topLevel = 100;
 
-/** A priority was set: that counts for more than whatever was decided before. */
+/** The rank after a person has set the priority. This overrides earlier boosts and moves to the top. */
 export const freshRank = (priority: number, now: WallMs): Rank => startWaiting({ priority, top: 0 }, now);
 
-/** Its waiting begins: it was approved of, or has lost the worker on which it had run. */
+/** The rank of a job that starts to wait: it was approved, or its attempt on a worker has ended. */
 export const startWaiting = ({ priority, top }: Pick<Rank, 'priority' | 'top'>, now: WallMs): Rank =>
   withLevel({
     priority,
@@ -21,10 +21,10 @@ export const startWaiting = ({ priority, top }: Pick<Rank, 'priority' | 'top'>, 
     boostAt: priority < highestBoosted ? now + boostAfterMs : null,
   });
 
-/** Before all others: `highest` is the highest `top` among them. */
+/** Moves a job before all others. `highest`: the highest `top` among them. */
 export const toTop = (rank: Rank, highest: number): Rank => withLevel({ ...rank, top: highest + 1 });
 
-/** As it is after it has waited until now; itself when it was not to be raised yet. */
+/** Returns the rank with the next boost if that is due by `now`, otherwise the same object. */
 export function boosted(rank: Rank, now: WallMs): Rank {
   if (rank.boostAt === null || rank.boostAt > now) return rank;
   const boosts = rank.boosts + 1;

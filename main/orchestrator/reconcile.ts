@@ -4,23 +4,23 @@ import { asWorker, type LiveJob, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 
-/** What a worker says that it runs. */
+/** The job that a worker reports to run. */
 export interface Claimed {
   readonly jobId: JobId;
-  /** Null from agents that know no attempts. */
+  /** Null from agents that do not know attempts. */
   readonly attemptId: AttemptId | null;
 }
 
 export type Verdict =
-  /** Go on with it. */
+  /** Continue it. */
   | { readonly kind: 'resume'; readonly job: LiveJob }
-  /** It is to be stopped, and its end to be reported. */
+  /** Stop it and report its end. */
   | { readonly kind: 'cancel'; readonly job: LiveJob }
-  /** It is not this worker's any more: stop it, and say nothing. */
+  /** It no longer belongs to this worker: stop it and report nothing. */
   | { readonly kind: 'abandon' }
   | { readonly kind: 'nothing' };
 
-/** Compares what a worker says it runs with what is known (the first table of docs/internals/semantics.md, section 5). */
+/** Compares the job that a worker reports with the stored facts (the first table of docs/internals/semantics.md, section 5). */
 export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed): Verdict {
   const job = tx.job(said.jobId);
   const attempt = job?.attempt;
@@ -29,7 +29,7 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed
   if (!job || !current) return { kind: 'abandon' };
   core.presence.clearAbsence(worker.id);
   if (job.status === 'cancelling') return { kind: 'cancel', job };
-  // Its place has been taken meanwhile: the newer attempt of this worker is the one that counts.
+  // The worker has another job by now, and only that newer attempt counts.
   if (job.status === 'pending' && tx.liveJobOf(worker.id) !== null) return { kind: 'abandon' };
   const step = applyEvent(core, tx, job, { type: 'back' }, asWorker(worker.id));
   if (step.kind === 'refused') return { kind: 'abandon' };
@@ -37,10 +37,7 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed
   return now === null ? { kind: 'abandon' } : { kind: 'resume', job: now };
 }
 
-/**
- * A worker that does not name the job which it is known to have: an offer may simply not have reached it and stays; a
- * process that had been started is gone.
- */
+/** Handles a worker that does not name its job. An offer may not have reached it, so it stays. A trainer that had started is gone. */
 export function reconcileAbsence(core: Core, tx: Tx, worker: Worker): void {
   const job = tx.liveJobOf(worker.id);
   if (job === null || job.status === 'dispatched') return;

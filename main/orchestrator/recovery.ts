@@ -3,19 +3,19 @@ import type { LiveStatus } from '../../protocol/job.ts';
 import type { MonoMs, StopOrder } from './model.ts';
 
 export interface RecoveryTimes {
-  /** An offer is sent again this long after it was first sent, in milliseconds. */
+  /** An offer is repeated at these times after it was first sent, in milliseconds. */
   readonly repeatOfferMs: readonly number[];
 }
 
 /** A worker with all of its deadlines. */
 export interface WatchedWorker {
   readonly id: WorkerId;
-  /** Offline, and known to be so. */
+  /** Already recorded as offline. */
   readonly gone: boolean;
-  /** When it will be offline if it stays silent, and when another one takes its job over. */
+  /** When it is offline if it stays silent, and when another worker takes over its job. */
   readonly offlineAt: MonoMs;
   readonly takeoverAt: MonoMs;
-  /** When it is removed for good, if it holds no attempt; null for never. */
+  /** When it is removed, unless it has an attempt; null for never. */
   readonly removeAt: MonoMs | null;
   readonly attempt: WatchedAttempt | null;
 }
@@ -24,14 +24,14 @@ export interface WatchedAttempt {
   readonly jobId: JobId;
   readonly status: LiveStatus;
   readonly offer: WatchedOffer | null;
-  /** What ends the attempt before its trainer does: each its own deadline; null for none. */
+  /** Deadlines that stop the attempt before its trainer ends; null for none. */
   readonly timeoutAt: MonoMs | null;
   readonly drainAt: MonoMs | null;
 }
 
 export interface WatchedOffer {
   readonly firstSentAt: MonoMs;
-  /** 0 while it could not be sent. */
+  /** How often it was sent; 0 while it could not be sent. */
   readonly sent: number;
   readonly giveUpAt: MonoMs;
 }
@@ -53,7 +53,7 @@ export type RecoveryAction =
 
 export interface RecoveryPlan {
   readonly actions: readonly RecoveryAction[];
-  /** When to look again; null when nothing is due unless something happens first. */
+  /** When to check again; null when there is no further deadline. */
   readonly nextAt: MonoMs | null;
 }
 
@@ -62,7 +62,7 @@ interface Deadline {
   readonly action: RecoveryAction;
 }
 
-/** What is overdue, and when the next thing will be. */
+/** Returns the overdue actions, and the time of the next deadline. */
 export function planRecovery(
   workers: readonly WatchedWorker[],
   now: MonoMs,

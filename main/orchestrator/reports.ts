@@ -16,7 +16,7 @@ interface Accepted {
   readonly duplicate: boolean;
 }
 
-/** What a worker reports about a job that was given to it. */
+/** Handles a worker's report about a job that was given to it. */
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
     core.presence.heard(id, core.clock.mono());
@@ -27,7 +27,7 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) {
-        // Whatever its report is worth, the worker is there again.
+        // The report is refused, but the worker is in contact again.
         dispatch(core, tx);
         return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
       }
@@ -42,17 +42,20 @@ export function createReports(core: Core, progress: ProgressBook) {
       dispatch(core, tx);
       return answered;
     });
-    // With a report of the end it is stored already, and another attempt may have begun.
+    // A final report has already stored its progress, and another attempt may have started since.
     if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
     return outcome;
   };
 }
 
-/** Whatever the report is taken for, a trainer has ended, and the published agent needs its moment. */
+/**
+ * After an unexpected end, gives SimpleTuner's agent its cooldown, even if the report is refused. After an expected
+ * end, `applyEvent` does so.
+ */
 function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
   if (worker.agent?.protocol !== 1) return;
   const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
-  // What ends late, or unasked, mostly does so because it was stopped.
+  // A late or unexpected end is usually due to a stop.
   if (!isExpected) letSettle(core, tx, worker, status !== 'completed');
 }
 
@@ -75,7 +78,7 @@ function apply(
   return step;
 }
 
-/** Only the newest attempt of a job may change it, and only from the worker that holds it. */
+/** Returns a refusal unless the report is about the job's newest attempt and from that attempt's worker. */
 function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
   const { attempt } = job;
   const superseded = (why: string) => refuse('attempt_superseded', why, 'stop');
@@ -88,14 +91,13 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   if (report.attempt_id && report.attempt_id !== attempt.id) {
     return superseded(`A newer attempt of job ${job.id} has begun: stop the trainer of the older one`);
   }
-  // The former holder of a pending job may go on with it only while it has not been given another one; an end needs no
-  // place there.
+  // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
   const goesOn = job.status === 'pending' && !isFinal(report.status);
   const busyElsewhere = goesOn && tx.liveJobOf(worker.id) !== null;
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
 }
 
-/** What an older attempt produced after all is kept with it; that somebody else reports a job at all is written down. */
+/** Stores the late result of a superseded attempt with that attempt. Any other refused report gets an audit row. */
 function noteRefused(
   core: Core,
   tx: Tx,
@@ -121,7 +123,7 @@ function noteRefused(
 function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
   switch (report.status) {
     case 'starting':
-      // The published agent spawns its trainer whatever it is answered, so what was given up is taken on again.
+      // SimpleTuner's agent starts its trainer whatever the response is, so an attempt that was given up resumes.
       return worker.agent?.protocol === 1 && job.status === 'pending' ? { type: 'back' } : { type: 'claim' };
     case 'running':
       return { type: 'run' };

@@ -6,7 +6,7 @@ import { backoffMs } from './retry.ts';
 import { beginningOf } from './transitions.ts';
 import { awaitFirst } from './worker-admin.ts';
 
-/** Takes up the deadlines, and the line, that the last run of the orchestrator left. */
+/** Restores the deadlines and the queue that the last run of the orchestrator left. */
 export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
@@ -19,7 +19,7 @@ export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
-/** It waits no longer than its backoff is long, whatever the clock said when that began. */
+/** Limits the wait to the length of the backoff, in case the clock was wrong when it started. */
 function resumeBackoff(core: Core, job: JobInLine): void {
   const delayMs = Math.min(job.notBefore - core.time.now(), backoffMs(job.retriesUsed));
   if (delayMs <= 0) return;

@@ -1,23 +1,23 @@
 import type { FailureCause } from '../../protocol/job.ts';
 
 /**
- * Waits before the first, second and third retry, and before every further one. After the loss of a worker only that
- * worker has to wait, so that an unreliable machine does not use up the retries in a row.
+ * Backoff before the first, second and third retry; `longestBackoffMs` applies to every further one. After the loss of
+ * a worker, only that worker has to wait, so that an unreliable machine does not use up the retries in a row.
  */
 const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
 const longestBackoffMs = 600_000;
 
-/** How long a job waits that has used so many of its retries; the first is 1. */
+/** The backoff of a job that has used this many retries, at least 1. */
 export const backoffMs = (retriesUsed: number): number =>
   firstBackoffsMs[retriesUsed - 1] ?? longestBackoffMs;
 
 /**
- * Causes that lie outside the trainer. They are tried again from the retry budget; a trainer's own failure is not,
- * unless the job asks for it, because it would most likely fail again (docs/internals/semantics.md, section 2).
+ * Causes outside the trainer. They are retried within the retry budget. A trainer's own failure is not, unless the job
+ * requests it, because it would most likely recur (docs/internals/semantics.md, section 2).
  */
 const outsideTheTrainer: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
 
-/** Whether the worker was lost, and not the job at fault: another worker can then take the job at once. */
+/** Whether the worker was lost, rather than the job being at fault. Another worker can then take the job at once. */
 export const isWorkerLoss = (cause: FailureCause | null): boolean =>
   cause !== null && outsideTheTrainer.has(cause);
 
@@ -28,7 +28,7 @@ export type RetryPlan =
 export interface RetryBudget {
   readonly used: number;
   readonly max: number;
-  /** What the job asks to have tried again besides. */
+  /** Further causes that the job wants to retry. */
   readonly retryOn: readonly FailureCause[];
 }
 

@@ -1,20 +1,20 @@
-/** How a curve of any length is kept in a bounded space: as stretches that grow where there are too many of them. */
+/** Stores a curve of any length in bounded space: its buckets are merged when there are too many. */
 
-/** A stretch of one curve. */
+/** A section of one curve. */
 export interface Bucket {
-  /** Null where the trainer has counted no steps. */
+  /** Null if the trainer has counted no steps. */
   readonly firstStep: number | null;
   readonly lastStep: number | null;
-  /** Since the attempt began. */
+  /** In milliseconds since the attempt started. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** Of numbers; 0, and the four after it too, when all values in it are gaps. */
+  /** How many of its values are numbers. If none is, this and the next four fields are 0. */
   readonly count: number;
   readonly min: number;
   readonly max: number;
   readonly mean: number;
   readonly last: number;
-  /** Values that were no numbers. */
+  /** How many of its values are not numbers. */
   readonly gaps: number;
 }
 
@@ -25,11 +25,14 @@ export interface Sample {
   readonly value: number | null;
 }
 
-/** Of one curve; after the merging that follows there are half as many. */
+/** Maximum number of buckets of one curve. Merging then halves their number. */
 export const mostBuckets = 2_048;
-/** Merging a curve takes a moment, and many of a training are full at once: so many more may wait for their turn. */
+/**
+ * How many more buckets a full curve may have while it waits to be merged: merging takes time, and many curves of a
+ * training are full at once.
+ */
 export const sparedBuckets = 512;
-/** They are stored by the page, and only the last one is written when a value comes. */
+/** Buckets per stored page. A new value rewrites the last page only. */
 export const bucketsOfPage = 64;
 
 function bucketOf({ step, ms, value }: Sample): Bucket {
@@ -50,13 +53,13 @@ function merge(a: Bucket, b: Bucket): Bucket {
   if (a.count === 0 || b.count === 0) return { ...(a.count === 0 ? b : a), ...place, gaps };
   const count = a.count + b.count;
   const [min, max] = [Math.min(a.min, b.min), Math.max(a.max, b.max)];
-  // Each share by itself: the sum of two values may be more than there are numbers for.
+  // Divide before adding: the sum of two values could overflow.
   const mean = a.mean * (a.count / count) + b.mean * (b.count / count);
-  // What is rounded may be beyond what it is the mean of.
+  // Rounding may put the mean outside of the range.
   return { ...place, count, min, max, mean: Math.min(max, Math.max(min, mean)), last: b.last, gaps };
 }
 
-/** `width` is how many values a bucket takes before the next one is begun. */
+/** `width`: the number of values per bucket. */
 export function grow(buckets: readonly Bucket[], samples: readonly Sample[], width: number): Bucket[] {
   const grown = [...buckets];
   for (const sample of samples) {
@@ -67,7 +70,7 @@ export function grow(buckets: readonly Bucket[], samples: readonly Sample[], wid
   return grown;
 }
 
-/** Neighbours as one, until there are few enough; each is as many times as wide then as `widened` says. */
+/** Merges neighbours until there are at most `most` buckets. `widened`: the factor by which the width of each has grown. */
 export function halve(
   buckets: readonly Bucket[],
   most = mostBuckets,
@@ -78,11 +81,11 @@ export function halve(
   return { buckets: fewer, widened: 2 * widened };
 }
 
-/** At most `most` of them, neighbours being merged evenly: the lowest and the highest value of each stay. */
+/** Merges neighbours evenly until there are at most `most` buckets. The lowest and highest values are preserved. */
 export const thin = (buckets: readonly Bucket[], most: number): readonly Bucket[] =>
   buckets.length <= most ? buckets : groups(buckets, most, at => Math.floor((at * buckets.length) / most));
 
-/** None of them may be empty. */
+/** No group may be empty. */
 const groups = (
   buckets: readonly Bucket[],
   count: number,
@@ -95,7 +98,7 @@ export const pagesOf = (buckets: readonly Bucket[]): readonly (readonly Bucket[]
     buckets.slice(page * bucketsOfPage, (page + 1) * bucketsOfPage),
   );
 
-/** All limits included; null for none. */
+/** All bounds are inclusive; null for none. */
 export interface Range {
   readonly fromStep: number | null;
   readonly toStep: number | null;
@@ -103,7 +106,7 @@ export interface Range {
   readonly toMs: number | null;
 }
 
-/** Those that reach into the range; where steps are asked for, those without a step are not meant. */
+/** Buckets that overlap the range. A range of steps excludes buckets without steps. */
 export function within(
   buckets: readonly Bucket[],
   { fromStep, toStep, fromMs, toMs }: Range,

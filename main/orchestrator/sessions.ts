@@ -48,7 +48,7 @@ export function createSessionCalls(core: Core) {
       return session;
     },
 
-    /** `current`: the session that asks. */
+    /** `current`: the session that the caller uses. */
     listSessions(current: SessionId | null): readonly SessionView[] {
       const now = core.clock.wall();
       return core.store
@@ -57,7 +57,7 @@ export function createSessionCalls(core: Core) {
         .map(session => viewOf(core, session, Math.max(session.usedAt, noted.get(session.id) ?? 0), current));
     },
 
-    /** It opens nothing from the answer on. */
+    /** Once this resolves, the session is no longer valid. */
     revokeSession: (id: SessionId, by: Actor): Promise<Outcome<SessionId>> =>
       core.store.write(tx => {
         const session = tx.sessions().find(each => each.id === id);
@@ -92,7 +92,7 @@ export function createSessionCalls(core: Core) {
   };
 }
 
-/** Null when the token that it would stand for is no longer valid. */
+/** Returns null when the token of the principal is no longer valid. */
 async function openSession(
   core: Core,
   { user, tokenId }: Principal,
@@ -121,7 +121,7 @@ async function openSession(
   });
 }
 
-/** What happens at the edge of the orchestrator, for the audit trail alone. */
+/** Records events at the HTTP edge, in the audit trail only. */
 export function createSecurityNotes(core: Core) {
   return {
     /** Records that a caller was refused; `details` must not contain secrets. */
@@ -130,7 +130,7 @@ export function createSecurityNotes(core: Core) {
       address: string,
       call: string,
       details: Details,
-      /** Addresses that count as one. */
+      /** Addresses with the same source share one budget of rows. */
       source = address,
     ): void {
       if (!core.store.takesChanges()) return;

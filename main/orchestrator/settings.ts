@@ -4,7 +4,7 @@ import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import type { Actor, SettingsFactType } from './model.ts';
 
-/** Whether the orchestrator's own machine runs jobs; that may change while it runs. */
+/** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
 export interface Home {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
@@ -20,7 +20,7 @@ export function createHome(atFirst: boolean): Home {
   };
 }
 
-/** Which troubles of a GPU keep jobs from its worker; that may change while it runs. */
+/** Which GPU troubles keep jobs from a worker. Can change at runtime. */
 export interface Caution {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;
@@ -41,10 +41,10 @@ export interface SettingsFact {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What people set of the orchestrator itself, as far as it concerns jobs and the trail. */
+/** Settings of the orchestrator that concern jobs or the audit trail. */
 export function createSettingsCalls(core: Core, home: Home, caution: Caution) {
   return {
-    /** For the audit trail: all of it, or none when it is rejected. */
+    /** Records all of these facts in the audit trail, or none if it rejects. */
     noteSettings: (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
       core.store.write(tx => {
         const at = core.clock.wall();
@@ -52,14 +52,14 @@ export function createSettingsCalls(core: Core, home: Home, caution: Caution) {
         for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
       }),
 
-    /** From now on an agent is kept on this machine, or is not any more: who waits for it is looked at again. */
+    /** Sets whether an agent runs on this machine, and dispatches again for jobs that wait for it. */
     runLocally(runs: boolean): void {
       if (home.runsLocally() === runs) return;
       home.setRunsLocally(runs);
       core.enqueue(tx => void dispatch(core, tx));
     },
 
-    /** From now on these troubles of a GPU keep jobs from its worker: those that have any are looked at again. */
+    /** Sets which GPU troubles keep jobs from a worker, and evaluates workers with any trouble again. */
     holdBackFor(kinds: HoldingBack): void {
       caution.setHoldingBack(kinds);
       core.enqueue(tx => {

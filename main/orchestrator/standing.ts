@@ -14,18 +14,21 @@ import {
   workerStatus,
 } from './worker-status.ts';
 
-/** What a worker's status follows from, besides what is stored. */
+/** What determines a worker's status, besides the stored facts. */
 export interface Standing {
-  /** Stands still while this process does. */
+  /** Stands still while this process is paused. */
   readonly clock: Clock;
   readonly times: Times;
   readonly presence: PresenceBook;
   readonly deadlines: Deadlines;
-  /** Which troubles of a GPU keep jobs from its worker; that may be set while it runs. */
+  /** Which GPU troubles keep jobs from a worker. Can change at runtime. */
   readonly holdingBack: () => HoldingBack;
 }
 
-/** Quiet agents of protocol 1 may be granted more than T: they send nothing while their trainer prints nothing. */
+/**
+ * How long a worker may be silent. Agents of protocol 1 may get more than T, because they send nothing while their
+ * trainer prints nothing.
+ */
 export function patienceOf(
   { times }: Standing,
   worker: Worker,
@@ -55,9 +58,9 @@ export function statusOf(standing: Standing, read: Read, worker: Worker): Derive
 }
 
 interface Candidacy extends DerivedStatus {
-  /** A job may be given to it now only while there is none: not each that is idle gets one. */
+  /** Why the worker cannot take a job now; empty if it can. An idle worker may still have such reasons. */
   readonly obstacles: readonly Obstacle[];
-  /** When a quarantined worker is tried again. */
+  /** When a quarantined worker gets a trial job. */
   readonly trialAt: MonoMs | null;
 }
 
@@ -67,7 +70,7 @@ export function candidacyOf(standing: Standing, read: Read, worker: Worker): Can
   return { ...workerStatus(facts, now), obstacles: obstaclesOf(facts, now), trialAt: facts.trialAt };
 }
 
-/** What jobs are matched with. Only the limits of the orchestrator's own machine need a look at the settings. */
+/** The properties that jobs are matched against. Only the limits of the orchestrator's own machine require a read of the settings. */
 export const offeringIn = (read: Read, worker: Worker): Offering =>
   offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
 
@@ -91,5 +94,5 @@ const openQueue: QueueSettings = {
   maxLocalJobs: 1,
 };
 
-/** Settings that an earlier version has stored lack what it did not know. */
+/** Adds defaults for settings that an earlier version did not store. */
 export const settingsOf = (read: Read): QueueSettings => ({ ...openQueue, ...read.queueSettings() });

@@ -2,31 +2,31 @@ import type { MonoMs } from './model.ts';
 import type { Clock } from './ports.ts';
 
 export interface SteadyTimes {
-  /** How often a running process takes note of itself. */
+  /** The interval at which the running process ticks. */
   readonly tickMs: number;
-  /** A tick that comes later than this was held up: by sleep, SIGSTOP, a blocked disk. */
+  /** A tick that is later than this was delayed: by sleep, SIGSTOP or a blocked disk. */
   readonly lateMs: number;
-  /** After a pause longer than this everybody gets a whole grace anew. */
+  /** After a pause longer than this, every worker's grace period restarts. */
   readonly longPauseMs: number;
 }
 
-/** A clock that stands still while this process does: its own pauses are never held against anybody. */
+/** A clock that stands still while this process is paused, so that its own pauses count against no worker. */
 export interface SteadyClock extends Clock {
   start(): void;
   stop(): void;
-  /** The machine has slept, however long: told by who knows. */
+  /** Records that the machine has slept, for however long. The caller must know that. */
   noteLongPause(): void;
-  /** Whether there was a long pause since this was last asked. */
+  /** Returns whether there was a long pause since the last call. */
   takeLongPause(): boolean;
 }
 
 /**
- * Ticks, and counts no more than one tick of the time between two of them when the second is late (docs/internals/semantics.md,
- * section 3). Whoever looks first after a pause finds it out, so that nothing is decided on a time that includes it.
+ * Ticks, and counts at most one tick of the time before a late tick (docs/internals/semantics.md, section 3). The first
+ * read after a pause detects it, so that no decision uses a time that includes the pause.
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
-  /** What was last told: time never goes back behind it. */
+  /** The last time that was returned. The clock never goes back before it. */
   let told = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();
@@ -36,7 +36,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
   const notice = (): void => {
     const now = clock.mono();
     const gapMs = now - tickedAt - times.tickMs;
-    // A machine that sleeps stops the first of these clocks, and only the other one shows it.
+    // Sleep may stop the monotonic clock; then only the wall clock shows it.
     const sleptMs = clock.wall() - wallTickedAt - (now - tickedAt);
     if (gapMs > times.lateMs) {
       pausedMs = Math.min(pausedMs + gapMs, now - told);
@@ -59,7 +59,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     wallTickedAt = clock.wall();
     cancelTick = clock.after(times.tickMs, tick);
   };
-  /** Timers of the machine run on during a pause: one that fires too early here waits for the rest. */
+  /** The machine's timers continue during a pause. A timer that fires too early waits for the rest. */
   const after = (ms: number, run: () => void): (() => void) => {
     const due = steady() + ms;
     let cancel: () => void;
