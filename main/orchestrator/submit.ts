@@ -18,20 +18,20 @@ import { adminPrincipal } from './tokens.ts';
 import { createJobViewer, gpusOf } from './views.ts';
 
 export interface Accepted {
-  /** A job that its key stood for already may have ended. */
+  /** Can be final only for an earlier job with the same idempotency key. */
   readonly status: 'running' | 'queued' | 'blocked' | FinalStatus;
   readonly jobId: JobId;
   readonly workerId: WorkerId | null;
   readonly gpus: readonly number[] | null;
   readonly position: number | null;
   readonly reason: string | null;
-  /** About the worker that takes it. */
+  /** About the config, and about the worker that takes the job. */
   readonly warnings: readonly JobWarning[];
-  /** Its idempotency key named it before, so nothing was submitted. */
+  /** The idempotency key was used before, so nothing was submitted. */
   readonly isRepeat: boolean;
 }
 
-/** It would have had to wait, and was not to: there is no job. */
+/** The job would have had to wait, which the request excluded (`no_wait`). No job was created. */
 export interface Rejected {
   readonly status: 'rejected';
   readonly reason: string | null;
@@ -39,24 +39,24 @@ export interface Rejected {
 
 export type Submitted = Accepted | Rejected;
 
-/** A name for this submission by whoever submits, and the hash of all that was asked for. */
+/** The client's key for this submission, and the hash of the whole request. */
 export interface IdempotencyKey {
   readonly key: string;
   readonly fingerprint: string;
 }
 
-/** Behind every job that there is. */
+/** Sorts behind every stored job. */
 const lastOrder = Number.MAX_SAFE_INTEGER;
 const keyLastsMs = 24 * 3_600_000;
 
-/** Its row may be there from an earlier run: without the agent a job would wait for it for ever. */
+/** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
 const noLocalRuns = refuse(
   'target_unavailable',
   'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
     '--local-worker',
 );
 
-/** How jobs come in. */
+/** Submissions of jobs. */
 export function createSubmissions(core: Core, configs: Configs) {
   const insert = (tx: Tx, draft: Draft, by: Actor): PendingJob => {
     const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
@@ -68,7 +68,7 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 
   const isTakenAtOnce = (tx: Tx, draft: Draft, by: Actor): boolean => {
-    // Whoever waits already goes first.
+    // Jobs that already wait go first.
     dispatch(core, tx);
     return core.line.takerFor(core, tx, newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by))) !== null;
   };
@@ -84,7 +84,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
       if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
-      // It may have been removed since the draft was made.
+      // A dataset may have been removed since the draft was made.
       const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
       if (!data.ok) return data;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
@@ -101,13 +101,13 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 
   return {
-    /** The same key means the same job for 24 hours: it is answered as it is by then. */
+    /** For 24 hours, the same idempotency key returns the same job in its current state. */
     async submit(
       request: SubmitRequest,
       by: Actor,
       idempotency: IdempotencyKey | null = null,
     ): Promise<Outcome<Submitted>> {
-      // Before its config is looked for, which may be another one by now, or none.
+      // Checked before the config is loaded, because that may have changed or disappeared since.
       const earlier = earlierOne(core, core.store, by, idempotency);
       if (earlier !== null) return asItIs(core, earlier, true);
       const prepared = prepare(configs, request);
@@ -120,7 +120,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       return draft.ok ? enter(draft.value, by, idempotency) : draft;
     },
 
-    /** What would become of it, without a job: what is refused of a submit is refused here. */
+    /** Predicts the result of a submission without creating a job. Refuses what `submit` refuses. */
     async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
       const draft = draftWithData(core.store, request, await prepare(configs, request), by);
       if (!draft.ok) return draft;
@@ -130,7 +130,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       return accept({ ...tryOut(core, job, draft.value.payload, draft.value.noWait), needs });
     },
 
-    /** A new job like one that has ended, with the config that that one had. */
+    /** Submits a new job like one that has ended, with the same config. */
     async retry(id: JobId, by: Actor): Promise<Outcome<Submitted>> {
       const job = core.store.job(id);
       const payload = core.store.payload(id);
@@ -146,7 +146,7 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 }
 
-/** The job as it is by now. */
+/** Returns the job in its current state. */
 function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
   if (!entered.ok) return entered;
   const job = core.store.job(entered.value);
@@ -154,7 +154,7 @@ function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome
   return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
 }
 
-/** What the key stands for already; null for nothing. */
+/** The job that this key already refers to; null for none. */
 function earlierOne(
   { time }: Pick<Core, 'time'>,
   read: Read,
@@ -165,7 +165,7 @@ function earlierOne(
   return known && time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
 }
 
-/** With the datasets that the request names. */
+/** Adds the datasets that the request names. */
 function draftWithData(
   read: Read,
   { data = [] }: SubmitRequest,
@@ -189,7 +189,7 @@ function sameAgain(
 }
 
 function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
-  // Why it waits is worked out when the writer is done with it: nobody else has to wait for that.
+  // Computed outside of the transaction, so that no other command has to wait for it.
   const { position, reason } = createJobViewer(core, core.store)(job);
   const workerId = isLive(job) ? job.attempt.workerId : null;
   const status = statusOf(job);

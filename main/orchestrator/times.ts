@@ -1,37 +1,37 @@
 import type { RecoveryTimes } from './recovery.ts';
 import type { SteadyTimes } from './steady-clock.ts';
 
-/** Every span that follows from T, in milliseconds (the table of docs/internals/semantics.md, section 0). */
+/** All durations in milliseconds, most of them derived from T (the table of docs/internals/semantics.md, section 0). */
 export interface Times extends RecoveryTimes, SteadyTimes {
-  /** T: silence after which a worker is offline, ... */
+  /** T: silence after which a worker is offline. */
   readonly offlineAfterMs: number;
-  /** ... and after which another worker takes its job over. */
+  /** Silence after which another worker takes over its job. */
   readonly takeoverMs: number;
-  /** An offer that was not acknowledged is given up this long after it was first sent. */
+  /** An unacknowledged offer is withdrawn this long after it was first sent. */
   readonly withdrawOfferMs: number;
   readonly heartbeatMs: number;
   readonly stopGraceMs: number;
   /** An agent reconnects a stream that was silent for this long. */
   readonly streamSilenceMs: number;
-  /** Rarer than 15 s on purpose: pings that nobody acknowledges would suspend TCP keepalive. */
+  /** More than 15 s on purpose: pings that nobody acknowledges would suspend TCP keepalive. */
   readonly pingMs: number;
-  /** The published agent drops a job that comes too early after its report, or after a stop. */
+  /** SimpleTuner's agent drops a job that arrives too early after its report, or after a stop. */
   readonly settleAfterReportMs: number;
   readonly settleAfterStopMs: number;
   readonly sweepMs: number;
-  /** Two beats that do not name a worker's job count as two when they are this far apart. */
+  /** Two heartbeats without the worker's job count as two if they are at least this far apart. */
   readonly absentMs: number;
-  /** While a worker was heard this lately, no other machine can take its place. */
+  /** No other machine can replace a worker that was heard within this time. */
   readonly incumbentMs: number;
-  /** A worker that never came counts as connecting for this long. */
+  /** A worker that never registered counts as connecting for this long. */
   readonly firstContactMs: number;
   /** An ephemeral worker is removed after this long offline. */
   readonly removalMs: number;
-  /** A quarantined worker is tried again after this. */
+  /** A quarantined worker gets a trial job after this. */
   readonly trialMs: number;
-  /** The silence that agents of protocol 1 are granted, when it is more than T. */
+  /** The silence after which agents of protocol 1 are offline, if it is more than T. */
   readonly v1SilenceMs: number;
-  /** An order to stop that was not confirmed for this long can be given up by a person. */
+  /** After this, a person may stop waiting for an unconfirmed stop. */
   readonly unconfirmedMs: number;
 }
 

@@ -8,21 +8,21 @@ import { skeletonOf } from './name-skeleton.ts';
 import type { Tx } from './ports.ts';
 import { noteSession } from './sessions.ts';
 
-/** When a token was last used is written down this often at most: reading must not cost a write. */
+/** The time of the last use is stored at most this often, because reading must not cost a write. */
 const usedWithinMs = 300_000;
 
-/** Names that stand for somebody else in the audit trail. */
+/** Names with a fixed meaning in the audit trail. */
 const reserved: readonly string[] = ['admin', 'system'];
 
 export interface IssuedApiToken extends TokenView {
-  /** In the clear: given once, and kept nowhere. */
+  /** In clear text: returned once and never stored. */
   readonly token: string;
 }
 
-/** Whoever holds the admin token of the data folder. */
+/** The caller with the admin token of the data folder. */
 export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
 
-/** Tokens of people and scripts, and what they open. */
+/** API tokens of people and scripts. */
 export function createTokenCalls(core: Core) {
   const { store, clock } = core;
   const noted = new Map<TokenId, number>();
@@ -40,10 +40,10 @@ export function createTokenCalls(core: Core) {
   };
 
   return {
-    /** Null when there is none, or it has expired. */
+    /** Null when there is no such token, or it has expired. */
     principalByTokenHash: (hash: string): Principal | null => principalOf(store.apiTokenByHash(hash)),
 
-    /** Who a session or a link is for, as it is by now; null when the token that it came from opens nothing any more. */
+    /** The current principal of a session or link; null when the token behind it is no longer valid. */
     principalOfToken: (id: TokenId | null): Principal | null =>
       id === null ? adminPrincipal : principalOf(store.apiToken(id)),
 
@@ -52,7 +52,7 @@ export function createTokenCalls(core: Core) {
     createToken: (wanted: NewToken, own: readonly Permission[], by: Actor) =>
       createToken(core, wanted, own, by),
 
-    /** It opens nothing from the answer on, and neither does a session that was opened with it. */
+    /** Once this resolves, the token is no longer valid, and neither are the sessions that were opened with it. */
     revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
       store.write(tx => {
         const known = tx.apiToken(id);
@@ -67,7 +67,7 @@ export function createTokenCalls(core: Core) {
   };
 }
 
-/** Nobody gives away more than they have. */
+/** Callers can grant only permissions that they have. */
 async function createToken(
   core: Core,
   { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,

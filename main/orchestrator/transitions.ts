@@ -23,13 +23,13 @@ import { startWaiting } from './rank.ts';
 import { releaseWithAttempt } from './upload-release.ts';
 
 /**
- * Lets one event happen to a job: decision, guarded write, event and audit row in the caller's transaction, commands to
- * workers after its commit. The only place from which a job's row is replaced.
+ * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's
+ * transaction; commands to workers follow after its commit. Every status change goes through here.
  */
 export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
   const step = advance(job, event, core.time.now());
   if (step.kind !== 'moved') return step;
-  // Whoever begins to wait anew does so by the clock that nobody sets.
+  // A new waiting time is measured with `queueTime`, which ignores adjustments of the wall clock.
   const waitsAnew = step.job.rank !== job.rank;
   const next = waitsAnew ? { ...step.job, rank: startWaiting(job.rank, core.queueTime()) } : step.job;
   if (!tx.replaceJob(job, next)) {
@@ -49,14 +49,14 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   return { ...step, job: next };
 }
 
-/** For the job's history: what its owner should know of the worker that it is offered to. */
+/** A warning for the job's history about the worker that it is offered to. */
 function offerWarning(tx: Tx, job: Job): { readonly warning?: string } {
   if (job.status !== 'dispatched') return {};
   const [warning] = warningsAbout(tx, job.attempt.workerId, job);
   return warning === undefined ? {} : { warning: warning.message };
 }
 
-/** When the attempt of a job began, as far as is known; null when it has not. */
+/** When the job's attempt started, as far as known; null if it has not. */
 export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
@@ -64,7 +64,7 @@ export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   return core.deadlines.begun.get(job.id) ?? core.clock.mono() - ranMs;
 }
 
-/** Deadlines are kept on the clock that never jumps; the stored times are for people and for the next start. */
+/** Deadlines use the monotonic clock. The stored times are for display and for the next start. */
 function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   const { backoff, begun, unconfirmed } = core.deadlines;
   if (isLive(job)) {
@@ -79,10 +79,10 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
     return;
   }
   tx.afterCommit(() => unconfirmed.delete(job.id));
-  // What was given up may still run, and come back.
+  // An attempt that was given up may still run, and return.
   if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => begun.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
-  // At once: a dispatch in this very transaction must not miss it.
+  // Now, not after the commit: a dispatch in this transaction must see it.
   if (delayMs <= 0) backoff.delete(job.id);
   else {
     backoff.set(job.id, core.clock.mono() + delayMs);
@@ -95,7 +95,10 @@ const resumeOf = ({ resumed }: Attempt) =>
     ? null
     : { checkpoint: resumed.checkpoint, step: resumed.step };
 
-/** Sends an offer once more; while its agent settles, when it has, unless the offer has been taken or sent meanwhile. */
+/**
+ * Repeats an offer. While the agent settles, waits until it has, and repeats the offer only if it was neither taken nor
+ * sent meanwhile.
+ */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
   const settlesInMs = (core.presence.of(workerId)?.settledAt ?? 0) - core.clock.mono();
@@ -110,7 +113,7 @@ export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   );
 }
 
-/** Sends the offer once this is committed. */
+/** Sends the offer after the commit. */
 function sendOffer(core: Core, tx: Tx, job: Job): void {
   const payload = tx.payload(job.id);
   const { attempt } = job;
@@ -142,7 +145,7 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
   });
 }
 
-/** The published agent stops whatever it runs, so a cancel goes only to a stream that is open now. */
+/** Sends a cancel only on a stream that is open now, because SimpleTuner's agent stops whatever it runs when a cancel arrives. */
 export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
   tx.afterCommit(() => {
@@ -162,7 +165,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   acknowledge(core, tx, job);
   const worker = tx.worker(job.attempt.workerId);
   if (worker === null) return;
-  // At once: another command of the same transaction must not offer anything on a stream that is about to end.
+  // Now, not after the commit: no other command of this transaction may send an offer on a stream that is about to end.
   if (tx.dropOldToken(worker.id)) core.presence.hangUp(worker.id);
   if (next.attempt?.end?.outcome !== 'withdrawn') {
     forgetMissed(core, tx, worker.id);
@@ -173,17 +176,20 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   letSettle(core, tx, worker, job.status === 'cancelling');
 }
 
-/** A trainer of this worker has ended, or its end was answered once more: the next job comes when the agent is ready. */
+/**
+ * Starts the cooldown after a trainer has ended, or after its end was acknowledged again. The next job follows when the
+ * agent is ready.
+ */
 export function letSettle(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
   const settleMs = settleTime(core, worker, wasStopped);
-  // At once, not after the commit: another command of the same transaction must not offer to this worker.
+  // Now, not after the commit: no other command of this transaction may send an offer to this worker.
   core.presence.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
     tx.afterCommit(() => core.later(settleMs, later => release(core, later, worker.id)));
   } else release(core, tx, worker.id);
 }
 
-/** What the end of an attempt says about its worker. */
+/** Updates the worker's strikes and quarantine after the end of an attempt. */
 function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | null): void {
   const cause = job.attempt?.end?.cause ?? null;
   const before = worker.quarantine;
@@ -210,11 +216,14 @@ function putInQuarantine(core: Core, tx: Tx, worker: Worker, text: string): void
 const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
   tx.afterCommit(() => core.presence.noteMissed(id, 0));
 
-/** Counts an offer that the worker left unacknowledged until it was given up. Too many put the worker in quarantine. Answers with how many in a row. */
+/**
+ * Counts an offer that is withdrawn because the worker did not acknowledge it. Too many in a row put the worker in
+ * quarantine. Returns how many in a row.
+ */
 export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   const offer = core.presence.offerOf(worker.id);
   const presence = core.presence.of(worker.id);
-  // A worker that has not been heard since then is cut off, and counts as offline soon.
+  // A worker that was not heard since the offer is cut off, and will be offline soon.
   if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt)
     return 0;
   const missed = core.presence.missedOf(worker.id) + 1;
@@ -230,25 +239,25 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   return missed;
 }
 
-/** The published agent needs a moment after its report was answered (docs/internals/worker-contract.md, section 3, items 4 and 7). */
+/** SimpleTuner's agent needs a moment after its report was answered (docs/internals/worker-contract.md, section 3, items 4 and 7). */
 function settleTime(core: Core, worker: Worker, wasStopped: boolean): number {
   if (worker.agent?.protocol !== 1) return 0;
   return wasStopped ? core.times.settleAfterStopMs : core.times.settleAfterReportMs;
 }
 
-/** Tells a worker that has nothing more to do here to leave: never while it holds a job. */
+/** Sends a shutdown to a worker that has nothing more to do here; never while it has a job. */
 export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);
   if (worker === null || !leavesAfterJob(worker) || tx.liveJobOf(id) !== null) return;
   if (!worker.served && worker.drain === null) return;
   const reason = worker.drain === null ? 'job_done' : 'drained';
   tx.afterCommit(() => {
-    // In this very transaction it may have gone on with an earlier job.
+    // In the same transaction, the worker may have resumed an earlier job.
     if (core.store.liveJobOf(id) === null) core.presence.send(id, { type: 'shutdown', reason });
   });
 }
 
-/** Notes contact with a worker that was given up for gone. */
+/** Records that an offline worker is in contact again. */
 export function welcome(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
   tx.afterCommit(() => core.deadlines.removal.delete(worker.id));

@@ -4,13 +4,16 @@ import { planTroubles, type TroublePlan } from './gpu-troubles.ts';
 import { asWorker, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 
-/** What an agent has said of its GPUs, and what its last word before that had left in doubt. */
+/** GPU troubles that an agent reported, and those that its previous report had put in doubt. */
 export interface TroubleNews {
   readonly said: readonly GpuTrouble[];
   readonly doubted: ReadonlySet<string>;
 }
 
-/** Of a beat; null when there is nothing to write, which is nearly always, or when nothing can be: contact must go on then. */
+/**
+ * Handles the GPU troubles of a heartbeat. Returns null when there is nothing to store, which is nearly always, or when
+ * the disk refuses changes: heartbeats must work even then.
+ */
 export function noticeTroubles(
   core: Core,
   { id, agent }: Worker,
@@ -24,7 +27,7 @@ export function noticeTroubles(
   return plan.changes ? { said, doubted } : null;
 }
 
-/** Keeps them and tells of them, in one transaction. Who waits for this worker is looked at by the next dispatch. */
+/** Stores and records the troubles in one transaction. The next dispatch evaluates this worker again. */
 export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { said, doubted }: TroubleNews): void {
   const worker = tx.worker(id);
   if (worker === null || worker.agent === null) return;
@@ -34,7 +37,10 @@ export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { said, doubt
   tellTroubles(core, tx, id, plan);
 }
 
-/** Of an introduction: an agent that does not look after its GPUs will never say that a trouble is over, so that it is. */
+/**
+ * Handles the GPU troubles of a registration. An agent that does not check its GPUs never reports the end of a trouble,
+ * so all known ones end.
+ */
 export function introducedTroubles(
   core: Core,
   { id, agent }: Worker,

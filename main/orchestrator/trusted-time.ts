@@ -1,51 +1,51 @@
 import type { WallMs } from './model.ts';
 
-/** What the clocks of the machine say at one moment. */
+/** The machine's clocks at one moment. */
 export interface ClockReading {
-  /** By the wall clock, which people and time servers set. */
+  /** The wall clock, which people and time servers set. */
   readonly wall: WallMs;
-  /** Milliseconds since the machine started, sleep included: nobody sets this one. */
+  /** Milliseconds since the machine booted, including sleep. Nobody sets this clock. */
   readonly sinceBoot: number;
-  /** Another one after each start of the machine; null where that is not known. */
+  /** Changes with each boot of the machine; null if unknown. */
   readonly bootId: string | null;
 }
 
-/** The trusted time at a reading, as it is kept for the next start. */
+/** The trusted time at a reading, as stored for the next start. */
 export interface ClockMark extends Omit<ClockReading, 'wall'> {
   readonly trusted: WallMs;
 }
 
 /**
- * The time of day, as far as two clocks agree on it. The wall clock may jump; the time since boot says how much has really passed.
- * While the two disagree, time goes on from where they last agreed.
+ * The time of day, checked with two clocks. The wall clock may jump; the time since boot shows how much time really
+ * passed. While the two disagree, the trusted time continues from where they last agreed.
  */
 export interface TrustedTime {
-  /** The best estimate of the present: for spans that outlive the process. */
+  /** The best estimate of the current time, for spans that outlive the process. */
   now(): WallMs;
-  /** The present is not before this, by either clock: what is older by this time may be deleted. */
+  /** The earlier of the two clocks' times. Use it to decide what is old enough to delete. */
   earliest(): WallMs;
-  /** The present is not after this, by either clock: stamps of what will be deleted for its age. */
+  /** The later of the two clocks' times. Use it to stamp what will be deleted for its age. */
   latest(): WallMs;
-  /** Null while the clocks agree; else how far the wall clock is ahead, negative when it is behind. */
+  /** By how many ms the wall clock is ahead, negative when it is behind; null while the clocks agree. */
   jumpMs(): number | null;
-  /** For the next start. */
+  /** The mark to store for the next start. */
   mark(): ClockMark;
 }
 
-/** Time servers correct clocks by less than this, ... */
+/** Time servers correct clocks by less than this. */
 const toleranceMs = 60_000;
-/** ... and clocks drift by less than this share of the time that has passed. */
+/** Clocks drift by less than this share of the elapsed time. */
 const driftShare = 0.001;
-/** How long a machine was off, only the wall clock knows. It is not believed about more than this. */
+/** Only the wall clock shows how long a machine was off. It is trusted up to this much. */
 const maxOffMs = 30 * 86_400_000;
 
 const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
 
 /**
- * The trusted time at a start. Within one boot of the machine the time that has passed is known exactly, whatever became of the wall
- * clock. After another boot at least the time since then has passed; the wall clock is believed as long as it says no less
- * than that, and no more than 30 days on top.
+ * The trusted time at a start. Within one boot of the machine, the elapsed time is known exactly, whatever the wall
+ * clock shows. After another boot, at least the time since that boot has passed. The wall clock is trusted if it shows
+ * no less than that, and at most 30 days more.
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
@@ -58,7 +58,7 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   return offMs < -toleranceMs || offMs > maxOffMs ? mark.trusted + now.sinceBoot : now.wall;
 }
 
-/** `read` is asked each time; `mark` is what the last run has kept, null to believe the wall clock. */
+/** Calls `read` for every query. `mark`: what the last run stored; null trusts the wall clock. */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const begun = read();
   const base = resumeTime(mark, begun);

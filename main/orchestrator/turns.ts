@@ -9,10 +9,10 @@ import { type Actor, type PendingJob, system } from './model.ts';
 import type { Tx } from './ports.ts';
 import { boosted, freshRank, startWaiting, toTop } from './rank.ts';
 
-/** So many are raised in one transaction: others get their turn in between. */
+/** Number of jobs to boost in one transaction, so that other commands can run in between. */
 const batch = 200;
 
-/** Who has to wait, and for how long, as people decide. */
+/** Calls of people that approve and reorder pending jobs. */
 export function createTurnCalls(core: Core) {
   const change = (
     id: JobId,
@@ -42,7 +42,7 @@ export function createTurnCalls(core: Core) {
         accept({ ...job, rank: freshRank(priority, core.queueTime()) }),
       ),
 
-    /** Before all others, those that were put there earlier included. */
+    /** Moves the job before all others, including those that were moved to the top earlier. */
     moveToTop: (id: JobId, by: Actor) =>
       change(id, 'job.moved_to_top', by, (tx, job) =>
         accept({ ...job, rank: toTop(job.rank, tx.highestTop()) }),
@@ -50,7 +50,7 @@ export function createTurnCalls(core: Core) {
   };
 }
 
-/** Raises those that have waited for long; called now and then. */
+/** Boosts jobs that have waited long. The health loop calls it. */
 export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
   core.enqueue(tx => {

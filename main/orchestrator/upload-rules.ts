@@ -3,11 +3,11 @@ import { type Refusal, refuse } from '../../protocol/problem.ts';
 import type { Job, MonoMs, Outstanding, WallMs } from './model.ts';
 import type { StoredBytes } from './ports.ts';
 
-/** What artifacts may take up, in bytes. */
+/** Storage limits of artifacts, in bytes. */
 export interface StorageLimits {
   readonly perJob: number;
   readonly inAll: number;
-  /** Of how many steps the checkpoints of a job stay, beside the best; 0 for all. */
+  /** How many steps of a job keep their checkpoints, in addition to the best; 0 keeps all. */
   readonly keepCheckpoints: number;
 }
 

@@ -22,7 +22,7 @@ import type { Read } from './ports.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
 
-/** What a job waits for that needs a word of its worker; null for every other. */
+/** What a recovering or cancelling job waits for from its worker; null for any other job. */
 export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
   const worker = read.worker(job.attempt.workerId);
@@ -44,7 +44,7 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   };
 }
 
-/** When the stream of a worker broke that is not known to be offline yet. */
+/** When the worker's stream broke; null if it is open or the worker is already recorded as offline. */
 function lostStreamOf(core: Core, worker: Worker): string | null {
   const at = worker.gone === null ? core.presence.lostStreamAt(worker.id) : null;
   return at === null ? null : core.clock.iso(core.clock.wall() + at - core.clock.mono());
@@ -117,10 +117,10 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
 
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 
-/** Those that a live job has. */
+/** The GPU numbers of a live job; null for any other. */
 export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
 
-/** Limits and rules as the API has them. */
+/** Limits and rules in the form of the API. */
 export const limitsOf = (settings: QueueSettings): Concurrency => ({
   max_concurrent: settings.maxRunning,
   user_max_concurrent: settings.maxRunningPerUser,
@@ -145,11 +145,11 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
-/** `pending` with a word of its own for jobs that wait for approval. */
+/** The job's status, but `blocked` for a pending job that waits for approval. */
 const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
   job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
 
-/** Views of jobs that share what is costly: why a shape waits is worked out once, and so is who goes before whom. */
+/** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
   const placeOf = createPlaces(read);
@@ -194,7 +194,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
 
 const notWaiting = { reason: null, wait: null };
 
-/** Also of a worker that has been deleted: the history of its jobs keeps its name. */
+/** Also works for a deleted worker: the history of its jobs keeps its name. */
 function workerNameOf(read: Read, id: Worker['id'] | null) {
   if (id === null) return { worker_name: null, worker_deleted: false };
   const worker = read.worker(id);
@@ -203,7 +203,7 @@ function workerNameOf(read: Read, id: Worker['id'] | null) {
     : { worker_name: worker.name, worker_deleted: false };
 }
 
-/** Adds what follows from the other figures, where the trainer did not say it. */
+/** Adds percent and ETA, computed from the other figures, unless the trainer reported them. */
 function completeProgress(progress: Progress, running: boolean): Progress {
   const { step, total_steps: total, steps_per_second: speed } = progress;
   if (step === undefined || total === undefined || total === 0) return progress;
@@ -239,7 +239,7 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
   };
 }
 
-/** They say nothing new of the worker, and the first of them comes by the hundred. */
+/** Events that do not change the worker's view. They omit it, because `job.progress` is frequent. */
 const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
@@ -286,8 +286,9 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
 }
 
 /**
- * What readers are told of an event. It is worked out for the first of those who are told now; the others get the same, because nothing
- * in it depends on who reads. One that is read again from the log is another object, and told as things are by then.
+ * Returns a function that makes the view of an event. It is computed once for all current readers, because it does not
+ * depend on the reader. An event that is read from the log again is another object, so its view shows the current
+ * state.
  */
 export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {
   const views = new WeakMap<StoredEvent, UiEvent>();

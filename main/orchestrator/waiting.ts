@@ -12,7 +12,7 @@ export interface Candidate {
   readonly name: string;
   /** The orchestrator's own machine. */
   readonly local: boolean;
-  /** Of one that never came only that is known which the admin has said. */
+  /** False for a worker that never registered: only what the admin has set is known about it. */
   readonly isKnown: boolean;
   readonly offering: Offering;
   /** Versions of datasets that its rig has. */
@@ -20,11 +20,11 @@ export interface Candidate {
   readonly obstacles: readonly Obstacle[];
 }
 
-/** A worker as one job sees it. */
+/** The evaluation of a worker for one job. */
 export interface Judged {
   readonly candidate: Candidate;
   readonly mismatches: readonly Mismatch[];
-  /** Nothing is against it: it would take the job now. */
+  /** Whether the worker would take the job now. */
   readonly fits: boolean;
 }
 
@@ -32,17 +32,17 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
   const matcher = compileMatcher(needs);
   return candidates.map(candidate => {
     const all = matcher(candidate.offering);
-    // What a worker that never came has is not held against it.
+    // Unknown properties of a worker that never registered do not count against it.
     const mismatches = candidate.isKnown ? all : all.filter(({ code }) => words[code].isSaidByAdmin);
     return { candidate, mismatches, fits: mismatches.length + candidate.obstacles.length === 0 };
   });
 }
 
-/** No worker that ever came could take the job, idle or not. */
+/** Whether no worker that ever registered could take the job, idle or not. */
 export const isUnsatisfiable = (judged: readonly Judged[]): boolean =>
   !judged.some(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
 
-/** The workers that meet the requirements, when all of them are offline; else none. Workers that never registered do not count. */
+/** The workers that meet the requirements, if all of them are offline; otherwise empty. Workers that never registered do not count. */
 export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
   const takers = judged.flatMap(({ candidate, mismatches }) =>
     candidate.isKnown && mismatches.length === 0 ? [candidate] : [],
@@ -51,7 +51,7 @@ export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
   return takers.every(isOffline) ? takers : [];
 }
 
-/** Every worker that is known and in the right place has too few GPUs. Workers that never registered do not count. */
+/** Whether every worker in the right place has too few GPUs. Workers that never registered do not count. */
 function areGpusMissing(judged: readonly Judged[]): boolean {
   const inPlace = judged.filter(
     ({ candidate, mismatches }) => candidate.isKnown && !mismatches.some(({ code }) => code === 'target'),
@@ -61,7 +61,7 @@ function areGpusMissing(judged: readonly Judged[]): boolean {
 
 const isGpuCount = ({ code }: Mismatch): boolean => code === 'gpu_count';
 
-/** Why no worker takes a job, in one line, the most specific reason first. Each worker is counted once. */
+/** Why no worker takes a job, in one line, the most specific reason first. Each worker counts once. */
 export function whyNobody(judged: readonly Judged[]): string {
   if (judged.length === 0) return 'No idle workers: no worker has been created yet';
   const total = judged.length;
@@ -81,7 +81,7 @@ export function whyNobody(judged: readonly Judged[]): string {
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
 }
 
-/** Everything against a worker, and that it had the job last, if it had: then another one is tried first. */
+/** All reasons against a worker, including that it had the job last: then other workers are tried first. */
 export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | null): WorkerReason[] {
   return [
     ...candidate.obstacles.map(obstacle => ({
@@ -104,7 +104,7 @@ const avoided: WorkerReason = {
   detail: 'It had this job last: it gets it again only when no other worker takes it',
 };
 
-/** What holds the job itself back; `isoAt` puts a moment into words. */
+/** Describes a blocker of the job itself. `isoAt` formats a monotonic time. */
 export function tellHindrance(
   hindrance: Hindrance,
   isoAt: (at: number) => string,
@@ -189,7 +189,7 @@ interface InTheWay {
   readonly obstacle: Obstacle;
 }
 
-/** A broken GPU is for somebody to see to, so that its worker is named: so many of them. */
+/** Maximum number of workers with GPU trouble to name, so that people can repair them. */
 const mostNamed = 3;
 
 function hindering(all: readonly InTheWay[]): readonly string[] {
@@ -209,18 +209,18 @@ const troubleWords: Readonly<Record<GpuTroubleKind, string>> = {
   held: 'is held by another process',
 };
 
-/** "GPU 1 has uncorrectable errors": for a line that tells of much else. */
+/** A short text for a summary line, such as "GPU 1 has uncorrectable errors". */
 const shortly = (troubles: readonly GpuTrouble[]): string =>
   troubles.map(({ gpu, kind }) => `GPU ${gpu} ${troubleWords[kind]}`).join(', ');
 
 interface Words {
-  /** For several workers, in the line. */
+  /** For several workers, in the summary line. */
   readonly heading: (wanted: string, there: string) => string;
-  /** For one. */
+  /** For one worker. */
   readonly detail: (wanted: string, there: string) => string;
-  /** Whether it says more when what is there is named. */
+  /** Whether to list what the workers have instead. */
   readonly isListed: boolean;
-  /** Known before the worker comes. */
+  /** Known before the worker registers, because the admin sets it. */
   readonly isSaidByAdmin: boolean;
 }
 
@@ -293,7 +293,7 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
   },
 };
 
-/** As its authors write the name of a trainer. */
+/** The name of a trainer as its authors write it. */
 const titleOf = (name: string): string => trainerNamed(name)?.title ?? name;
 
 function missing(mismatches: readonly Mismatch[]): readonly string[] {

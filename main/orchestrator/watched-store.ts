@@ -1,14 +1,14 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { Store, Tx } from './ports.ts';
 
-/** Hears of each job and worker that a command changes, and once more when that is taken back. */
+/** Is notified of each job and worker that a command changes, and again if the command is rolled back. */
 export interface ChangeListener {
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
   noteQueue(): void;
 }
 
-/** The same store, with somebody who hears of its changes: at the one place that no change gets past. */
+/** Wraps a store so that it notifies `listener` of changes. Every write of the orchestrator goes through the wrapper. */
 export function watchStore(store: Store, listener: ChangeListener): Store {
   const txs = new WeakMap<Tx, Tx>();
   const watched = (tx: Tx): Tx => {

@@ -14,7 +14,7 @@ export interface IssuedToken {
   readonly workerId: WorkerId;
   readonly name: string;
   readonly persistent: boolean;
-  /** In the clear: given once, and kept nowhere. */
+  /** In clear text: returned once and never stored. */
   readonly token: string;
 }
 
@@ -29,13 +29,13 @@ const unknown = (id: string) => refuse('worker_not_found', `There is no worker $
 
 export interface DrainWish {
   readonly reason: string | null;
-  /** From now; null for none. */
+  /** Milliseconds from now; null for none. */
   readonly deadlineMs: number | null;
 }
 
-/** What the people who own the workers ask for. */
+/** Calls of people about their workers. */
 export function createWorkerAdmin(core: Core) {
-  /** One change of one worker, and the worker as it is after that. */
+  /** Changes one worker, dispatches, and returns the worker after that. */
   const change = async (
     id: WorkerId,
     act: (tx: Tx, worker: Worker) => void,
@@ -60,8 +60,8 @@ export function createWorkerAdmin(core: Core) {
     },
 
     /**
-     * The orchestrator's own machine as a worker: made when there is none, and called like its host or, if somebody
-     * else is called so, nearly so; later it keeps the name that people gave it. Each call gives it a new token.
+     * The worker of the orchestrator's own machine, created if there is none. It gets the host's name, with a suffix if
+     * that is taken. Later it keeps the name that people gave it. Each call issues a new token.
      */
     async localWorker(host: string): Promise<IssuedToken> {
       const { token, hash } = core.ids.workerToken();
@@ -85,14 +85,14 @@ export function createWorkerAdmin(core: Core) {
       return worker === null ? unknown(id) : accept(workerView(core, core.store, worker));
     },
 
-    /** Once this is answered, no offer to the worker is committed. */
+    /** Once this resolves, no further offer to the worker is committed. */
     drainWorker: (id: WorkerId, wish: DrainWish, by: Actor) =>
       change(id, (tx, worker) => {
         drain(core, tx, worker, wish, by);
         release(core, tx, id);
       }),
 
-    /** Who waits for such labels gets the worker, if it is idle, before this is answered. */
+    /** Before this resolves, an idle worker gets a job that waits for its new labels. */
     updateWorker: (id: WorkerId, { name, labels }: WorkerChange, by: Actor) =>
       change(id, (tx, worker) => {
         const next = { ...worker, name: name ?? worker.name, labels: labels ?? worker.labels };
@@ -143,7 +143,7 @@ function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor)
   tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels, ...(local && { local }) });
 }
 
-/** Of the host's own name, `HOST-local`, `HOST-local-2`, ... the first that nobody has. */
+/** The first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
 function freeName(host: string, taken: ReadonlySet<string>): string {
   for (let n = 0; ; n += 1) {
     const name = n === 0 ? host : n === 1 ? `${host}-local` : `${host}-local-${n}`;
@@ -151,7 +151,7 @@ function freeName(host: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** A second drain may set another deadline, which counts from then; else it changes nothing. */
+/** A second drain may set a new deadline, which counts from then. Without a deadline, it changes nothing. */
 function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainWish, by: Actor): void {
   const before = worker.drain;
   if (before !== null && deadlineMs === null) return;
@@ -173,8 +173,8 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
 }
 
 /**
- * The old token is dead and its stream closed before this is answered; with `after_job` that happens when the job ends
- * which the worker has now.
+ * Invalidates the old token and ends its stream before this resolves. With `after_job`, that happens when the worker's
+ * current job ends.
  */
 async function rotateToken(
   core: Core,
@@ -193,7 +193,7 @@ async function rotateToken(
   return worker === null ? unknown(id) : accept(issued(worker, token));
 }
 
-/** Returns whether the old token goes on to work for now. Upload tokens are not concerned. */
+/** Returns whether the old token stays valid for now. Does not affect upload tokens. */
 function replaceToken(
   core: Core,
   tx: Tx,
@@ -233,7 +233,7 @@ function deleteWorker(
   });
 }
 
-/** Out of every list, its tokens dead; the row stays for the history of its jobs. */
+/** Removes the worker from every list and invalidates its tokens. The row stays for the history of its jobs. */
 export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): void {
   const { id, name } = worker;
   tx.removeWorker(id);
@@ -247,11 +247,14 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
   });
 }
 
-/** How long a worker that never came is waited for, and when it goes if it is an ephemeral one; `ageMs` is past. */
+/**
+ * Sets until when a worker that never registered counts as connecting and, if it is ephemeral, when it is removed.
+ * `ageMs`: the time since it was created.
+ */
 export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
   const { firstContactMs, removalMs, takeoverMs } = core.times;
   const now = core.clock.mono();
-  // The health loop looks after those alone that are in this book.
+  // The health loop checks only workers with a presence entry.
   core.presence.grant(id, now);
   core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
   if (type === 'ephemeral')

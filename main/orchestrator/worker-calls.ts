@@ -18,14 +18,14 @@ import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from '
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
-/** What workers call. Each takes the worker that its token names, which may be gone by now. */
+/** Calls of workers. Each takes the worker of the caller's token, which may have been deleted since. */
 export function createWorkerCalls(core: Core, progress: ProgressBook) {
   const register = async (
     id: Worker['id'],
     said: Registration,
     address: string | null = null,
   ): Promise<Outcome<RegisterReply>> => {
-    // Asked before this call counts as contact, and again where it decides.
+    // Checked before this call counts as contact, and again inside the transaction.
     const before = core.store.worker(id);
     const rival = before !== null && isRival(core, before, said, address);
     if (before !== null && !rival) core.presence.heard(id, core.clock.mono());
@@ -39,7 +39,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       const place = placeOf(known, said);
       if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
       const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
-      // What it does not name may have been given to it since.
+      // A copy of an earlier registration cannot name a job that was offered since.
       if (place === 'next') reconcileSilence(core, tx, worker, said);
       const verdict = verdictOn(core, tx, worker, said);
       letForeignEnd(core, tx, worker, verdict);
@@ -77,7 +77,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         return accept(heartbeatReply({ kind: 'nothing' }, tx.liveJobOf(id), interval));
       }
       welcome(core, tx, present);
-      // Our own agent has lost it for sure; the published one is asked, by the end of its stream.
+      // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
       if (missing && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
       const verdict: Verdict =
         jobId === null
@@ -95,7 +95,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   return {
     register,
     heartbeat,
-    /** How long ago it was last heard, or expected to be, in milliseconds; 0 if it never was. */
+    /** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
     silenceOf(id: Worker['id']): number {
       const now = core.clock.mono();
       return now - (core.presence.of(id)?.contactAt ?? now);
@@ -105,7 +105,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   };
 }
 
-/** Null when there is nothing to write, or when nothing can be written: contact must go on then. */
+/** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */
 function changedDatasets(
   core: Core,
   { agent }: Worker,
@@ -127,7 +127,7 @@ function noteBeat({ presence }: Core, id: Worker['id'], beat: Heartbeat): void {
   presence.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
 }
 
-/** The answer ends it; so does the stream that replaces it. */
+/** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */
 function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
   core.presence.heard(id, core.clock.mono());
   core.presence.open(id, stream, core.clock.mono());
@@ -155,14 +155,14 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
 }
 
 function introduce(core: Core, tx: Tx, known: Worker, said: Registration, address: string | null): Worker {
-  // The published agent does not tell a restart from a reconnection: one that was gone counts as restarted.
+  // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
   const restarted = said.startId === null ? known.gone !== null : said.startId !== known.agent?.startId;
   const plan = introducedTroubles(core, known, said.gpuTroubles);
   const worker: Worker = {
     ...known,
     gone: null,
     lastContactAt: core.time.now(),
-    // A new agent has served nobody yet; one that only reconnects keeps what it owes.
+    // A restarted agent has run no job yet. One that only reconnects keeps the flag.
     served: known.served && !restarted,
     agent: {
       capabilities: said.capabilities,
@@ -196,13 +196,13 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
   return worker;
 }
 
-/** An agent that tells which machine it is on is known by that, and any other by where it comes from. */
+/** Identifies the agent's machine by its instance id or, without one, by its address and host name. */
 const machineOf = (
   { instanceId, host }: Pick<Registration, 'instanceId' | 'host'>,
   address: string | null,
 ): string => instanceId ?? JSON.stringify([address, host]);
 
-/** Whether somebody else is there already, with the same token: the one who was heard last keeps it. */
+/** Whether another machine uses the same token. The machine that was heard recently keeps it. */
 function isRival(core: Core, known: Worker, said: Registration, address: string | null): boolean {
   const metAt = core.presence.metAt(known.id);
   if (known.agent === null || known.gone !== null || metAt === null) return false;
@@ -211,8 +211,8 @@ function isRival(core: Core, known: Worker, said: Registration, address: string 
 }
 
 /**
- * Where an introduction stands among those of the same start. A copy may come first, and the agent waits for the answer to
- * either; once a later one is known, what an outdated one says was true once.
+ * Orders a registration among those of the same start. Copies of a request may arrive in any order, and the agent
+ * accepts the response to either. An outdated one no longer describes the agent.
  */
 function placeOf(
   { agent, gone: left }: Worker,
@@ -224,7 +224,7 @@ function placeOf(
   return registrationNo === known && left === null ? 'repeated' : 'outdated';
 }
 
-/** Whether another machine has joined as this worker since it was looked at. */
+/** Whether another machine has registered as this worker since `before` was read. */
 const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
   agent !== null &&
   (!before?.agent || machineOf(agent, agent.address) !== machineOf(before.agent, before.agent.address));
@@ -246,20 +246,23 @@ function turnAway(
   );
 }
 
-/** One beat without the job may have crossed an offer or a report; a second one that is long enough after it has not. */
+/**
+ * Whether the worker has lost its job. One heartbeat without the job may have crossed an offer or a report. A second
+ * one, long enough afterwards, has not.
+ */
 function noticeAbsence(core: Core, worker: Worker): boolean {
   const now = core.clock.mono();
   const since = core.presence.noteAbsence(worker.id, now);
   if (now - since < core.times.absentMs) return false;
   if (worker.agent?.protocol === 1) {
-    // A clean end makes the published agent register again at once, and say what it runs.
+    // A clean end makes SimpleTuner's agent register again at once and report what it runs.
     core.presence.clearAbsence(worker.id);
     core.presence.hangUp(worker.id);
   }
   return true;
 }
 
-/** What the worker is known to have and does not name is not there, whatever else it runs. */
+/** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
 function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration): void {
   const live = tx.liveJobOf(worker.id);
   const named =
@@ -267,7 +270,7 @@ function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration
   if (!named) reconcileAbsence(core, tx, worker);
 }
 
-/** The published agent would report the end of what it names as that of its next job, if it were given that just then. */
+/** Delays the next job of SimpleTuner's agent, which would otherwise report the end of the abandoned job as that of the next one. */
 function letForeignEnd(core: Core, tx: Tx, { id, agent }: Worker, verdict: Verdict): void {
   if (verdict.kind !== 'abandon' || agent?.protocol !== 1) return;
   const { settleAfterStopMs } = core.times;
@@ -301,7 +304,7 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
             attempt_id: verdict.job.attempt.id,
           }
         : null,
-    // The published agent knows no other word for a cancel that it may have missed.
+    // SimpleTuner's agent knows no other way to repeat a cancel that it may have missed.
     abandon_job: verdict.kind === 'cancel' && worker.agent?.protocol === 1 ? said : abandoned(verdict, said),
     cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
     protocol: protocolVersion,
@@ -319,7 +322,7 @@ const abandoned = (verdict: Verdict, said: JobId | null): JobId | null =>
 const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
   live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
 
-/** Nothing to write: the beat says what is known already. */
+/** Whether the heartbeat confirms the stored facts, so that there is nothing to write. */
 function asExpected(live: LiveJob | null, beat: Heartbeat): boolean {
   if (live === null || !speaksOf(live, beat)) return false;
   return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
@@ -335,7 +338,7 @@ function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number
   };
 }
 
-/** What a worker hears when its stream opens: the offer that it may have missed, or that it may leave. */
+/** Sends what the worker may have missed when its stream opens: an offer, a cancel, or a shutdown. */
 export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const known = tx.worker(id);
   if (known === null) return;
@@ -347,7 +350,7 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   else release(core, tx, id);
 }
 
-/** The worker is offline: its job waits for it until takeover. */
+/** Marks the worker as offline. Its job waits for it until the takeover. */
 export function sayGoodbye(
   core: Core,
   tx: Tx,
@@ -363,7 +366,7 @@ export function sayGoodbye(
   }
   tellWorker(core, tx, 'worker.offline', worker.id, actor, { why });
   const live = tx.liveJobOf(worker.id);
-  // Who says goodbye does not come back for an offer; who is silent may still have heard it.
+  // A worker that says goodbye will not return for an offer. A silent one may still have received it.
   const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';
   if (live !== null) applyEvent(core, tx, live, { type }, actor);
   tx.afterCommit(() => core.lookWithin(0));

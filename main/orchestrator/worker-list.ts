@@ -6,7 +6,7 @@ import { workerView } from './views.ts';
 
 export interface WorkerPage {
   readonly workers: readonly WorkerView[];
-  /** What the next page comes after; null after the last one. */
+  /** The `after` value of the next page; null on the last page. */
   readonly next: WorkerId | null;
 }
 
@@ -23,7 +23,7 @@ export function createWorkerList(core: Core) {
       );
     },
 
-    /** So many are looked at; those of them that have this status are the page. */
+    /** Reads `limit` workers and returns those of them with this status, so that a page may be shorter. */
     pageOfWorkers(after: WorkerId | null, limit: number, status: WorkerStatus | undefined): WorkerPage {
       const workers = core.store.workersAfter(after, limit);
       const views = workers.map(worker => workerView(core, core.store, worker));

@@ -2,30 +2,30 @@ import type { JobId } from '../../protocol/ids.ts';
 import type { GpuTrouble, WorkerStatus } from '../../protocol/worker.ts';
 import { leavesAfterJob, type MonoMs, type Worker } from './model.ts';
 
-/** What only this process knows about a worker: lost with it, and learned again as the workers come back. */
+/** What only this process knows about a worker. A restart loses it, and workers provide it again when they reconnect. */
 export interface Presence {
-  /** When the worker was last heard; at start, the orchestrator's own start stands in. */
+  /** When the worker was last heard; after a restart, the time of the orchestrator's start. */
   readonly contactAt: MonoMs;
   readonly streaming: boolean;
-  /** No job before this moment, for agents that drop what comes too early after a report (v1). */
+  /** The worker gets no job before this, because SimpleTuner's agent (v1) drops a job that arrives too early after a report. */
   readonly settledAt: MonoMs;
 }
 
-/** All that a worker's status follows from. */
+/** Everything that determines a worker's status. */
 export interface WorkerFacts {
   readonly worker: Worker;
   readonly presence: Presence | null;
-  /** What it holds a live attempt of. */
+  /** The job of its live attempt; null for none. */
   readonly jobId: JobId | null;
-  /** It never came, and may still be on its way. */
+  /** It has never registered, and may still be connecting. */
   readonly awaited: boolean;
   /** Silence after which it is offline. */
   readonly offlineAfterMs: number;
-  /** When it is tried again, if it is in quarantine. */
+  /** When a quarantined worker gets a trial job; null otherwise. */
   readonly trialAt: MonoMs | null;
-  /** The queue's limits keep all jobs off it: it is the orchestrator's own machine, and its limit is 0 jobs. */
+  /** Whether the limit of jobs is 0 on this worker, the orchestrator's own machine. */
   readonly isClosed: boolean;
-  /** Of its GPUs: those that keep jobs from it, as it is set. */
+  /** The GPU troubles that keep jobs from it, according to the settings. */
   readonly troubles: readonly GpuTrouble[];
 }
 
@@ -34,7 +34,7 @@ export interface DerivedStatus {
   readonly reason: string | null;
 }
 
-/** What keeps every job from a worker. */
+/** Why a worker cannot take any job. */
 export type Obstacle =
   | { readonly code: 'never_registered'; readonly awaited: boolean }
   | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
@@ -44,7 +44,7 @@ export type Obstacle =
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
-/** All of them, in the order of the rules of docs/internals/semantics.md, section 1. A job may be given to a worker that has none. */
+/** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
 export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[] {
   const { worker, presence, jobId } = facts;
   const { agent, drain, quarantine } = worker;
@@ -52,7 +52,7 @@ export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[
   const offline = absenceOf(facts, now);
   if (offline !== null) obstacles.push(offline);
   if (drain !== null) obstacles.push({ code: 'draining', reason: drain.reason });
-  // Nothing else is known of one that never came.
+  // Nothing else is known about a worker that never registered.
   if (agent === null) return obstacles;
   if (jobId !== null) obstacles.push({ code: 'busy', jobId });
   if (presence !== null && now < presence.settledAt) obstacles.push({ code: 'settling' });
