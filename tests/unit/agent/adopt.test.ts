@@ -24,7 +24,7 @@ const guard = { pid: 70, start: 'g' };
 const trainer = { pid: 71, start: 't' };
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
-/** A state folder as an agent has left it, on a machine where these processes live. */
+/** A state folder that an earlier agent has left, on a machine where these processes are alive. */
 function createBench(
   living: readonly { readonly pid: number; readonly start: string }[],
   /** Whenever somebody looks whether one of them lives. */

@@ -44,7 +44,7 @@ describe('a beat', () => {
     await beat(orchestrator);
     const began = performance.now();
     await passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 4), 450);
-    // 4.5 s each by the chance of these tests, and the way there and back.
+    // Each interval is 4.5 s with this test's random numbers, plus the round trip.
     expect(performance.now() - began).toBeGreaterThan(3 * 4_500);
     expect(performance.now() - began).toBeLessThan(27_000);
   });

@@ -1,4 +1,4 @@
-/** Which datasets the agent names, and when. */
+/** Which datasets the agent reports, and when. */
 import { expect, it } from 'vitest';
 import { beat, holdTime, startAgent, startBusy } from './agent-bench.ts';
 import { startOrchestrator } from './scripted-orchestrator.ts';

@@ -1,4 +1,4 @@
-/** What the agent says of its GPUs, and when. */
+/** What the agent reports about its GPUs, and when. */
 import { expect, it } from 'vitest';
 import type { GpuTrouble } from '../../../protocol/worker.ts';
 import { beat, holdTime, startAgent, startBusy } from './agent-bench.ts';

@@ -76,7 +76,7 @@ it('a second machine that uses the token of this worker costs it nothing, and it
   orchestrator.endStream();
   await passUntil(says('Another machine uses this worker'));
   const beats = orchestrator.count('heartbeat');
-  // Two minutes of asking again: longer than any beat could wait.
+  // Two minutes of retries: longer than any heartbeat could wait.
   await passUntil(orchestrator.nth('register', 26), 1_000);
   expect(orchestrator.count('heartbeat')).toBe(beats);
   expect(said.filter(line => line.startsWith('Another machine'))).toHaveLength(1);

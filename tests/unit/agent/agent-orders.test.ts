@@ -8,7 +8,7 @@ holdTime();
 
 const order = (id: string, attempt: string) => ({ job_id: jobId(id), attempt_id: attemptId(attempt) });
 
-/** Waits for the stop of a run, and ends it as a trainer does that obeys. */
+/** Waits for the stop of a run, and ends the run like an obedient trainer. */
 async function expectStop(run: HeldRun): Promise<void> {
   const stopped = (async () => {
     while (run.stops.length === 0) await turn();

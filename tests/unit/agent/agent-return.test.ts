@@ -27,7 +27,7 @@ const left = {
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
 
-/** An agent whose earlier process left that report. */
+/** Starts an agent whose earlier process has left this report on disk. */
 function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentParts> = {}): AgentBench {
   const stateDir = tempFolder();
   openStateFolder(stateDir).keepReport(left);

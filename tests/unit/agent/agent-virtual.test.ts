@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** A whole agent whose orchestrator, stream, trainer and time are in the test's hands: no socket, no process. */
+/** A complete agent whose orchestrator, stream, trainer and time the test controls: no sockets, no processes. */
 function startVirtualAgent() {
   const clock = createVirtualClock();
   const began = clock.mono();

@@ -16,7 +16,7 @@ import { lives, until } from './guard-rig.ts';
 
 const held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
-/** With a child that would be ended by what its parent listens to. */
+/** The trainer handles SIGUSR2. The same signal would kill its child. */
 const listening = `
   const { spawn } = require('node:child_process');
   spawn('sleep', ['1000'], { stdio: 'ignore' });

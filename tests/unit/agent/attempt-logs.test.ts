@@ -24,7 +24,7 @@ import { until } from './guard-rig.ts';
 const exit = { code: 0, signal: null, stopped: null, startError: null, tail: '' };
 const day = 24 * 60 * 60 * 1000;
 
-/** The state folder of a rig, with an orchestrator that takes its logs. */
+/** The state folder of a rig, with an orchestrator that accepts its logs. */
 function createBench() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();

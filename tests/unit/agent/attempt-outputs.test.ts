@@ -19,7 +19,7 @@ import { type Bucket, openBucket } from './bucket.ts';
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
 const never = new AbortController().signal;
 
-/** Pauses pass at once, but no call falls silent: each is answered here. */
+/** A clock whose pauses end at once. Its calls never time out, because the test answers each of them. */
 function answeredClock(): Clock {
   const hasty = createHastyClock(60_000);
   return { ...hasty, after: (ms, run) => (ms === quickSilenceMs ? () => {} : hasty.after(ms, run)) };

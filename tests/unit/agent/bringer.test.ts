@@ -20,7 +20,7 @@ interface Bench extends Bringer {
   readonly said: readonly string[];
   write(path: string, text: string): void;
   remove(path: string): void;
-  /** Resolves when this has been sent so often. */
+  /** Resolves when this file has been sent this many times. */
   sent(key: string, times?: number): Promise<unknown>;
   /** Resolves when this has been asked so often. */
   asked(call: string, times: number): Promise<unknown>;

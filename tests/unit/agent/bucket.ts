@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { OutstandingReport } from '../../../agent/storage.ts';
 
-/** Where an attempt may bring its files, as the orchestrator has it: over HTTP, and with nothing behind it. */
+/** The orchestrator's upload endpoint of an attempt, over HTTP and without an orchestrator behind it. */
 export interface Bucket {
   readonly url: string;
   /** By key. */

@@ -9,7 +9,7 @@ import type { JobOffer, PreparedJob, Rig } from '../../../agent/trainer.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { AttemptId, JobId } from '../../../protocol/ids.ts';
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

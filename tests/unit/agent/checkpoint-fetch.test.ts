@@ -23,7 +23,7 @@ const manifestOf = (files: Readonly<Record<string, string>>): string =>
       sha256: sha256Of(text),
     })),
   });
-/** A checkpoint that is a folder, as it lies there. */
+/** A checkpoint folder, as it is stored. */
 const folderWith = (files: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text])),
   [`${folder}/checkpoint-manifest.json`]: manifestOf(files),

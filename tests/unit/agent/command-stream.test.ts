@@ -14,7 +14,7 @@ interface Followed {
   readonly end: Promise<StreamEnd>;
   readonly opened: Promise<void>;
   readonly commands: readonly WorkerCommand[];
-  /** Resolves when a ping has come: everything that was sent before it has been looked at. */
+  /** Resolves when a ping has arrived. All earlier commands have been processed by then. */
   readonly pinged: Promise<void>;
   cut(): void;
 }

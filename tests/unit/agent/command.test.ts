@@ -9,7 +9,7 @@ interface Ran {
   readonly err: string;
 }
 
-/** Runs the program with these arguments to its end. */
+/** Runs the program with these arguments until it exits. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const home = tempFolder();
   let [code, out, err]: [number | null, string, string] = [null, '', ''];

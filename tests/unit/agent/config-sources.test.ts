@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../../agent/config.ts';
 import { load, loaded, minimalFlags, refusal, tempFolder, writeFile } from './builders.ts';
 
-/** Settings with a config file in the default place. */
+/** Loads the settings with a config file. */
 function loadedWith(file: object, flags: object, env: Readonly<Record<string, string>> = {}): AgentConfig {
   const home = tempFolder();
   const config = writeFile(home, 'config.json', JSON.stringify(file));

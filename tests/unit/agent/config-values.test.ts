@@ -184,7 +184,7 @@ describe('--trainer', () => {
       },
     ],
     ['/opt/train', { kind: 'command', argv: ['/opt/train'], takesAll: true }],
-    // A path means what it means where the agent was started.
+    // A relative path is relative to the folder in which the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
   ])('%j is %j', (given, expected) => {
     expect(loaded(withFlag('trainer', given)).trainers).toEqual([expected]);

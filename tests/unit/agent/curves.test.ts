@@ -296,7 +296,7 @@ describe('the GPUs', () => {
 });
 
 describe('while a send is on its way', () => {
-  /** Each answer takes this long. */
+  /** Makes each answer take this long. */
   const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
     bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
   };

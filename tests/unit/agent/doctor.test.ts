@@ -14,7 +14,7 @@ const answering =
     Response.json({ name: 'trainyard', version, protocol: 2 });
 const silent: Fetch = () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
 
-/** On a machine on which all is well but for what is said. */
+/** A machine on which everything works except what `more` and `flags` change. */
 function open(
   more: Partial<Omit<DoctorParts, 'config'>> = {},
   flags: Readonly<Record<string, unknown>> = {},

@@ -1,4 +1,4 @@
-/** Images in event files: which of them the worker writes as files, how it names them, and where the limits are. */
+/** Images in event files: which ones the worker writes as files, how it names them, and its limits. */
 import {
   appendFileSync,
   cpSync,

@@ -1,4 +1,4 @@
-/** A call that arrives after the goodbye would count as the worker's return: nothing may follow it. */
+/** A call that arrives after the goodbye would count as the worker's return, so no call may follow it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

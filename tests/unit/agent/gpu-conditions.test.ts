@@ -1,4 +1,4 @@
-/** GPUs that are gone or whose memory fails, from what nvidia-smi prints. */
+/** GPUs that are missing or have memory errors, by the output of nvidia-smi. */
 import { describe, expect, test } from 'vitest';
 import type { CommandResult } from '../../../agent/gpu-command.ts';
 import { conditionsOf, makeTrouble, missingFromStart } from '../../../agent/gpu-conditions.ts';

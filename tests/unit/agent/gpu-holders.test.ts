@@ -1,4 +1,4 @@
-/** Whose processes are on the GPUs, from what the vendors' tools and the system say of them. */
+/** Which processes use the GPUs, by the output of the vendors' tools and the system. */
 import { describe, expect, test } from 'vitest';
 import {
   holdingOf,

@@ -203,7 +203,7 @@ describe('a broken NVIDIA driver is told apart from no GPU', () => {
   });
 });
 
-/** A card and the graphics of the processor beside it. */
+/** A graphics card, and the processor's integrated graphics. */
 const R9700_AND_APU =
   '{"card0": {"VRAM Total Memory (B)": "34208743424", "VRAM Total Used Memory (B)": "889229312", "Card Series": "AMD Radeon AI PRO R9700", "Card Model": "0x7551", "GFX Version": "gfx1201"}, "card1": {"VRAM Total Memory (B)": "2147483648", "VRAM Total Used Memory (B)": "45359104", "Card Series": "AMD Ryzen 9 9950X3D 16-Core Processor", "Card Model": "0x13c0", "GFX Version": "gfx1036"}}';
 

@@ -1,4 +1,4 @@
-/** When the GPUs are looked at, and what is known of them then. */
+/** When the agent checks its GPUs, and what it knows about them then. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -41,7 +41,7 @@ export type GuardSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
 
 export interface GuardHere {
   readonly run: RunFolder;
-  /** Its exit code, when the run is over. */
+  /** Resolves with the guard's exit code when the run is over. */
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;

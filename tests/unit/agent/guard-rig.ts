@@ -14,7 +14,7 @@ import {
   startOrchestrator,
 } from './scripted-orchestrator.ts';
 
-/** What an orchestrator with a T of this many ms would say. */
+/** The times that an orchestrator would announce for this T, in ms. */
 export interface RigTimes {
   readonly timeoutMs: number;
   readonly graceMs: number;

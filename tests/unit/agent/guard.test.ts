@@ -31,7 +31,7 @@ const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => console.log('asked')); ${stay}`;
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-/** A guard whose trainer has said that it is there. */
+/** Starts a guard and waits until its trainer is recorded and its log exists. */
 async function startGuard(script: string, options: Parameters<typeof guardHere>[1] = {}) {
   const job = scriptJob(tempFolder(), script);
   const guard = guardHere(job, options);

@@ -5,7 +5,7 @@ import { runHeartbeat } from '../../../agent/heartbeat.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Beats of which each is answered as `answers` says (the last word for all that follow), with the times they came at. */
+/** Sends heartbeats and records their times. `answers` gives the result of each one; its last element repeats. */
 function startBeats(answers: readonly boolean[], random = 0.5, interval = (): number => 30_000) {
   const over = new AbortController();
   const at: number[] = [];

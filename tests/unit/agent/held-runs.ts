@@ -2,7 +2,7 @@ import type { Contact, ExitRecord, Order } from '../../../agent/guard-files.ts';
 import type { Run } from '../../../agent/run.ts';
 import type { RunEars } from '../../../agent/run-follow.ts';
 
-/** A trainer in the test's hands. */
+/** A trainer that the test controls. */
 export interface HeldRun {
   readonly ears: RunEars;
   /** The grace of every stop, in ms. */

@@ -6,7 +6,7 @@ import type { Stretch } from '../../../agent/http-fetch.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import { piecesOf } from '../../../protocol/client.ts';
 
-/** Says what came. */
+/** Starts a server that echoes its requests. */
 async function open(): Promise<URL> {
   const server = createServer((request, response) => {
     response.setHeader('x-length', request.headers['content-length'] ?? 'none');

@@ -8,7 +8,7 @@ import { createSlotBench, type SlotBench } from './slot-bench.ts';
 
 const offer = offerOf('j1', 'a1');
 
-/** A slot whose job is claimed and runs. */
+/** A slot with a claimed, running job. */
 async function running(overrides: Partial<SlotParts> = {}): Promise<SlotBench> {
   const bench = createSlotBench(overrides);
   bench.slot.offer(offer);

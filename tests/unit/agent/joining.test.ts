@@ -1,4 +1,7 @@
-/** What a join token becomes on the machine, whatever happens in between. The orchestrator is a few lines of memory here. */
+/**
+ * How a join token becomes a worker token on a machine, with any interruption in between. The orchestrator is simulated
+ * in memory.
+ */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

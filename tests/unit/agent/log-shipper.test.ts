@@ -15,7 +15,7 @@ const refusal = (status: number, code: string): CallFailure => {
   return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
 };
 
-/** Prints ten lines a second for so long. */
+/** Prints ten lines per second for this many seconds. */
 async function talk({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
   for (let n = 0; n < seconds * 10; n += 1) {
     print(line(from + n));

@@ -9,7 +9,7 @@ const limit = 4_096;
 const begin = (parts: Partial<LogTextParts> = {}) =>
   createLogText({ place: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...parts });
 
-/** What comes out of it piece by piece. */
+/** Takes all chunks one by one and joins them. */
 function shipped(text: ReturnType<typeof begin>, what: Wanted) {
   const chunks = [];
   for (let taken = text.take(what); taken !== null; taken = text.take(what)) chunks.push(taken);

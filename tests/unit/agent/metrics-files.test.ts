@@ -1,4 +1,4 @@
-/** What the agent reads in the files that a trainer writes, and what it makes of damaged ones. */
+/** How the agent reads the metrics files that a trainer writes, including damaged ones. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

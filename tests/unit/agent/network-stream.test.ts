@@ -5,7 +5,8 @@ import { makeIdentity } from '../../support/tls/identity.ts';
 import { startListener } from '../../support/tls/listener.ts';
 import { startSseServer } from './sse-server.ts';
 
-// In a file of its own, and before the first connection: what counts time there takes its clock once.
+// These fake timers need a file of their own and must be set before the first connection. The code under test picks up
+// its clock only once.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 

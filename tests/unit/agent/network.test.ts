@@ -22,7 +22,7 @@ const trusting = (identity: Identity): Trust => ({
   caFile: writeFile(tempFolder(), 'ca.pem', identity.cert),
 });
 
-/** What comes of a call with a token: its trouble, in words, or none. */
+/** The result of a call with a token: the description of its failure, or 'none'. */
 async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Promise<string> {
   const headers = () => ({ 'x-worker-token': canary });
   const client = createClient({ baseUrl: url, headers, timeoutMs: 10_000, fetch });

@@ -83,7 +83,7 @@ test('of too many files checkpoints are seen first, and never a part of one', as
     for (const part of ['checkpoint-1/', 'x/checkpoint-2/'])
       expect([0, 10]).toContain(keys.filter(key => key.startsWith(part)).length);
   }
-  // Three folders at the top, one below.
+  // The limit also counts folders: three at the top, one below.
   expect(await keysWithin(69)).toHaveLength(65);
   expect((await walkOutputs(root, 69)).flaws).toEqual([]);
   expect((await walkOutputs(root, 68)).flaws).toEqual([expect.stringMatching(/more than 68 files/)]);

@@ -63,7 +63,7 @@ interface Story {
   readonly dealt?: Readonly<Record<string, Omit<Dealt, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: 'all' | 'checkpoints';
-  /** After the one look. */
+  /** How long after the only look the plan is made, in ms. */
   readonly laterMs?: number;
 }
 

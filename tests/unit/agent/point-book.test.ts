@@ -9,7 +9,7 @@ const bookOf = (isAdopted = false, adoptedMs = 0): PointBook => createPointBook(
 const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly string[] = []): void =>
   book.note({ progress, gaps }, atMs, false);
 
-/** Everything that is there, as an orchestrator would take it. */
+/** Takes all points in the book, as an orchestrator would. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const all: MetricPoint[] = [];
   book.settle();

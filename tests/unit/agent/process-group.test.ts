@@ -31,7 +31,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The next line that comes; the rest of the output is read and lost. */
+/** Reads the next line. The rest of the output is read and discarded. */
 async function nextLine(stream: Readable): Promise<string> {
   let text = '';
   while (!text.includes('\n')) text += String((await once(stream, 'data'))[0]);

@@ -7,7 +7,7 @@ import { ownProcesses } from '../../../agent/own-processes.ts';
 import { type ProcessGroup, startGroup } from '../../../agent/process-group.ts';
 
 const parts = { processes: ownProcesses({}), clock: systemClock };
-/** Of every process that a test here has started, to be sure that none outlives it. */
+/** The pids of all processes that these tests have started, so that none outlives them. */
 const started: number[] = [];
 afterAll(() => {
   for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');

@@ -9,7 +9,7 @@ import { tempFolder } from './builders.ts';
 
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** A tool that answers as the test says, and remembers what it was asked. */
+/** A fake tool that returns the test's answers and records its calls. */
 function fakeRunner(answer: (line: string) => CommandResult) {
   const asked: string[] = [];
   const run: RunCommand = async (command, args) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createProgressReader, type Progress } from '../../../agent/progress.ts';
 import { holdTime, pass, startBusy } from './agent-bench.ts';
 
-/** What each line says, without what it leaves open. */
+/** The fields that each line reports, without the undefined ones. */
 const read = (output: string): readonly object[] =>
   createProgressReader()
     .push(output)

@@ -110,7 +110,7 @@ describe('any input', () => {
     fc
       .array(fc.constantFrom(...TOKENS), { maxLength: 40 })
       .map(tokens => Uint8Array.from(Buffer.from(tokens.join('')))),
-    // Around the longest line.
+    // Lines around the maximum length.
     fc
       .tuple(fc.integer({ min: -3, max: 3 }), fc.constantFrom(...TOKENS), fc.constantFrom(...TOKENS))
       .map(([more, first, last]) =>

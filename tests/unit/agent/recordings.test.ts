@@ -1,4 +1,4 @@
-/** Every value that real trainers logged is on the curve, at its own step. */
+/** Every value that a real trainer logged is on the curve, at its own step. */
 import {
   appendFileSync,
   cpSync,

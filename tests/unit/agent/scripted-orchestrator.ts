@@ -8,7 +8,7 @@ type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs'
 export interface Call {
   readonly name: CallName;
   readonly token: string | undefined;
-  /** Of a report: the job in its path. */
+  /** For a report: the job id in its path. */
   readonly jobId: string | null;
   readonly body: Readonly<Record<string, unknown>>;
 }

@@ -3,7 +3,7 @@ import { runSelftest } from '../../../agent/selftest.ts';
 import { createProgressReader } from '../../../agent/progress.ts';
 import { tempFolder, writeFile } from './builders.ts';
 
-/** Runs the self-test without waiting, and keeps what it printed and for how long it would have taken. */
+/** Runs the self-test without waiting. Records its output and the total time that it would have waited. */
 async function run(config: string | null) {
   const lines: string[] = [];
   let waitedMs = 0;

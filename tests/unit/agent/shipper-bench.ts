@@ -6,7 +6,7 @@ import { createLogBook, type LogBook } from '../../support/log-book.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { attemptId, unreachable } from './builders.ts';
 
-/** How a chunk is answered; a failure is one before the orchestrator has seen it. */
+/** How a chunk is answered. A `CallFailure` happens before the orchestrator has received the chunk. */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
 export interface ShipperBench {

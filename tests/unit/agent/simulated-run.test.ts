@@ -1,4 +1,4 @@
-/** What stands in for a trainer and a network, against what the agent expects of the real ones. */
+/** The simulated trainer and network behave as the agent expects of the real ones. */
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { breakable } from '../../../agent/breakable-network.ts';

@@ -6,7 +6,7 @@ import type { Prepared } from '../../../agent/trainer.ts';
 import { scriptJob } from './builders.ts';
 import { type HeldRun, holdRun, turn } from './held-runs.ts';
 
-/** A report on its way, to be answered by the test. */
+/** A report that was sent and that the test must answer. */
 interface SentReport {
   readonly attempt: string;
   readonly body: StatusReportBody;

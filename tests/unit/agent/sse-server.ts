@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A stream that somebody follows. */
+/** A stream with a connected client. */
 interface OpenStream {
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;

@@ -7,7 +7,7 @@ import { lockState } from '../../../agent/state-lock.ts';
 import { tempFolder, writeFile } from './builders.ts';
 import { processes as real } from './guard-bench.ts';
 
-/** A machine on which these run, each started when its number says. */
+/** A machine on which processes with these pids run. The start time of each one follows from its pid. */
 const machineOf = (...pids: readonly number[]): Processes => ({
   ...real,
   identify: async pid => (pids.includes(pid) ? { pid, start: `t${pid}` } : null),

@@ -5,7 +5,7 @@ import type { Answered } from '../../../agent/upload-token.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
-/** What becomes of a call: it fails so, or breaks in the middle. */
+/** The result of a call: a failure, or a connection that breaks in the middle. */
 export type Fate = CallFailure | 'cut';
 
 export interface Shelf {

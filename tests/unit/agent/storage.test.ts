@@ -8,7 +8,7 @@ import { openStorage, type Storage } from '../../../agent/storage.ts';
 import { storageVerdict } from '../../../agent/storage-verdict.ts';
 import { createHastyClock, sha256Of } from './storage-bench.ts';
 
-/** At an orchestrator that answers so. */
+/** A storage client for an orchestrator with this answer. */
 async function storageAt(
   answer: RequestListener,
   clock = systemClock,

@@ -10,7 +10,7 @@ const known = [{ gpu: 0, kind: 'missing', detail: 'it is lost' }] as const;
 const gpu = (index: number) => ({ index, name: 'RTX 4090', vramGb: 24 });
 const twoGpus: GpuReport = makeReport('cuda', [gpu(0), gpu(1)]);
 
-/** Each look at the GPUs, to be answered by the test. */
+/** The test answers each look at the GPUs. */
 function createBench(report: GpuReport) {
   const looks: PromiseWithResolvers<CommandResult>[] = [];
   const run = () => {

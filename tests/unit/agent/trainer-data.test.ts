@@ -59,7 +59,7 @@ describe("a trainer's environment", () => {
   });
 });
 
-/** Prints what a trainer gets to see, as one line of JSON. */
+/** Prints everything that a trainer can see, as one line of JSON. */
 const looker = `console.log(JSON.stringify({
   argv: process.argv.slice(1), env: process.env, cwd: process.cwd(),
   config: JSON.parse(require('fs').readFileSync(process.env.CONFIG_PATH, 'utf8')),

@@ -1,4 +1,7 @@
-/** The keys that the trainers of a rig take: read by a real Python from code written as theirs is, and reported when asked for. */
+/**
+ * The config keys that a rig's trainers accept: a real Python reads them from code like theirs, and the agent reports
+ * them on request.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';

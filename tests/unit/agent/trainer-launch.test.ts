@@ -1,4 +1,4 @@
-/** How a job is started with each trainer: its command line, the config that it gets, and where its outputs go. */
+/** How a job starts with each trainer: its command line, its config, and where its outputs go. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the agent reads in the output of the trainers that people run: see trainer-output/. */
+/** What the agent reads from the output of popular trainers: see trainer-output/. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Whether the trainers that a rig's owner names can be started, with real programs in the place of Python. */
+/** Whether the trainers that a rig's owner configures can start, with real programs in place of Python. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -14,7 +14,7 @@ function prepared(...args: Parameters<typeof prepareJob>): PreparedJob {
   return made.job;
 }
 
-/** A folder with a program that can be started. */
+/** A folder with executable programs of these names. */
 const binWith = (...names: readonly string[]): string => {
   const folder = tempFolder();
   for (const name of names) writeFile(folder, name, '#!/bin/sh\n', 0o755);

@@ -8,7 +8,7 @@ import { createClient } from '../../../protocol/client.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { nobodyThere } from './builders.ts';
 
-/** What Node really throws, and not what we believe that it does. */
+/** Uses the errors that Node really throws, instead of assumed ones. */
 async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
   const client = createClient({
     baseUrl: url,

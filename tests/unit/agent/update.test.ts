@@ -15,7 +15,7 @@ const sumsOf = (text: string): string =>
 
 type Answers = Readonly<Record<string, (() => Response) | string>>;
 
-/** An orchestrator that gives these away, and a worker that was started from a file in an otherwise empty folder. */
+/** An orchestrator that serves these answers, and a worker that was started from a file in an otherwise empty folder. */
 function open(answers: Answers, more: Partial<Pick<UpdateParts, 'sums' | 'versionOf'>> = {}) {
   const path = join(openFolder(), 'trainyard-worker');
   writeFileSync(path, 'what is there', { mode: 0o755 });

@@ -22,7 +22,7 @@ const partsOf = ({ storage }: Shelf, over = new AbortController()) => ({
   sizes,
 });
 
-/** A file with this text, as it was found. */
+/** An upload source: a file with this text, and its metadata. */
 function sourceOf(text: string) {
   const path = join(tempFolder(), 'file');
   writeFileSync(path, text);

@@ -1,4 +1,4 @@
-/** The audit trail as people read and check it: docs/internals/faults.md, I5 and S21. */
+/** Reading and verifying the audit trail: docs/internals/faults.md, I5 and S21. */
 import { describe, expect, test } from 'vitest';
 import { createSeal } from '../../../main/audit/chain.ts';
 import type { AuditRow, AuditTrail } from '../../../main/orchestrator/ports.ts';

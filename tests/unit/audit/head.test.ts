@@ -1,4 +1,4 @@
-/** The head of the trail, which is kept beside the database: docs/internals/faults.md, S21. */
+/** The head of the trail, which is stored beside the database: docs/internals/faults.md, S21. */
 import { describe, expect, test } from 'vitest';
 import { createMarkSeal } from '../../../main/audit/chain.ts';
 import { type HeadFile, keepHead } from '../../../main/audit/head.ts';

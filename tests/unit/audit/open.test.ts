@@ -1,4 +1,4 @@
-/** What the trail says of itself when it is opened: a backup in its place, a head that is gone, an end that was cut off. */
+/** What opening the trail detects: a restored backup, a missing head, a truncated end. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { HeadFile } from '../../../main/audit/head.ts';
 import { createSeal, openAudit } from '../../../main/audit/index.ts';

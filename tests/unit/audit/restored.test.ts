@@ -1,4 +1,4 @@
-/** What a trail says of the one that it has taken the place of. */
+/** What a restored trail records about the trail that it has replaced. */
 import { expect, test } from 'vitest';
 import { accountOf, isAccountedFor } from '../../../main/audit/restored.ts';
 import type { AuditMark, AuditRow, AuditTrail, SealedMark } from '../../../main/orchestrator/ports.ts';

@@ -1,4 +1,4 @@
-/** Old rows go, and what is left can still be verified: docs/internals/worker-contract.md, A8. */
+/** Old rows are removed, and the rest still verifies: docs/internals/worker-contract.md, A8. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRetention } from '../../../main/audit/retention.ts';
 import type { Store } from '../../../main/orchestrator/ports.ts';

@@ -1,4 +1,4 @@
-/** How often a witness outside the data folder is told of the newest row, and what becomes of one that does not answer. */
+/** How often a witness outside the data folder receives the newest row, and what happens when it does not answer. */
 import { expect, onTestFinished, test } from 'vitest';
 import { startWitness, type WitnessMark } from '../../../main/audit/witness.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

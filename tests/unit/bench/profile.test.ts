@@ -4,7 +4,7 @@ import { type CpuProfile, sumProfile } from '../../bench/profile/sums.ts';
 const root = 'file:///home/someone/main/';
 const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
 
-/** Each sample is a millisecond long. */
+/** Each sample is one millisecond long. */
 const profileOf = (nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile => ({
   nodes,
   samples,

@@ -2,7 +2,7 @@ import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chao
 import type { JobCase } from '../../chaos/judge/violation.ts';
 import type { PlannedJob } from '../../chaos/plan.ts';
 
-/** Lines of one trainer, ten ms apart from `at` on. */
+/** Journal lines of one trainer, 10 ms apart, starting at `at`. */
 export const trainer = (
   pid: number,
   attempt: string,

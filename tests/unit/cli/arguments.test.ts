@@ -134,7 +134,7 @@ describe('a config', () => {
     expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
   });
 
-  /** A project as SimpleTuner has it: paths in a config begin at the folder above its own. */
+  /** A project in SimpleTuner's layout: paths in a config are relative to the parent of its folder. */
   function project(files: Readonly<Record<string, string>>): string {
     const root = temporaryFolder();
     for (const [name, text] of Object.entries(files)) {

@@ -1,4 +1,4 @@
-/** What a shell is told when somebody presses Tab. Without an orchestrator: the tests with one are integration tests. */
+/** Tab completion in a shell, without an orchestrator. Integration tests cover completion with one. */
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../support/cli.ts';
 

@@ -1,4 +1,4 @@
-/** Which orchestrator, and which token goes to it: above all, which one does not. */
+/** Which orchestrator the command line uses and which token it sends, above all to which server it sends none. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a demo plans: fleets, trainings and jobs that are likely, and the same for the same seed. */
+/** The plan of a demo: plausible fleets, trainings and jobs, and the same for the same seed. */
 import { describe, expect, test } from 'vitest';
 import { vanishAtTimes } from '../../../main/cli/demo-fleet/absences.ts';
 import { createDisplay, statusLine } from '../../../main/cli/demo-fleet/display.ts';

@@ -11,7 +11,7 @@ function problem(code: ProblemCode, requestId?: string) {
   return failureOf({ kind: 'problem', status, problem: withId }, url);
 }
 
-/** As `fetch` throws: with the reason inside. */
+/** The error that `fetch` throws, with the reason inside. */
 const unreachable = (code: string) =>
   failureOf(
     {

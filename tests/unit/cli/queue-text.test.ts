@@ -65,7 +65,7 @@ describe('what happens to the queue is told', () => {
   test.each<[QueueEventType, QueueView, string]>([
     ['queue.paused', paused('new fans'), 'queue paused by ada: new fans'],
     ['queue.paused', paused(null), 'queue paused by ada'],
-    // It was resumed before the event was read.
+    // The queue was resumed before the event was read.
     ['queue.paused', queueView(), 'queue paused'],
     ['queue.resumed', queueView(), 'queue resumed'],
     [

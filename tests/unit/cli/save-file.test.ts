@@ -1,4 +1,4 @@
-/** A file that is downloaded: in parts, over ways that break, from a server that may mean ill. */
+/** Downloading a file: in parts, over connections that break, from a server that may be malicious. */
 import {
   existsSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-/** What `trainyard server` is told of the worker on its own machine: flags, then the file. */
+/** The local worker options of `trainyard server`: flags override the config file. */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What `trainyard server` is told of TLS: flags, then the file. */
+/** The TLS options of `trainyard server`: flags override the config file. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

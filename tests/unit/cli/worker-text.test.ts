@@ -1,4 +1,4 @@
-/** What the command line shows of a worker whose GPUs are not well. */
+/** What the command line shows for a worker with GPU troubles. */
 import { expect, test } from 'vitest';
 import { workerColumns, workerFacts, workerStatus } from '../../../main/cli/workers/text.ts';
 import { workerView } from '../panel/worker-builders.ts';

@@ -1,4 +1,4 @@
-/** Files are kept by what they contain, and are whole or not there. */
+/** Files are stored by content, and each is either complete or absent. */
 import { createHash } from 'node:crypto';
 import {
   chmodSync,

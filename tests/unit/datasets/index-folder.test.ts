@@ -1,4 +1,4 @@
-/** A folder of training data becomes a list of files with their contents, whatever lies in it. */
+/** Indexing a folder of training data: a list of files with their hashes, whatever the folder contains. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

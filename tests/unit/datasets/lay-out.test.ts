@@ -1,4 +1,4 @@
-/** A dataset appears on a rig as the folder that it was, and costs the disk nothing more. */
+/** A dataset appears on a rig as its original folder, without using additional disk space. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Which files a dataset may have, and the one text that says which it has. */
+/** Which files a dataset may have, and the canonical text that lists them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

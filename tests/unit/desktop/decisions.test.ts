@@ -1,4 +1,4 @@
-/** What the desktop app decides by itself, without Electron: links, places, rules, sleep, the end. */
+/** Decisions of the desktop app without Electron: links, window positions, security rules, sleep, quitting. */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Orchestrators elsewhere: how they are kept, and how the app stands for them. */
+/** Remote orchestrators: how the app stores them and acts as their gateway. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';

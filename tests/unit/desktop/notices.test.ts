@@ -1,4 +1,4 @@
-/** What of a fleet reaches the tray and the notifications. */
+/** Which events of a fleet reach the tray and the notifications. */
 import { describe, expect, test } from 'vitest';
 import { createBurst, type Notice, noticeOf, tell } from '../../../main/desktop/notices.ts';
 import { follow, nothing, present, type Summary, summaryOf } from '../../../main/desktop/summary.ts';

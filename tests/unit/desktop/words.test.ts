@@ -1,4 +1,4 @@
-/** What the app says outside of its page, in each language of the panel. */
+/** The app's texts outside its page, in each language of the panel. */
 import { describe, expect, test } from 'vitest';
 import { wordsFor } from '../../../main/desktop/words/index.ts';
 import { languages } from '../../../renderer/i18n/index.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { clearFolder } from '../../../dev/data-folder.ts';
 
-/** A folder with files of these names. */
+/** A folder with these files. */
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-dev-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

@@ -1,4 +1,4 @@
-/** A program of three segments, made by hand after the ELF specification; the real one is run in tests/integration/rig.test.ts. */
+/** A hand-made program of three segments by the ELF specification. tests/integration/rig.test.ts runs the real one. */
 import { expect, test } from 'vitest';
 import { withNote } from '../../../dev/worker/elf.ts';
 

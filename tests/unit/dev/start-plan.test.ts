@@ -1,4 +1,4 @@
-/** What `npm start` starts, and what it says when that is no window. */
+/** What `npm start` starts, and what it prints when it cannot open a window. */
 import { expect, test } from 'vitest';
 import { built, builtBeside, planStart, type Surroundings } from '../../../dev/start-plan.ts';
 

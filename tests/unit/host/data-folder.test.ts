@@ -1,4 +1,4 @@
-/** The secrets of a data folder: each is there whole, or not at all. */
+/** The secrets of a data folder: each is stored completely or not at all. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

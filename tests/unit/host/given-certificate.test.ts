@@ -1,4 +1,4 @@
-/** A certificate from files that somebody else looks after. */
+/** A certificate from files that another program maintains. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The time of a data folder, over restarts of the server and of the machine. */
+/** The trusted time of a data folder, across restarts of the server and of the machine. */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

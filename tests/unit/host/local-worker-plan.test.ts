@@ -1,4 +1,4 @@
-/** What the agent of this machine is started with, and when again. */
+/** How the local worker's agent is started, and when it is restarted. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

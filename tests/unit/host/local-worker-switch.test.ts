@@ -1,4 +1,4 @@
-/** The worker of this machine, turned on and off; the workers are make-believe. */
+/** Turning the local worker on and off. The workers are fake. */
 import { expect, test } from 'vitest';
 import { createLocalWorkerSwitch } from '../../../main/host/local-worker-switch.ts';
 

@@ -1,4 +1,4 @@
-/** An agent that is kept as a child of this process; the agents here are scripts of Node's. */
+/** An agent as a child of this process. The agents here are Node scripts. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -20,7 +20,7 @@ test.each(kinds)('names of %s that are made in one second lie together, in their
   for (const name of names) expect(name).toMatch(shape);
   expect(new Set(names.map(name => name.slice(0, 6))).size).toBe(1);
   const places = names.map(name => name.slice(6, 9));
-  // Once, at most, it begins anew: where it began is chance.
+  // The sequence wraps around at most once. Its start is random.
   const first = places.toSorted()[0] ?? '';
   const from = places.indexOf(first);
   expect([...places.slice(from), ...places.slice(0, from)]).toEqual(places.toSorted());

@@ -1,4 +1,4 @@
-/** Which address stands in a join command, and whether with a pin; all around is make-believe. */
+/** Which address a join command contains, and whether it has a pin. All dependencies are fake. */
 import { expect, test } from 'vitest';
 import type { MachineAddress } from '../../../main/host/addresses.ts';
 import { joinAddress } from '../../../main/host/network-view.ts';

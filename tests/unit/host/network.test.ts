@@ -1,4 +1,4 @@
-/** Where the orchestrator listens, and what it does when that changes; the sockets are make-believe. */
+/** Where the orchestrator listens, and what it does when that changes. The sockets are fake. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../main/host/addresses.ts';
 import { createNetwork, type NetworkParts, type Reach } from '../../../main/host/network.ts';

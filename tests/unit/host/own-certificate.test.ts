@@ -1,4 +1,4 @@
-/** The certificate that the orchestrator makes for itself: on disk, on a clock of the test. */
+/** The certificate that the orchestrator creates for itself: on disk, with a clock that the test controls. */
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

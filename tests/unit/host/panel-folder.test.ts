@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { findPanel } from '../../../main/host/panel-folder.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
-/** A program and pages in an otherwise empty folder; which of the pages it finds. */
+/** Creates a program and pages in an otherwise empty folder. Returns which of the pages the program finds. */
 function found(program: string, pages: readonly string[]): string | null {
   const root = openFolder();
   for (const page of pages) {

@@ -1,4 +1,4 @@
-/** The order in which a backup takes the place of the database, and what is left when a step of it fails. */
+/** The order of steps in which a backup replaces the database, and the result when a step fails. */
 import { describe, expect, test } from 'vitest';
 import { createRestoration } from '../../../main/host/restoration.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';

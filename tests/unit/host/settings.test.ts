@@ -1,4 +1,4 @@
-/** Changes of what is set while the orchestrator runs, where things take their time or fail; all around is make-believe. */
+/** Changes of settings at run time, with steps that are slow or fail. All dependencies are fake. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

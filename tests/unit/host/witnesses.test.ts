@@ -1,4 +1,4 @@
-/** Where a witness keeps what it is told, and what is no witness. */
+/** Where a witness stores what it receives, and which targets are not valid witnesses. */
 import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** What is turned away before anybody asks who calls: docs/internals/faults.md, S1 and S2. */
+/** Requests that are rejected before authentication: docs/internals/faults.md, S1 and S2. */
 import { describe, expect, test } from 'vitest';
 import { type EdgeCall, judgeEdge } from '../../../main/http/edge.ts';
 

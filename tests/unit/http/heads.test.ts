@@ -1,4 +1,7 @@
-/** What was sent as a header, each time that it was: two of what may be there once are no reason to believe one of them. */
+/**
+ * Collects all values of a repeated header. When a header that may occur only once is repeated, neither value is
+ * trusted.
+ */
 import { expect, test } from 'vitest';
 import { mostHeaders, sentAs } from '../../../main/http/heads.ts';
 

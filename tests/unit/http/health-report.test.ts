@@ -1,4 +1,4 @@
-/** The report at `GET /api/cloud/health`: one component per check, and the worst of them as a whole. */
+/** The report at `GET /api/cloud/health`: one component per check; the overall status is the worst of them. */
 import { describe, expect, it } from 'vitest';
 import type { HealthComponent } from '../../../protocol/health-api.ts';
 import { type Checks, judgeHealth, worstOf } from '../../../main/http/health-report.ts';

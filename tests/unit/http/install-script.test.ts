@@ -1,4 +1,4 @@
-/** The script is run by a real shell, among programs of the test in the place of those that a machine has. */
+/** A real shell runs the script, with fake programs in place of those of a machine. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Codes of one-time links: each signs in once, and not when it is old. */
+/** Codes of one-time links: each works once, and only until it expires. */
 import { expect, test } from 'vitest';
 import { TokenId } from '../../../protocol/ids.ts';
 import { codeLastsMs, createOneTimeCodes } from '../../../main/http/one-time-codes.ts';

@@ -1,4 +1,4 @@
-/** Where a browser says that a call comes from, for what needs no session and for what does: docs/internals/faults.md, S2. */
+/** The origin that a browser declares for calls with and without a session: docs/internals/faults.md, S2. */
 import { expect, test } from 'vitest';
 import { isForeign, isOwnPage, provenanceOf } from '../../../main/http/origin.ts';
 

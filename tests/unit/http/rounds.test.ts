@@ -1,4 +1,4 @@
-/** Who is visited once in every interval, by one timer: the pings of streams. */
+/** One timer visits every member once per interval, as for the pings of streams. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createRounds } from '../../../main/http/rounds.ts';
 

@@ -1,4 +1,4 @@
-/** Readers that do not read cost a bounded amount of memory in all. */
+/** All clients that do not read together use a bounded amount of memory. */
 import { expect, test } from 'vitest';
 import { createUnreadBudget } from '../../../main/http/unread-budget.ts';
 

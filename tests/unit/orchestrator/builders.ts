@@ -26,7 +26,7 @@ export const jobId = (id: string): JobId => JobId.parse(id);
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 
-/** When `advance` is asked, in most tests; what the builders make lies before it. */
+/** The time at which most tests call `advance`. The builders create objects from before it. */
 export const NOW = 1_000_000;
 
 export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {

@@ -225,7 +225,7 @@ describe('a further attempt', () => {
   const at = (step: number | null) => ({ name: 'c', step, isFile: true });
   test.each([
     [at(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
-    // What was told last is older than what was brought.
+    // The last reported step is older than the uploaded checkpoint.
     [at(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
     [at(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
     [at(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],

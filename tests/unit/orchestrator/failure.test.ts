@@ -1,4 +1,4 @@
-/** Why an attempt failed, and whether it is tried again: docs/internals/semantics.md, section 2. */
+/** Why an attempt failed, and whether the job is retried: docs/internals/semantics.md, section 2. */
 import { describe, expect, test } from 'vitest';
 import { type Ending, failureCause } from '../../../main/orchestrator/failure.ts';
 import { planRetry } from '../../../main/orchestrator/retry.ts';

@@ -1,4 +1,7 @@
-/** Events without gap or repeat, from the log and as they come: docs/internals/semantics.md, section 8; docs/internals/faults.md S16. */
+/**
+ * Events without gaps or repeats, stored and live: docs/internals/semantics.md, section 8; docs/internals/faults.md
+ * S16.
+ */
 import { describe, expect, test } from 'vitest';
 import { createFeed, type FeedReader } from '../../../main/orchestrator/feed.ts';
 import type { Log } from '../../../main/orchestrator/ports.ts';

@@ -1,4 +1,4 @@
-/** What an agent's word makes of the troubles that are known of its GPUs. */
+/** How an agent's report updates the known troubles of its GPUs. */
 import { expect, test } from 'vitest';
 import { planTroubles } from '../../../main/orchestrator/gpu-troubles.ts';
 import type { GpuTrouble } from '../../../protocol/worker.ts';

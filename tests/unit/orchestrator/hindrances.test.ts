@@ -1,4 +1,4 @@
-/** What keeps a job from every worker: the job's own, that of the whole queue, that of its user. */
+/** What blocks a job on every worker: rules of the job itself, of the whole queue, and of its user. */
 import { describe, expect, test } from 'vitest';
 import {
   barredWorker,

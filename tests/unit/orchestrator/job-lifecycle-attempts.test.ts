@@ -1,4 +1,4 @@
-/** What a transition leaves behind in the job and its attempt: docs/internals/semantics.md, section 2. */
+/** The effects of a transition on the job and its attempt: docs/internals/semantics.md, section 2. */
 import { describe, expect, test } from 'vitest';
 import { advance, type JobEvent, type ReportedEnd } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/model.ts';

@@ -1,4 +1,4 @@
-/** Whatever happens in whatever order, a job goes where docs/internals/semantics.md sends it, and nowhere else. */
+/** In any order of events, a job changes only as docs/internals/semantics.md allows. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { advance, type JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';

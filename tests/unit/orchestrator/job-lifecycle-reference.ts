@@ -1,4 +1,4 @@
-/** What docs/internals/semantics.md, section 2, says about a job, in its own words and as short as can be: `advance` is held against it. */
+/** A minimal model of a job by docs/internals/semantics.md, section 2. Tests compare `advance` with it. */
 import type { JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 

@@ -1,4 +1,4 @@
-/** What a label pattern matches, and that no pattern makes matching expensive. */
+/** What a label pattern matches. No pattern makes matching expensive. */
 import fc from 'fast-check';
 import micromatch from 'micromatch';
 import { describe, expect, it } from 'vitest';

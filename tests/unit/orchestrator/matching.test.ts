@@ -1,4 +1,4 @@
-/** Does this worker fit this job, and if not, why: docs/internals/semantics.md, sections 6 and 7. */
+/** Whether a worker matches a job, and if not, why: docs/internals/semantics.md, sections 6 and 7. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { classOf, compileMatcher, type Mismatch, shapeOf } from '../../../main/orchestrator/matching.ts';

@@ -16,7 +16,7 @@ const attempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | nul
         : { at: 0, outcome, charged: false, cause: null, error: null, exitCode: null, signal: null },
   });
 
-/** What is said when this worker brings points of this attempt; the last one is the newest. */
+/** The error code when this worker sends points of attempt `n`. The last element of `attempts` is the newest attempt. */
 const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
   metricsRefusal(
     { ...makeJob(1), attempt: attempts.at(-1) ?? null },

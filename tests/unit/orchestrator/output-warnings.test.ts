@@ -1,4 +1,4 @@
-/** Which outputs of a job stay on its rig, and the warning about it. */
+/** Which outputs of a job are not uploaded from its rig, and the warning about them. */
 import { describe, expect, it } from 'vitest';
 import {
   outputWarnings,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createPlaces } from '../../../main/orchestrator/places.ts';
 import { makeJob } from '../../contract/store/builders.ts';
 
-/** A line of so many jobs, and how often it was asked for what. */
+/** A queue of this many jobs, which counts the calls for positions and for the whole queue. */
 function lineOf(length: number) {
   const asked = { position: 0, line: 0 };
   const jobs = Array.from({ length }, (_, index) => makeJob(index + 1));

@@ -1,4 +1,4 @@
-/** When a job is likely to start: a guess, but one that makes sense. */
+/** The estimated start time of a job is plausible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { predictStart, remainingMs, type Taker } from '../../../main/orchestrator/predict.ts';

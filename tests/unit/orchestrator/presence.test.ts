@@ -1,4 +1,4 @@
-/** Who is in contact, on which stream, with which open offer: docs/internals/semantics.md, sections 1 and 4. */
+/** Which workers are in contact, their streams and open offers: docs/internals/semantics.md, sections 1 and 4. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { WorkerStream } from '../../../main/orchestrator/ports.ts';
 import { createPresenceBook, type PresenceBook } from '../../../main/orchestrator/presence.ts';

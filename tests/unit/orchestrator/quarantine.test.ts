@@ -1,4 +1,7 @@
-/** Which ends of attempts speak against their worker, and when it gets no more jobs: docs/internals/semantics.md, section 1; F26. */
+/**
+ * Which outcomes of attempts count against their worker, and when it gets no more jobs: docs/internals/semantics.md,
+ * section 1; F26.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

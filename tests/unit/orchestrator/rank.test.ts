@@ -1,4 +1,4 @@
-/** When a job has its turn: docs/internals/semantics.md, section 7. */
+/** The order of jobs in the queue: docs/internals/semantics.md, section 7. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advance } from '../../../main/orchestrator/job-lifecycle.ts';

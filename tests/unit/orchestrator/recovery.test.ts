@@ -1,4 +1,4 @@
-/** Silence, takeover, offers that nobody takes and orders to stop: docs/internals/semantics.md, sections 0, 1 and 4. */
+/** Silence, takeover, unclaimed offers and stop orders: docs/internals/semantics.md, sections 0, 1 and 4. */
 import { describe, expect, test } from 'vitest';
 import {
   planRecovery,

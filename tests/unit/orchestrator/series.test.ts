@@ -17,7 +17,7 @@ const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: 
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));
 const none: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
-/** As the shell does it, value by value or in any portions. */
+/** Adds samples as the shell does, one by one or in portions of any size. */
 function keep(portions: readonly (readonly Sample[])[], most = mostBuckets): readonly Bucket[] {
   let buckets: readonly Bucket[] = [];
   let width = 1;

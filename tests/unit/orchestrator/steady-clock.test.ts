@@ -1,4 +1,7 @@
-/** A clock that does not count what its own process missed: docs/internals/semantics.md, section 3; docs/internals/faults.md F6, F20. */
+/**
+ * A clock that does not count the pauses of its own process: docs/internals/semantics.md, section 3;
+ * docs/internals/faults.md F6, F20.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../main/orchestrator/ports.ts';
 import { createSteadyClock } from '../../../main/orchestrator/steady-clock.ts';

@@ -1,4 +1,4 @@
-/** How much of what the wall clock says is believed, and what counts while it is not. */
+/** How far the orchestrator trusts the wall clock, and which time it uses otherwise. */
 import { describe, expect, test } from 'vitest';
 import { createTrustedTime } from '../../../main/orchestrator/trusted-time.ts';
 import type { ClockMark, ClockReading } from '../../../main/orchestrator/ports.ts';

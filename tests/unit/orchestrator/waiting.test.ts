@@ -1,4 +1,7 @@
-/** Why nobody takes a job, in a line and worker by worker: docs/internals/semantics.md, section 6, in the guide's own words. */
+/**
+ * Why no worker takes a job, as one line and per worker: docs/internals/semantics.md, section 6, in the guide's own
+ * words.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Hindrance } from '../../../main/orchestrator/hindrances.ts';
 import type { Obstacle } from '../../../main/orchestrator/worker-status.ts';

@@ -1,4 +1,4 @@
-/** A worker's status is derived, and the first rule that matches wins: docs/internals/semantics.md, section 1. */
+/** A worker's status is derived; the first matching rule applies: docs/internals/semantics.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../main/orchestrator/model.ts';
 import { obstaclesOf, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';

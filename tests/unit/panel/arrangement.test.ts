@@ -1,4 +1,4 @@
-/** Rows in an order that is found again only when it has changed. */
+/** Rows in an order that is recomputed only after a change. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createArrangement } from '../../../renderer/ui/arrangement.ts';

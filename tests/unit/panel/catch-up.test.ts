@@ -1,4 +1,4 @@
-/** What is read in parts, while events come, becomes what is shown. */
+/** Combines data that is loaded in parts with the events that arrive in the meantime. */
 import { beforeEach, expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** Rows of a list are checked a few at a time, and between them others have their turn. */
+/** Validates the rows of a list a few at a time and yields to other code in between. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkedRows } from '../../../renderer/api/checked.ts';

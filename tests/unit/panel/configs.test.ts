@@ -1,4 +1,4 @@
-/** What the form does with configs: how two differ, what is hidden of one, and what a duplicate begins with. */
+/** How the form handles configs: differences, hidden values, and the initial values of a duplicate. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../protocol/configs-api.ts';

@@ -2,7 +2,7 @@ import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { MetricBucket } from '../../../protocol/metrics-api.ts';
 import type { Curves, Dot, Line } from '../../../renderer/pages/jobs/curves/lines.ts';
 
-/** One point, a second a step, unless it is said otherwise. */
+/** One point; by default, a step takes one second. */
 export const bucket = (
   step: number | null,
   value: number | null,

@@ -28,7 +28,7 @@ test('the loss comes first, then the rate and the speed, what else the trainer s
     'learning_rate',
     'steps_per_second',
     'eval_loss',
-    // Not among the figures of GPUs that are known: as the trainer's own.
+    // Not known GPU metrics, so they are treated as the trainer's own.
     'gpu.2.fan',
     'gpu.x.utilization',
     'gpu.utilization',

@@ -95,7 +95,7 @@ test('a stretch of steps is one question; one of time is one for each attempt, o
   ]);
 });
 
-/** Answers with these, one after the other; a null is a server that is not there. */
+/** Reads a curve with these answers, one after the other. Null simulates an unreachable server. */
 async function reading(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
   const asked: string[] = [];
   const rest = [...answers];

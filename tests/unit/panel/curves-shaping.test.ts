@@ -9,7 +9,7 @@ const plain = { smoothing: 0, isLog: false };
 test('an exponential mean: the newest counts most, and the beginning is not drawn to zero', () => {
   const four: unknown = expect.closeTo(4, 9);
   expect(smoothed([4, 4, 4], 0.9)).toEqual([four, four, four]);
-  // 0.5 of the first, 1 of the second: (0.5 * 2 + 1 * 5) / 1.5
+  // Weights 0.5 for the first and 1 for the second: (0.5 * 2 + 1 * 5) / 1.5
   expect(smoothed([2, 5], 0.5)).toEqual([2, expect.closeTo(4, 9)]);
   expect(smoothed([2, null, 5], 0.5)).toEqual([2, null, expect.closeTo(4, 9)]);
   expect(smoothed([], 0.5)).toEqual([]);

@@ -57,7 +57,7 @@ test('a table has every point, as long as there is room, and then some of each l
   expect([places(long)[0], places(long).at(-1)]).toEqual([0, 299]);
   expect([places(short)[0], places(short).at(-1)]).toEqual([0, 99]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
-  // One point of many others stays.
+  // A series with one point keeps it among many others.
   const alone = lineOf(dots(1), { id: '3/loss' });
   expect(rowsOf([lineOf(dots(1_000)), alone], 10).rows.some(({ line }) => line === alone)).toBe(true);
   expect(rowsOf([], 200)).toEqual({ rows: [], of: 0 });

@@ -1,4 +1,4 @@
-/** Losses of rows that somebody looks at: each read once, few at a time, and none for a row that is only scrolled past. */
+/** Losses of visible rows: each is loaded once, a few at a time, and none for a row that is only scrolled past. */
 import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../protocol/client.ts';
 import { JobId } from '../../../protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** What the panel makes of snapshots and events: it shows what the server has said, and notices what it has missed. */
+/** How the panel applies snapshots and events: it shows what the server sent, and detects missed events. */
 import { expect, test } from 'vitest';
 import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../renderer/state/fleet.ts';
 import type { UiEvent } from '../../../protocol/events.ts';

@@ -1,4 +1,4 @@
-/** The stream of a log: it is opened again behind the last known line, also when the server stops without a word. */
+/** The stream of a log resumes after the last known line, also when the server stops silently. */
 import { expect, test } from 'vitest';
 import { JobId } from '../../../protocol/ids.ts';
 import { followLog } from '../../../renderer/api/follow-log.ts';

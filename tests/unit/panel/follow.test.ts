@@ -1,4 +1,4 @@
-/** The panel follows the server: reads what there is, shows what happens, and says when it is not up to date. */
+/** The panel follows the server: it loads the state, applies events, and shows when it is not up to date. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallFailure, Client } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';

@@ -23,7 +23,7 @@ const types = (all: ReturnType<typeof happenings>): readonly string[] => all.map
 
 test('what the stream has told stands before what the trail said, each in its place and none twice', () => {
   const rows = [row(20, 'worker.connected'), row(10, 'worker.registered')];
-  // The row and the event of one thing do not have quite the same time.
+  // An audit row and the event of the same change have slightly different times.
   const all = happenings(rows, [event(30, 'worker.offline'), event(20, 'worker.connected', 3)], 10);
   expect(types(all)).toEqual(['worker.offline', 'worker.connected', 'worker.registered']);
   expect(all[1]?.target).toEqual({ kind: 'worker', id: 'w_1', name: 'rig-1' });

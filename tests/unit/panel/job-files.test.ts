@@ -1,4 +1,4 @@
-/** What a job has brought, as the panel sorts it: pictures by their steps, checkpoints apart, nothing left out. */
+/** How the panel sorts the files of a job: images by step, checkpoints separately, nothing omitted. */
 import { describe, expect, test } from 'vitest';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../protocol/artifact.ts';
 import { JobId } from '../../../protocol/ids.ts';

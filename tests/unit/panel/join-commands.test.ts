@@ -1,4 +1,4 @@
-/** The commands are run by a real shell, with a program of the test in the place of ours. */
+/** A real shell runs the commands, with a fake program in place of ours. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

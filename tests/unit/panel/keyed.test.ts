@@ -1,4 +1,4 @@
-/** Things by their ids: each version is what it was, whatever becomes of the others. */
+/** Collections by id with immutable versions: later changes do not affect an older version. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../renderer/state/keyed.ts';

@@ -10,7 +10,7 @@ type Query = Parameters<LogSource['read']>[0];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A log of so many lines, whose answers come when the test lets them. */
+/** A log of this many lines. The test decides when its answers arrive. */
 function openServer(total: number, part: Partial<PageRead> = {}) {
   const asked: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];

@@ -4,7 +4,7 @@ import type { SearchLines } from '../../../renderer/pages/jobs/logs/first-error.
 import { createLogPages, pageLines } from '../../../renderer/pages/jobs/logs/log-pages.ts';
 import { logLine, logLines } from './log-builders.ts';
 
-/** As the server searches: forwards, a thousand lines an answer. */
+/** Searches like the server: forwards, a thousand lines per answer. */
 function searchIn(lines: readonly number[]): { readonly search: SearchLines; readonly calls: () => number } {
   let calls = 0;
   return {

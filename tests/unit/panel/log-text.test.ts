@@ -8,7 +8,7 @@ import { piecesOf, plainText } from '../../../renderer/pages/jobs/logs/line-text
 import { logLine } from './log-builders.ts';
 
 const esc = '\u001B';
-/** Pieces as `text/look`, which is short. */
+/** Formats each piece as `text/style`, for short expectations. */
 const shown = (line: string, search = ''): readonly string[] =>
   piecesOf(line, search).map(({ text, hue, weights, isHit }) =>
     [text, hue ?? '-', ...weights, ...(isHit ? ['hit'] : [])].join('/'),

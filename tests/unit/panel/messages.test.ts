@@ -1,4 +1,4 @@
-/** The texts of all languages: each says all that the English one does, and can be put into words. */
+/** The texts of all languages: each has all parts of the English one and can be formatted. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -131,7 +131,7 @@ test('a worker that jobs wait for alone is named once, whether it was lost or st
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
   ]);
-  // It is one of several: that its own connection was lost is said as well.
+  // The job is one of several, so the worker's own lost connection is shown as well.
   expect(needs(told('w_lost', 'j_1', 1))).toMatchObject([
     { kind: 'waitsForOffline', others: 1 },
     { kind: 'offline', worker: { id: 'w_lost' } },

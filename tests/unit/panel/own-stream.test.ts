@@ -1,4 +1,4 @@
-/** A stream of its own: what it tells, and when it takes the connection for dead. */
+/** A tab's own stream: what it reports, and when it considers the connection dead. */
 import { beforeEach, expect, test } from 'vitest';
 import { createOwnStream, type Source } from '../../../renderer/api/stream/own.ts';
 import type { StreamNews } from '../../../renderer/api/stream/news.ts';

@@ -1,4 +1,4 @@
-/** Parts of the panel that are loaded when they are needed. */
+/** Parts of the panel that are loaded on demand. */
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../renderer/app/part.ts';
 

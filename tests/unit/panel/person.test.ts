@@ -1,4 +1,4 @@
-/** Who is signed in, and what follows from it: which pages there are, and which acts. */
+/** The signed-in user, and the pages and actions that follow from their permissions. */
 import { describe, expect, test } from 'vitest';
 import { ownPermissions, type Permission, permissions } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';

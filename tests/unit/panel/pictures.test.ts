@@ -1,4 +1,4 @@
-/** Pictures that are looked at: few at a time, each once, and none for longer than somebody looks. */
+/** Loading images: a few at a time, each once, and none that is no longer visible. */
 import { beforeEach, expect, test } from 'vitest';
 import {
   createPictures,

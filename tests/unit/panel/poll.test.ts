@@ -1,4 +1,4 @@
-/** For who may see the workers and not the stream: they are read again and again. */
+/** Polls the workers for users who may see them but not the event stream. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../protocol/client.ts';
 import { pollWorkers } from '../../../renderer/api/refresh.ts';

@@ -1,4 +1,4 @@
-/** What a browser prefers, and keeps. */
+/** The preferences of a browser, and how it stores them. */
 import { beforeEach, expect, test } from 'vitest';
 import { perPlace } from '../../../renderer/i18n/formats.ts';
 import { createPreferences } from '../../../renderer/state/preferences.ts';

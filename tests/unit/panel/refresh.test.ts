@@ -1,4 +1,4 @@
-/** The workers are read again in pages, so that neither the page nor the server is held up by a long list. */
+/** Workers are reloaded in pages, so that a long list blocks neither the page nor the server. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../protocol/client.ts';
 import { WorkerId } from '../../../protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** What a list of workers that is read again makes of the fleet. */
+/** The effect of a reloaded worker list on the fleet. */
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';

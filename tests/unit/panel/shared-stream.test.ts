@@ -1,4 +1,4 @@
-/** A tab's side of the stream that tabs share: when it joins, leaves, and goes alone. */
+/** A tab's side of the shared stream: when it joins, leaves, and falls back to its own. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { HubWord, TabWord } from '../../../renderer/api/stream/hub.ts';
 import type { StreamNews, Tell } from '../../../renderer/api/stream/news.ts';

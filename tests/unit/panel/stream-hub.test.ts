@@ -1,4 +1,4 @@
-/** One stream for all tabs: who is told what, and how long it is open. */
+/** One stream for all tabs: what each tab receives, and how long the stream stays open. */
 import { beforeEach, expect, test } from 'vitest';
 import { createHub, type HubWord, type TabPort } from '../../../renderer/api/stream/hub.ts';
 import type { Tell } from '../../../renderer/api/stream/news.ts';

@@ -1,4 +1,4 @@
-/** Rows get their cells a few in a frame. */
+/** The cells of a few rows are filled per frame. */
 import { beforeEach, expect, test } from 'vitest';
 import { createFilling } from '../../../renderer/ui/table-filling.ts';
 

@@ -1,4 +1,4 @@
-/** The client of the pages tells when a call shows that the session is not the one that they know of. */
+/** The pages' client reports when a call reveals that the session has changed. */
 import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../protocol/client.ts';

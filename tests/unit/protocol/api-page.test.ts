@@ -1,4 +1,4 @@
-/** docs/api.md against the contract: it names every call with its permission, and every field of a job. */
+/** Compares docs/api.md with the contract: it names every call with its permission, and every field of a job. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { JobDetail } from '../../../protocol/job.ts';

@@ -1,4 +1,4 @@
-/** No schema of a request or an answer throws, whatever it is given: docs/internals/faults.md S12, S23. */
+/** No schema of a request or an answer throws, whatever its input: docs/internals/faults.md S12, S23. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';

@@ -16,7 +16,7 @@ const joining: Joining = {
 const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
-/** In a shell whose curl gives this, and whose `sudo` says so. */
+/** Runs the line in a shell with a fake `curl`, which returns this script, and a fake `sudo`, which reports its use. */
 function paste(line: string, given = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));

@@ -1,4 +1,4 @@
-/** What a permission opens, and what somebody who holds it may give away. */
+/** Which calls a permission allows, and which permissions its holder may grant. */
 import { describe, expect, test } from 'vitest';
 import { mayGrant, type OwnRule, type Permission, reachOf } from '../../../protocol/call.ts';
 

@@ -1,4 +1,4 @@
-/** What people read when a field of theirs is not valid. */
+/** The texts that people read when one of their fields is invalid. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { plainIssues } from '../../../protocol/plain-issue.ts';

@@ -1,4 +1,4 @@
-/** Progress of agents of any age: what can be used is kept, the rest is left out. docs/internals/faults.md S7. */
+/** Progress reports of agents of any age: usable fields are kept, the others are dropped. docs/internals/faults.md S7. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';

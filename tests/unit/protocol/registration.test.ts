@@ -1,4 +1,7 @@
-/** How agents introduce themselves, in the guide's spelling and in the published agent's: docs/internals/worker-contract.md, section 1. */
+/**
+ * How agents register, in the guide's spelling and in the published agent's: docs/internals/worker-contract.md, section
+ * 1.
+ */
 import { describe, expect, test } from 'vitest';
 import { workerApi } from '../../../protocol/worker-api.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What workers say about their job, and what they are told: docs/internals/worker-contract.md, sections 1 to 3;
+ * Workers' reports about their job, and the answers: docs/internals/worker-contract.md, sections 1 to 3;
  * docs/internals/faults.md S7, S10.
  */
 import { describe, expect, test } from 'vitest';

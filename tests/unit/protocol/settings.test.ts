@@ -63,7 +63,7 @@ describe('a pin', () => {
     ['https://yard.lan:8001', pin],
     ['https://192.0.2.7:8001', pin],
     ['https://[fd00::7]:8001', pin],
-    // Plain, a proxy at another port, somebody else, no address.
+    // Plain HTTP, a proxy at another port, another host, and no valid URL.
     ['http://192.0.2.7:8001', null],
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],

@@ -1,4 +1,4 @@
-/** What people and scripts ask of the queue: docs/internals/worker-contract.md, section 1. */
+/** What people and scripts send to the queue: docs/internals/worker-contract.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';

@@ -1,4 +1,4 @@
-/** The contract as tables: every row complete, and no two the same. */
+/** The tables of the contract: every row is complete and unique. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';

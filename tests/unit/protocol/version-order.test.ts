@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compareVersions } from '../../../protocol/version-order.ts';
 
-/** The order of semver.org, section 11, and around it. */
+/** Versions in the order of semver.org, section 11, with some additions. */
 const rising = [
   '0.0.1',
   '0.1.0',

@@ -1,4 +1,4 @@
-/** Ids, names and labels: what is let in, and what only looks like one. docs/internals/faults.md S8, S9, S14, S15. */
+/** Valid and invalid ids, names and labels. docs/internals/faults.md S8, S9, S14, S15. */
 import { describe, expect, test } from 'vitest';
 import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';

@@ -1,6 +1,6 @@
 /**
- * Workers that are there, and do not name the job that they are known to have: docs/internals/semantics.md, section 5. T = 120 s: two
- * beats count as two when they are 20 s apart.
+ * Connected workers that do not name their known job: docs/internals/semantics.md, section 5. T = 120 s: two heartbeats
+ * count as two when they are at least 20 s apart.
  */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** What people ask of a trainer that runs: a checkpoint, samples. T = 120 s. */
+/** Requests of people to a running trainer: a checkpoint, samples. T = 120 s. */
 import { describe, expect, test } from 'vitest';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

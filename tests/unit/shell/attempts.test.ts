@@ -1,4 +1,4 @@
-/** From the claim to the end, and what is tried again: docs/internals/semantics.md, section 2. */
+/** From the claim to the end, and what is retried: docs/internals/semantics.md, section 2. */
 import { expect, test } from 'vitest';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

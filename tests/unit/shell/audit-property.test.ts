@@ -1,6 +1,6 @@
 /**
- * Whatever people and workers do, allowed or not, with a disk that fills up and a process that ends in between: the audit
- * trail tells all of it, once, in order, and nothing else. docs/internals/faults.md, I5.
+ * The audit trail records everything that people and workers do, permitted or not: once, in order, and nothing else.
+ * The disk may fill up and the process may end in between. docs/internals/faults.md, I5.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

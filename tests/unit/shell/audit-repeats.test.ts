@@ -1,4 +1,4 @@
-/** How many rows of the audit trail one source can bring about. */
+/** How many rows of the audit trail one source can cause. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';

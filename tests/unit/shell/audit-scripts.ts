@@ -1,4 +1,4 @@
-/** Scripts of what people, workers, the disk and the process may do to a fleet, in any order, allowed or not. */
+/** Scripts of what people, workers, the disk and the process may do to a fleet, in any order, permitted or not. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../protocol/ids.ts';

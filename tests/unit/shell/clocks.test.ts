@@ -1,6 +1,6 @@
 /**
- * The orchestrator's own pauses, and clocks that are set: docs/internals/semantics.md, section 3;
- * docs/internals/faults.md F6, F20. T = 120 s.
+ * The orchestrator's own pauses, and clock changes: docs/internals/semantics.md, section 3; docs/internals/faults.md
+ * F6, F20. T = 120 s.
  */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';

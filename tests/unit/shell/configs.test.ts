@@ -1,4 +1,4 @@
-/** What the orchestrator has to do with configs: the trail of their changes, and the copy that a job keeps. */
+/** The orchestrator's handling of configs: the audit rows of their changes, and the copy that a job keeps. */
 import { describe, expect, test } from 'vitest';
 import type { Actor, ConfigChange } from '../../../main/orchestrator/ports.ts';
 import { JobId } from '../../../protocol/ids.ts';

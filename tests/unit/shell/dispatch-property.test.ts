@@ -1,4 +1,7 @@
-/** Whatever jobs and workers do, no job waits that an idle worker could take, and none is overtaken by one of its kind. */
+/**
+ * Whatever jobs and workers do, no job is pending that an idle worker could take, and no job overtakes another of its
+ * kind.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JobDetail } from '../../../protocol/job.ts';

@@ -1,4 +1,4 @@
-/** Who gets which job, and when: docs/internals/semantics.md, sections 1, 2 and 7. */
+/** Which worker gets which job, and when: docs/internals/semantics.md, sections 1, 2 and 7. */
 import { expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 

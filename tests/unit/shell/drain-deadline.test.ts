@@ -1,4 +1,7 @@
-/** Drains that do not wait for ever: docs/internals/semantics.md, section 5. What still runs then goes elsewhere, and no retry is used. */
+/**
+ * Drains with a deadline: docs/internals/semantics.md, section 5. Jobs that still run then move to another worker,
+ * without using a retry.
+ */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';

@@ -1,4 +1,4 @@
-/** What would become of a job, without a job. */
+/** Predicts what would happen to a job, without creating it. */
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';

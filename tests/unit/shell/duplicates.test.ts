@@ -1,6 +1,6 @@
 /**
- * Two machines with one token: docs/internals/semantics.md, section 1; docs/internals/faults.md F19. T = 120 s:
- * an incumbent counts for 45 s.
+ * Two machines with one token: docs/internals/semantics.md, section 1; docs/internals/faults.md F19. T = 120 s: the
+ * first machine counts as present for 45 s.
  */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';

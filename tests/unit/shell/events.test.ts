@@ -1,4 +1,4 @@
-/** What readers of the event stream are told: docs/internals/semantics.md, section 8. */
+/** What readers of the event stream receive: docs/internals/semantics.md, section 8. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * What people are told is what dispatch does: in random fleets, no worker that is said to fit stays idle while a job
- * waits without a reason of its own; every job that is given out had nothing against it but what has just changed; and a
- * job that is tried out is then treated as was said.
+ * Explanations match what dispatch does, in random fleets. No matching worker stays idle while a job without a blocker
+ * is pending. Every dispatched job had no blocker except one that has just ended. A job is treated as its dry run
+ * predicted.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

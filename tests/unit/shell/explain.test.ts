@@ -1,4 +1,4 @@
-/** Why a job waits, as people are told: docs/internals/semantics.md, section 6. */
+/** Why a job is pending, as people see it: docs/internals/semantics.md, section 6. */
 import { describe, expect, test } from 'vitest';
 import type { Explanation } from '../../../protocol/explain.ts';
 import type { JobId } from '../../../protocol/ids.ts';

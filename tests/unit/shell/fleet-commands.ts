@@ -1,4 +1,4 @@
-/** What people and workers can ask of a fleet, legal or not, as commands of fast-check. */
+/** Everything that people and workers can request from a fleet, valid or not, as commands of fast-check. */
 import fc from 'fast-check';
 import type { JobId } from '../../../protocol/ids.ts';
 import { finalStatuses, isWaiting, type JobDetail } from '../../../protocol/job.ts';

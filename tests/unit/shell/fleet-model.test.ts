@@ -1,4 +1,4 @@
-/** A fleet to which anything is said in any order: what docs/internals/semantics.md promises holds after every word. */
+/** A fleet that receives any calls in any order: the invariants of docs/internals/semantics.md hold after every call. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { finalStatuses, isWaiting, type ShownStatus } from '../../../protocol/job.ts';

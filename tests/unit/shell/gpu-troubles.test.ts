@@ -1,4 +1,4 @@
-/** Workers whose GPUs are gone, broken, or held by somebody else: what they say keeps new jobs from them. */
+/** Workers whose GPUs are missing, faulty, or used by another process: their reports keep new jobs away from them. */
 import { describe, expect, test } from 'vitest';
 import type { HeartbeatBody } from '../../../protocol/worker-api.ts';
 import type { GpuTrouble } from '../../../protocol/worker.ts';

@@ -1,4 +1,4 @@
-/** Join tokens: what they do to their worker, and what voids them. */
+/** Join tokens: their effect on their worker, and what invalidates them. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';

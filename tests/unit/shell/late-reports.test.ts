@@ -1,4 +1,4 @@
-/** Reports of those who may no longer speak, and of those who say it twice: docs/internals/semantics.md, section 5. */
+/** Reports by workers that no longer hold the job, and repeated reports: docs/internals/semantics.md, section 5. */
 import { expect, test } from 'vitest';
 import { JobId } from '../../../protocol/ids.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';

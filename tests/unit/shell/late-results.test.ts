@@ -1,4 +1,6 @@
-/** What is reported too late, or by somebody else, changes nothing and is written down: docs/internals/semantics.md, section 5. */
+/**
+ * Reports that are late, or by another worker, change nothing and are audited: docs/internals/semantics.md, section 5.
+ */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';

@@ -1,4 +1,4 @@
-/** The orchestrator's own machine as a worker, and jobs that are for it alone: docs/internals/semantics.md, section 7. */
+/** The orchestrator's own machine as a worker, and jobs that only it may run: docs/internals/semantics.md, section 7. */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';

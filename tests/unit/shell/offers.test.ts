@@ -1,4 +1,6 @@
-/** Offers that are not acknowledged: docs/internals/semantics.md, section 4. T = 120 s: repeated at 15 and 30 s, given up at 45 s. */
+/**
+ * Unacknowledged offers: docs/internals/semantics.md, section 4. T = 120 s: repeated at 15 and 30 s, withdrawn at 45 s.
+ */
 import { describe, expect, test } from 'vitest';
 import { AttemptId, JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-/** How far a trainer is, told seldom enough to be read: docs/internals/semantics.md, section 8. */
+/** A trainer's progress, reported at a readable rate: docs/internals/semantics.md, section 8. */
 import { expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

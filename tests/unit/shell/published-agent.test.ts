@@ -1,5 +1,5 @@
 /**
- * What SimpleTuner's own agent needs to be given time for: docs/internals/semantics.md, section 0;
+ * The delays that SimpleTuner's own agent needs: docs/internals/semantics.md, section 0;
  * docs/internals/worker-contract.md, section 3.
  */
 import { describe, expect, test } from 'vitest';

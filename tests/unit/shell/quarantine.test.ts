@@ -1,4 +1,4 @@
-/** Workers on which nothing can start: docs/internals/semantics.md, section 1; docs/internals/faults.md F26. */
+/** Workers on which no job can start: docs/internals/semantics.md, section 1; docs/internals/faults.md F26. */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

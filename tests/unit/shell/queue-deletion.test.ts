@@ -1,4 +1,4 @@
-/** Jobs that have ended go when they are told to, one by one or by age, and never come back. T = 120 s. */
+/** Ended jobs are deleted on request, one by one or by age, and never reappear. T = 120 s. */
 import { describe, expect, test } from 'vitest';
 import { everyJob } from '../../support/every-job.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

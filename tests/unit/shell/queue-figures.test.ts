@@ -1,4 +1,4 @@
-/** Pending jobs that no connected worker could take, as the figures of the queue count them. */
+/** Pending jobs that no connected worker could take, as the queue's figures count them. */
 import { expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 

@@ -1,4 +1,4 @@
-/** How much runs at once, and whether anything is given out at all: docs/internals/semantics.md, section 7. T = 120 s. */
+/** Limits on concurrent jobs, and pausing the queue: docs/internals/semantics.md, section 7. T = 120 s. */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

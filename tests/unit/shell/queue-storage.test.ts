@@ -1,4 +1,4 @@
-/** What people decide about the queue while the disk is full, and what a crash leaves of it. */
+/** Decisions about the queue while the disk is full, and what remains of them after a crash. */
 import { describe, expect, test } from 'vitest';
 import { everyJob } from '../../support/every-job.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-/** How jobs come in: at once or not at all, once for a key, and once more when they have ended. T = 120 s. */
+/** Submitting jobs: immediate dispatch or none, one job per key, and resubmitting ended jobs. T = 120 s. */
 import { describe, expect, test } from 'vitest';
 import { accept, refuse } from '../../../protocol/problem.ts';
 import type { JobPayload } from '../../../main/orchestrator/ports.ts';

@@ -1,4 +1,4 @@
-/** Teams, their limits and their turns; and approval that the queue requires. */
+/** Teams, their limits and their order in the queue; and approvals that the queue requires. */
 import { describe, expect, it } from 'vitest';
 import { permissions } from '../../../protocol/call.ts';
 import type { Concurrency } from '../../../protocol/queue.ts';

@@ -1,4 +1,7 @@
-/** Who goes first, as people and waiting decide: docs/internals/semantics.md, section 7. T = 120 s. */
+/**
+ * The queue order that follows from people's decisions and waiting times: docs/internals/semantics.md, section 7. T =
+ * 120 s.
+ */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

@@ -1,4 +1,4 @@
-/** What a registration changes, and what stays the admin's: docs/internals/semantics.md, section 1. */
+/** What a registration changes, and what only the admin can change: docs/internals/semantics.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';

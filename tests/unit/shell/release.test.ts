@@ -1,4 +1,7 @@
-/** Jobs that wait for a word of their worker, and people who do not: docs/internals/semantics.md, section 2. T = 120 s, takeover 160 s. */
+/**
+ * Jobs that wait for a silent worker, and people who release them: docs/internals/semantics.md, section 2. T = 120 s,
+ * takeover 160 s.
+ */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobDetail } from '../../../protocol/job.ts';

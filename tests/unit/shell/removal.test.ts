@@ -1,4 +1,4 @@
-/** Ephemeral workers that are gone, and workers that never came: docs/internals/semantics.md, sections 0 and 1. */
+/** Ephemeral workers that have left, and workers that never connected: docs/internals/semantics.md, sections 0 and 1. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf } from '../../support/fleet-outcome.ts';

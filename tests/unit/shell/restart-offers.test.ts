@@ -1,6 +1,6 @@
 /**
- * Offers that the last run had made: docs/internals/semantics.md, section 4, item 3; docs/internals/faults.md
- * F1 to F3. T = 120 s, takeover 160 s.
+ * Offers made before a restart: docs/internals/semantics.md, section 4, item 3; docs/internals/faults.md F1 to F3. T =
+ * 120 s, takeover 160 s.
  */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';

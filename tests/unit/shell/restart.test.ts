@@ -1,4 +1,7 @@
-/** What outlives the orchestrator: docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after 160 s. */
+/**
+ * What survives a restart of the orchestrator: docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after
+ * 160 s.
+ */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFleet, openFolder } from '../../support/fleet-bench.ts';

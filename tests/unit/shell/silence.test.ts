@@ -1,4 +1,7 @@
-/** Workers that fall silent and come back: docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160 s. */
+/**
+ * Workers that fall silent and return: docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160
+ * s.
+ */
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

@@ -1,7 +1,7 @@
 /**
- * A disk that takes no changes for a while: docs/internals/semantics.md, section 8; docs/internals/faults.md
- * F21. Contact and streams go on from memory, nothing that was refused has any effect, and what had to wait is
- * made up for. T = 120 s.
+ * A disk that accepts no changes for a while: docs/internals/semantics.md, section 8; docs/internals/faults.md F21.
+ * Contact and streams continue from memory. Refused changes have no effect, and delayed work is done afterwards. T =
+ * 120 s.
  */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';

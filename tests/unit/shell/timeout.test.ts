@@ -1,4 +1,4 @@
-/** The longest that an attempt may run: docs/internals/semantics.md, section 2 (`timeout_s`). */
+/** The maximum duration of an attempt: docs/internals/semantics.md, section 2 (`timeout_s`). */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';

@@ -1,4 +1,4 @@
-/** Misspelt keys of a config, found by the lists that the trainers of the fleet report. */
+/** Misspelt keys of a config, found with the key lists that the fleet's trainers report. */
 import { describe, expect, test } from 'vitest';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { openFleet } from '../../support/fleet-bench.ts';

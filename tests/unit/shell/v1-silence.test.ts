@@ -1,4 +1,7 @@
-/** Published agents say nothing while their trainer prints nothing: docs/internals/worker-contract.md, section 3, item 10. T = 120 s. */
+/**
+ * Published agents are silent while their trainer prints nothing: docs/internals/worker-contract.md, section 3, item
+ * 10. T = 120 s.
+ */
 import { expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 

@@ -1,4 +1,4 @@
-/** What the sweep of unfinished uploads does at the start and every ten minutes. */
+/** The sweep of unfinished uploads, at the start and every ten minutes. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { Upload } from '../../../main/orchestrator/ports.ts';
 import { startArtifactSweep } from '../../../main/store/artifact-sweep.ts';

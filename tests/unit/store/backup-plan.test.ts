@@ -19,7 +19,7 @@ const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Back
   number,
   at,
 });
-/** One an hour, the last of them at noon. */
+/** One backup per hour, the last of them at noon. */
 const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
 /** Years later, unless told: no backup is recent by then. */

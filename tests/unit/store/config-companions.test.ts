@@ -1,4 +1,4 @@
-/** Configs that are written with the files that they name: docs/internals/faults.md, S8. */
+/** Writing configs together with the files that they name: docs/internals/faults.md, S8. */
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** The configs folder, and what may not be read through it: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1. */
+/**
+ * The configs folder, and what must not be readable through it: docs/internals/faults.md, S8;
+ * docs/internals/worker-contract.md, section 1.
+ */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,6 @@
-/** The configs folder as people list and change it: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1. */
+/**
+ * Listing and changing the configs folder: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1.
+ */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** Logs as files: what is taken, what is kept of it through every kind of damage, and how it is read. */
+/** Logs as files: what the store accepts, what survives every kind of damage, and how it is read. */
 import {
   appendFileSync,
   readdirSync,

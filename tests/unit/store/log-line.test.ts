@@ -6,7 +6,7 @@ const printed = fc
   .array(fc.constantFrom('\r', '\r\r', 'a', 'bc', 'ä', '🚂', '10%'))
   .map(parts => parts.join(''));
 
-/** As it would be told in one sentence: the last of what is between carriage returns, without those at the end. */
+/** What a screen shows in the end: the text after the last carriage return, ignoring those at the end of the line. */
 const shown = (text: string): string => text.replace(/\r+$/, '').split('\r').at(-1) ?? '';
 
 test('a line is what a screen would show in the end, whatever pieces it comes in', () => {

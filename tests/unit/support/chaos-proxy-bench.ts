@@ -6,7 +6,7 @@ import { textOf } from '../../support/chaos-proxy-exchange.ts';
 import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
 import { createNotices, type Notices } from '../../support/notices.ts';
 
-/** What the orchestrator's end of the proxy has seen. */
+/** What the server behind the proxy has received. */
 export interface FarEnd {
   readonly calls: readonly string[];
   /** Streams that are open as it believes. */

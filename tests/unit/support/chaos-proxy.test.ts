@@ -53,7 +53,7 @@ describe('a black hole', () => {
     await bench.proxy.waitFor('the lost call', () => bench.proxy.calls('/lost')[0]);
     await bench.proxy.waitFor('the lost frame', () => bench.proxy.log[0]?.frames[0]);
     await bench.proxy.heal();
-    // What was lost stays lost, on both connections; a new one works.
+    // Lost data stays lost on both connections. A new connection works.
     bench.far.push(frame('2'));
     await bench.proxy.waitFor('the frame after it', () => bench.proxy.log[0]?.frames[1]);
     expect(await bench.post('/found')).toBe('200 {}');

@@ -1,4 +1,4 @@
-/** Each invariant is broken once, and nothing else with it: one that never complains proves nothing. */
+/** Breaks each invariant once, and no other: a check that never fails proves nothing. */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, judge } from '../../support/invariants.ts';
 import type { EventLine } from '../../support/stream-record.ts';

@@ -1,4 +1,6 @@
-/** What the v1 agent loses, mixes up and does not hear: docs/internals/worker-contract.md, section 3, items 4, 6, 7, 8 and 10. */
+/**
+ * What the v1 agent loses, mixes up and misses: docs/internals/worker-contract.md, section 3, items 4, 6, 7, 8 and 10.
+ */
 import { expect, test } from 'vitest';
 import { createSubmission, reports, useV1Bench } from '../../support/v1-bench.ts';
 import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';

@@ -1,4 +1,6 @@
-/** The v1 agent's registration, stream and jobs: docs/internals/worker-contract.md, section 3, items 1, 2, 3, 5 and 13. */
+/**
+ * The v1 agent's registration, stream and jobs: docs/internals/worker-contract.md, section 3, items 1, 2, 3, 5 and 13.
+ */
 import os from 'node:os';
 import { expect, test } from 'vitest';
 import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';

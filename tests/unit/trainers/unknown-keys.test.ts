@@ -1,4 +1,4 @@
-/** Keys of a config that its trainer does not know. The lists are parts of what each trainer's own code says. */
+/** Config keys that the trainer does not know. The key lists are excerpts from each trainer's own code. */
 import { describe, expect, it } from 'vitest';
 import { type TrainerName, trainerNamed, unknownKeys } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';

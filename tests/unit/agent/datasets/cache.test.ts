@@ -1,4 +1,4 @@
-/** The datasets of a rig take no more room than its owner allows, and the ones used last stay. */
+/** The datasets of a rig use no more space than its owner allows. The most recently used ones are kept. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

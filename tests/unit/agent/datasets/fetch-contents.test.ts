@@ -1,4 +1,4 @@
-/** A rig gets the files of a dataset over a line that breaks, and none twice. */
+/** A rig downloads the files of a dataset over a connection that breaks, and none twice. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {

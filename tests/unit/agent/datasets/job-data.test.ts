@@ -1,4 +1,4 @@
-/** The data of a job: fetched into the cache of the rig, and put where its trainer looks. */
+/** The data of a job: downloaded into the rig's cache, and placed where its trainer looks. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Where the data of a job is on a rig, and how the config of each trainer is pointed there. */
+/** Where the data of a job is on a rig, and how the config of each trainer refers to it. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** How much of the disk the datasets of a rig may take. */
+/** How much disk space the datasets of a rig may use. */
 import { expect, test } from 'vitest';
 import { cacheLimit } from '../../../../agent/datasets/rig-data.ts';
 

@@ -11,7 +11,7 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 export const SIDE = 5;
 
-/** The value of what must have been accepted. */
+/** Returns the value of an accepted input; throws when it was refused. */
 export function valueOf<T>(checked: Checked<T>): T {
   if (!checked.ok) throw new Error(`refused: ${checked.reason}`);
   return checked.value;

@@ -16,7 +16,7 @@ const CONFIG = {
   keep_checkpoints: 2,
 };
 
-/** A folder with a config in it, and the arguments that train there on the synthetic digits. */
+/** Creates a folder with a config, and the arguments for training there on the synthetic digits. */
 async function prepare(changes: Record<string, unknown> = {}) {
   const folder = await makeFolder();
   const config = join(folder, 'config.json');

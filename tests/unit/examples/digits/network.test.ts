@@ -5,7 +5,7 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 const shape = { inputs: 6, hidden: 5, outputs: 3 };
 
-/** The second image has no pixel at all, so that its biases stand alone. */
+/** The second image has no pixels, so that only the biases have an effect. */
 const images: SparseImages = {
   count: 3,
   width: 6,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createReporter, type Progress } from '../../../../examples/digits/progress.ts';
 
-/** Takes steps of the given lengths, after `startStep` steps; the step and the speed of every report. */
+/** Performs steps of these durations after `startStep` steps. Returns the step and the speed of every report. */
 function reportSteps(stepsMs: readonly number[], { startStep = 0, totalSteps = 1_000_000 } = {}) {
   let clockMs = 5000;
   const reports: Progress[] = [];

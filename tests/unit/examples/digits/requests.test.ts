@@ -21,7 +21,7 @@ async function prepare(changes: Record<string, unknown> = {}) {
   return { output, argv: ['--config', config, '--output', output, '--data', await makeDataFolder()] };
 }
 
-/** Each look at the clock takes a second, so that nothing waits for the next look. */
+/** The clock advances one second at each reading, so that every periodic check is due. */
 async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> = {}) {
   const printed: string[] = [];
   const complaints: string[] = [];

@@ -10,7 +10,7 @@ interface Chunk {
   readonly isSound: boolean;
 }
 
-/** What a PNG is made of, read by its specification. */
+/** Splits a PNG into its chunks, by the specification. */
 function chunksOf(file: Buffer): readonly Chunk[] {
   const chunks: Chunk[] = [];
   for (let at = 8; at < file.length; ) {

@@ -15,7 +15,7 @@ const digits = makeDigits();
 const shape = { inputs: SIDE * SIDE, hidden: makeConfig().hidden, outputs: 10 };
 const TOTAL_STEPS = 24;
 
-/** Trains on a clock on which each look takes 100 ms, and stops after `stopAfter` steps. */
+/** Trains with a clock that advances 100 ms at each reading, and stops after `stopAfter` steps. */
 async function trainOn(
   config: TrainingConfig,
   { start, stopAfter }: { start?: TrainingState; stopAfter?: number } = {},

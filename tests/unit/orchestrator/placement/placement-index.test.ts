@@ -11,7 +11,7 @@ import {
 import { makeNeeds } from '../builders.ts';
 import { aJob, aWorker, filled } from './builders.ts';
 
-/** Takes every placement there is, as dispatch does. */
+/** Takes all available placements, as dispatch does. */
 function drained(index: PlacementIndex): readonly Placement[] {
   const placements: Placement[] = [];
   for (let placement = index.next(); placement !== null; placement = index.next()) {

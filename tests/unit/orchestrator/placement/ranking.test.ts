@@ -9,7 +9,7 @@ interface Item extends Rankable {
 const anItem = (rank: number): Item => ({ rank, isLive: true });
 const newRanking = () => createRanking<Item>((a, b) => a.rank - b.rank);
 
-/** Nobody's comes after all. */
+/** A missing item ranks last. */
 const rankOf = (item: Item | undefined): number => item?.rank ?? Number.POSITIVE_INFINITY;
 const lowest = (items: Iterable<Item>): number => Math.min(...[...items].map(rankOf));
 
