@@ -60,7 +60,7 @@ export interface ArtifactReads {
   outstanding(job: JobId): Outstanding | null;
   /** The attempt's resumable upload with this key, or null. */
   upload(attempt: AttemptId, key: string): Upload | null;
-  /** Every unfinished upload that can be resumed. */
+  /** All unfinished uploads that can be resumed. */
   uploads(): readonly Upload[];
   /** The attempts that have unfinished uploads. */
   uploaders(): readonly Pick<Upload, 'jobId' | 'attemptId'>[];
@@ -75,7 +75,7 @@ export interface ArtifactWrites {
   touchUpload(file: string, at: WallMs): boolean;
   /** Also drops the received bytes, unless an artifact uses the file. */
   removeUpload(file: string): void;
-  /** Returns false when the upload is gone. */
+  /** Returns false when the upload no longer exists. */
   reserveUpload(file: string, bytes: number): boolean;
   /** Drops the unfinished uploads of the job, or only those of one attempt; returns how many. */
   removeUploadsOf(job: JobId, attempt: AttemptId | null): number;

@@ -17,7 +17,7 @@ export interface ArtifactPage {
   readonly artifacts: readonly ArtifactView[];
   readonly count: number;
   readonly bytes: number;
-  /** The `before` of the page after this one; null after the last. */
+  /** The `before` value of the next page; null on the last page. */
   readonly next: number | null;
 }
 
@@ -81,7 +81,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(true);
       }),
 
-    /** Sets what an unfinished upload reserves after a request; returns false when the upload was dropped. */
+    /** Sets how many bytes an unfinished upload reserves after a request. Returns false when the upload was dropped. */
     settleUpload: (file: string, bytes: number): Promise<boolean> =>
       store.write(tx => tx.reserveUpload(file, bytes)),
 

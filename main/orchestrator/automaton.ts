@@ -1,4 +1,4 @@
-/** One position in a pattern. The position after the last one accepts. */
+/** A position in a pattern. The position after the last one is the accepting state. */
 export interface State {
   /** Tests one character; null when the state consumes none. */
   readonly accepts: ((character: string) => boolean) | null;
@@ -15,8 +15,8 @@ export interface Run {
 }
 
 /**
- * Runs all branches of the automaton in parallel. Each state becomes active at most once per character, so the cost is
- * bounded by the size of the automaton times the length of the text.
+ * Runs all branches of the automaton in parallel. Each state becomes active at most once per character. So the cost is
+ * at most the size of the automaton times the length of the text.
  */
 export function run(states: readonly State[], text: string): Run {
   const seenAt = new Int32Array(states.length + 1).fill(-1);

@@ -22,7 +22,7 @@ function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
   const total = worker.agent?.capabilities.gpuCount ?? 0;
   const held = new Set(job === null ? [] : gpusFor(job.spec));
   const all = Array.from({ length: total }, (_, n) => n);
-  // Dispatch reads the same facts.
+  // Dispatch uses the same facts.
   const isFree = candidacyOf(core, read, worker).obstacles.length === 0;
   return {
     worker,

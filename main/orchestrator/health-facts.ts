@@ -6,7 +6,7 @@ import { statusOf } from './standing.ts';
 /** Facts about the orchestrator's own health. */
 export interface HealthFacts {
   readonly takesChanges: boolean;
-  /** How far the wall clock is ahead of the trusted time; null while the clocks agree. */
+  /** Milliseconds by which the wall clock is ahead of the trusted time; null while the clocks agree. */
   readonly clockJumpMs: number | null;
   readonly loop: ReturnType<HealthLoop['pace']>;
   readonly workers: {

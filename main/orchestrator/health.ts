@@ -63,8 +63,8 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
 }
 
 /**
- * Restarts every worker's grace period after the start or a long pause of the orchestrator, so that its own absence
- * counts against no worker.
+ * Restarts every worker's grace period after a start or a long pause of the orchestrator: its own absence must count
+ * against no worker.
  */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();

@@ -64,7 +64,7 @@ export type JobEvent =
   | { readonly type: 'lost' }
   /** A person stops waiting for the worker. */
   | { readonly type: 'release' }
-  /** The offer was never acknowledged. */
+  /** The worker never acknowledged the offer. */
   | { readonly type: 'withdraw' }
   /** A person rejects a job that waits for approval. */
   | { readonly type: 'reject'; readonly by: string; readonly reason: string | null };

@@ -14,7 +14,7 @@ export interface JobFilter {
   readonly blocked: boolean;
   readonly sort: JobSort;
   readonly isDescending: boolean;
-  /** The last job of the page before; null for the first page. */
+  /** The last job of the previous page; null for the first page. */
   readonly after: JobPlace | null;
   readonly limit: number;
   readonly offset: number;

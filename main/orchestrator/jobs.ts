@@ -77,7 +77,7 @@ export function createJobCalls(core: Core) {
       return { total, by_status: byStatus, blocked };
     },
 
-    /** The user whose job this is; null when there is no such job. */
+    /** The owner of the job; null when there is no such job. */
     ownerOf: (id: JobId): string | null => core.store.job(id)?.user ?? null,
 
     job(id: JobId): Outcome<JobDetail> {

@@ -10,7 +10,7 @@ type Token =
   | { readonly kind: 'star' }
   | { readonly kind: '{' | ',' | '}' };
 
-/** Each token becomes the state with its index. The number of transitions is at most three times that of tokens. */
+/** Compiles each token to the state with the same index. There are at most three times as many transitions as tokens. */
 export function compilePattern(pattern: string): readonly State[] {
   const tokens = tokenize(Array.from(pattern));
   const groups = findGroups(tokens);

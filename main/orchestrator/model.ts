@@ -340,7 +340,7 @@ export interface Session {
   readonly tokenId: TokenId | null;
   /** SHA-256 of the admin token; null for an API token. A session ends when either is no longer valid. */
   readonly adminHash: string | null;
-  /** Browser and system, as the `User-Agent` named them. */
+  /** Browser and operating system, parsed from `User-Agent`. */
   readonly device: string | null;
   readonly address: string | null;
   readonly since: WallMs;
@@ -361,7 +361,7 @@ export interface QueueSettings {
   readonly teamLimits: Readonly<Record<string, number | null>>;
   /** Whether teams have limits, and take turns at equal priority. */
   readonly fairShare: boolean;
-  /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
+  /** Users whose new jobs need approval; `*` for all users who may not manage the queue. */
   readonly approvalFor: readonly string[];
   /** GPUs that a job may use on the orchestrator's own machine; null for all. */
   readonly maxLocalGpus: number | null;
@@ -375,7 +375,7 @@ export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && 
 export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
   devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
 
-/** A row of the event log, as stored; its view is added when it is sent. */
+/** A row of the event log, as stored. Its view is added when it is sent. */
 export type EventFact =
   | { readonly kind: 'worker'; readonly type: WorkerEventType; readonly workerId: WorkerId }
   | {
@@ -471,7 +471,7 @@ export type AuditType =
   | Exclude<JobEventType, (typeof jobUpdates)[number]>
   | (typeof ownTypes)[number];
 
-/** Every type that a row of the audit trail can have. */
+/** All types of rows of the audit trail. */
 export const auditTypes: readonly AuditType[] = [
   ...WorkerEventType.options,
   ...JobEventType.exclude(['job.progress', 'job.outstanding']).options,

@@ -37,7 +37,7 @@ export function findUploadRefusal(
   return uploadRefusal({ job, outstanding, windowOpenedAt }, attemptId, now);
 }
 
-/** The job, if the attempt may upload to it now. The first call after a completed end opens the last window. */
+/** Returns the job if the attempt may upload to it now. The first call after a completed end opens the last upload window. */
 export function jobToUploadTo(
   core: Core,
   read: Reads & Pick<Read, 'uploadGenerations'>,
@@ -93,7 +93,7 @@ export const createOutstandingCalls = (core: Core) => ({
     });
   },
 
-  /** 0 files closes the uploads of the attempt. */
+  /** A report of 0 files closes the uploads of the attempt. */
   reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
     core.store.write((tx): Outcome<unknown> => {
       const found = jobToUploadTo(core, tx, uploader);

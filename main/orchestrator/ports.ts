@@ -111,7 +111,7 @@ export interface JobTimes {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** From submission to the start of the newest attempt, and from there to the end; null when none had started. */
+  /** From submission to the start of the newest attempt, and from there to the end. Null when none had started. */
   readonly averageWaitMs: number | null;
   readonly averageRunMs: number | null;
 }

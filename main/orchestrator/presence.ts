@@ -37,7 +37,7 @@ interface Entry {
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
-  /** When the first of several heartbeats in a row did not name the worker's job. */
+  /** When the first heartbeat in a row arrived that did not name the worker's job. */
   absentSince: MonoMs | null;
   /** Whether `contactAt` is a real contact, and not the orchestrator's own start. */
   met: boolean;

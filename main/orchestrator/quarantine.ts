@@ -22,10 +22,10 @@ const tooSoonMs = 60_000;
 const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', 'rejected', 'invalid_config']);
 
 /**
- * Quarantines a worker after three different jobs in a row that could not start, or that a signal ended within a minute
+ * Quarantines a worker after three different jobs in a row that could not start or died by a signal within a minute
  * (docs/internals/semantics.md, section 1). Repeated strikes of one job count once. A trainer's own exit code is no
- * strike. Any end that is no strike clears the worker, unless it says nothing about it (`beside`). A worker on trial is
- * quarantined again by its next strike.
+ * strike. Any end that is no strike clears the worker, unless its cause is in `beside` or nothing has run. A worker on
+ * trial is quarantined again by its next strike.
  */
 export function planQuarantine(
   strikes: readonly JobId[],

@@ -85,7 +85,7 @@ interface WaitingForOffline {
 }
 
 interface StuckKinds {
-  /** No worker that ever registered could take them. */
+  /** Kinds of jobs that no worker that ever registered could take. */
   readonly unsatisfiable: readonly WaitingKind[];
   readonly waitingForOffline: readonly WaitingForOffline[];
 }

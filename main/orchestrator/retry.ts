@@ -2,7 +2,7 @@ import type { FailureCause } from '../../protocol/job.ts';
 
 /**
  * Backoff before the first, second and third retry; `longestBackoffMs` applies to every further one. After the loss of
- * a worker, only that worker has to wait, so that an unreliable machine does not use up the retries in a row.
+ * a worker, only that worker has to wait: an unreliable machine must not use up the retries in a row.
  */
 const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
 const longestBackoffMs = 600_000;

@@ -9,8 +9,8 @@ export function releaseUploads(core: Core, tx: Tx, id: JobId, attempt: AttemptId
 }
 
 /**
- * Once a newer attempt holds the job, or it has ended in any other way than completed, no earlier attempt can finish its
- * uploads. A completed job keeps them, because its last files may still arrive.
+ * Releases uploads that no earlier attempt can finish: a newer attempt holds the job, or the job failed or was
+ * cancelled. A completed job keeps them, because its last files may still arrive.
  */
 export function releaseWithAttempt(core: Core, tx: Tx, job: Job): void {
   if (job.status === 'dispatched' || job.status === 'failed' || job.status === 'cancelled')

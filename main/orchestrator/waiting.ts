@@ -15,7 +15,7 @@ export interface Candidate {
   /** False for a worker that never registered: only what the admin has set is known about it. */
   readonly isKnown: boolean;
   readonly offering: Offering;
-  /** Versions of datasets that its rig has. */
+  /** Dataset versions on its rig. */
   readonly datasets: readonly string[];
   readonly obstacles: readonly Obstacle[];
 }

@@ -19,7 +19,7 @@ export interface WorkerFacts {
   readonly jobId: JobId | null;
   /** It has never registered, and may still be connecting. */
   readonly awaited: boolean;
-  /** Silence after which it is offline. */
+  /** Silence in milliseconds after which it is offline. */
   readonly offlineAfterMs: number;
   /** When a quarantined worker gets a trial job; null otherwise. */
   readonly trialAt: MonoMs | null;

@@ -22,7 +22,7 @@ export interface WaitingJob {
 export interface JobInLine extends WaitingJob {
   readonly approval: Approval | null;
   readonly notBefore: WallMs;
-  /** Why its last attempt ended without a result. */
+  /** Why its last attempt ended; null if there is no cause. */
   readonly lastCause: FailureCause | null;
   readonly retriesUsed: number;
 }

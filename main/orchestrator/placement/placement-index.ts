@@ -35,9 +35,9 @@ export interface PlacementIndex {
   /** At equal priority, the team with the fewest running jobs goes first. Jobs without a team keep their position. */
   setFairShare(isFair: boolean): void;
   /**
-   * The first job in the queue that an idle worker fits, with the worker that has least to spare, so that a big machine
-   * stays free for a job that needs it. The local machine comes after all others, and the worker to avoid comes last.
-   * Among equals, the worker with most of the job's datasets is chosen. Null when there is none.
+   * The first job in the queue that an idle worker fits, with the worker that has least to spare: big machines stay
+   * free for jobs that need them. The local machine comes after all others, and the worker to avoid comes last. Among
+   * equals, the worker with most of the job's datasets is chosen. Null when there is none.
    */
   next(): Placement | null;
   /**

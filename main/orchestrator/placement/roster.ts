@@ -20,8 +20,8 @@ const never = 0;
 const gone = 1;
 
 /**
- * A `Map` would do, but it is slow when ids come and go by the hundred thousand: it reads entries outside of the CPU
- * cache to find that an id is new, and the garbage collector retains its old tables while it is rebuilt repeatedly.
+ * Replaces a `Map`, which is slow when ids come and go by the hundred thousand. A `Map` reads entries outside of the
+ * CPU cache to find that an id is new. It is also rebuilt repeatedly, and the garbage collector retains its old tables.
  * Here, one byte per slot nearly always suffices, and these bytes are adjacent.
  */
 export function createRoster<T extends Listed>(): Roster<T> {
