@@ -14,7 +14,7 @@ const turnsARound = 12;
 const turnsToWarmUp = 4;
 const submitsATurn = 50;
 
-/** In ms, from the time at which each submission was due. */
+/** Resolves with the latencies in ms, counted from the time at which each submission was due. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   let done = 0;

@@ -14,7 +14,7 @@ const calm = { count: 300, perSecond: 50 };
 
 interface Round {
   readonly jobsASecond: number;
-  /** In ms, from the time at which each job was due to be added. */
+  /** Latencies in ms, counted from the time at which each job was due to be added. */
   readonly startedAfter: readonly number[];
 }
 

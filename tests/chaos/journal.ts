@@ -73,7 +73,7 @@ export type FollowLine =
 
 export interface FaultLine extends PlannedFault {
   readonly kind: 'begin' | 'end' | 'note';
-  /** On the machine's clock. */
+  /** Milliseconds of the machine's monotonic clock. */
   readonly time: number;
   readonly note?: string | undefined;
 }

@@ -183,7 +183,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       return all.find(each => each['name'] === name) ?? {};
     };
     const status = async (): Promise<unknown> => (await worker('rig-asleep'))['status'];
-    /** On the orchestrator's clock, by which it gives up workers. */
+    /** Uses the orchestrator's clock, which decides when a worker times out. */
     const beatAt = async (): Promise<number> =>
       Date.parse(String((await worker('rig-awake'))['last_heartbeat']));
     await expect.poll(status, { timeout: 30_000 }).toBe('idle');

@@ -73,7 +73,7 @@ export async function openLogRig(orchestrator: Orchestrator, name: string, said 
         id: job,
         async print(text) {
           for (let at = 0; at < text.length; at += longestChunk)
-            // In the order in which they were printed.
+            // Chunks must arrive in the order in which they were printed.
             await send(text.slice(at, at + longestChunk));
         },
         async lose(bytes) {

@@ -215,7 +215,7 @@ describe('the order of jobs', () => {
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
     const got = await jobs(['get', id]);
     expect(got.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
-    // By its name alone, although there is another job with that config.
+    // The name is enough, although there is another job with that config.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['reject', other])).toMatchObject({ code: 5, out: '' });

@@ -122,7 +122,7 @@ test('a worker that is killed during a fetch continues where it stopped', async 
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(rig.seen(job)).toEqual(digests);
   const [, fetched] = await next.said(/Data: .* ([\d.]+) MB fetched/);
-  // Of 20 MB in total.
+  // The dataset has 20 MB in total.
   expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
 });
 

@@ -118,7 +118,7 @@ test('what the backup knows trains on, the same process; what began since is sto
   const unknownPid = await pidOf(second.agent);
 
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  // A worker whose job no longer exists is told to stop it, and is idle again.
+  // The orchestrator tells the worker to stop the job that no longer exists. The worker is idle again.
   const again = await watchNow();
   await again.worker(second.id, 'idle');
   await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);

@@ -1,4 +1,4 @@
-/** After a failed sync, the content of the disk is unknown, so no caller is told that its data is stored. */
+/** After a failed sync, the content of the disk is unknown, so the server confirms no write. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';

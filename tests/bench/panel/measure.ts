@@ -201,7 +201,7 @@ interface TraceEvent {
   readonly tdur?: number;
 }
 
-/** In milliseconds. */
+/** Both times are in milliseconds. */
 interface Task {
   readonly wall: number;
   readonly processor: number;

@@ -79,7 +79,7 @@ function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
   if (job.status === 'cancelling') return 'names a job that is to be stopped -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
   if (isFinal(job)) return 'names a job that has ended -> abandon';
-  // Of the worker's other jobs, only an offer survives a registration that does not name it.
+  // A registration that does not name the worker's other job leaves that job in place only if it is an offer.
   const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
   if (hasOther) return 'names a job that waits, but has another -> abandon';
   return mayBeRevived(job.attempt)

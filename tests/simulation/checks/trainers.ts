@@ -48,7 +48,7 @@ const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => 
   return job !== null && (isLive(job) || job.status === 'pending') && job.attempt?.id === attemptId;
 };
 
-/** A worker must stop its trainer after an answer said that the job is no longer its own, if the answer arrived. */
+/** A worker must stop its trainer after an answer that takes the job away, if the answer arrived. */
 function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
   const of = worker === null ? null : scene.rigOf(worker);
