@@ -106,15 +106,15 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       tooltip: expect.stringContaining('1 job running'),
     });
 
-    await app.order({ do: 'tray', label: 'Pause the queue' });
-    await expect.poll(() => trayOf(app)).toMatch(/queue paused.*Resume the queue/);
-    await app.order({ do: 'tray', label: 'Resume the queue' });
+    await app.order({ do: 'tray', label: 'Pause queue' });
+    await expect.poll(() => trayOf(app)).toMatch(/queue paused.*Resume queue/);
+    await app.order({ do: 'tray', label: 'Resume queue' });
     await expect.poll(() => trayOf(app)).not.toMatch(/queue paused/);
 
     writeFileSync(join(dataDir, 'release'), '');
     await expect
       .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
-      .toEqual([{ title: 'Job finished', body: 'flux-lora' }]);
+      .toEqual([{ title: 'Job completed', body: 'flux-lora' }]);
     expect((await app.look()).blockers).toBe(0);
     await app.order({ do: 'notification', at: 0 });
     await expect(app.page).toHaveURL(`${own.url}/jobs/${id}`);
@@ -129,7 +129,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await app.order({ do: 'tray', label: 'Quit Trainyard…' });
     await expect.poll(async () => (await app.look()).questions).toHaveLength(1);
     const { questions } = await app.look();
-    expect(questions[0]?.message).toBe('Quit while a job runs?');
+    expect(questions[0]?.message).toBe('Quit while 1 job is running?');
     expect(questions[0]?.detail).toMatch(/workers go on with what they train/);
     // The quit was cancelled, so nothing has changed.
     expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
@@ -151,7 +151,9 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       await app.order({ do: 'tray', label: 'Open Trainyard' });
       await expect.poll(async () => (await app.look()).isVisible).toBe(true);
     }
-    expect((await app.look()).notifications.map(({ title }) => title)).toEqual(['Trainyard goes on']);
+    expect((await app.look()).notifications.map(({ title }) => title)).toEqual([
+      'Trainyard is still running',
+    ]);
     expect((await fetch(`${ownOf(dataDir).url}/health/live`)).status).toBe(200);
   });
 
@@ -167,7 +169,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     rig.kill('SIGSTOP');
     await expect
       .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
-      .toEqual([{ title: 'Worker rig-lost does not answer', body: 'It has the job portraits' }]);
+      .toEqual([{ title: 'Worker rig-lost stopped responding', body: 'Its job: portraits' }]);
     await app.order({ do: 'notification', at: 0 });
     await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);
   });

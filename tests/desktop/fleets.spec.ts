@@ -11,7 +11,7 @@ test('a fleet is added, shown and left again, and its token is told nowhere', as
     const { worker_id: id } = await other.call('POST', '/api/admin/workers', { name: 'rig-elsewhere' });
     const { page } = await start({ dataDir: beside.dataDir });
     await page.getByRole('link', { name: 'Settings', exact: true }).click();
-    await page.getByRole('button', { name: 'Add a fleet' }).click();
+    await page.getByRole('button', { name: 'Add fleet' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Lab');
     await dialog.getByLabel('Address').fill('nowhere');
@@ -60,7 +60,7 @@ test('a token that is not taken any more is asked for anew', async ({ beside, da
 test('what people want to hear of is kept', async ({ beside, start }) => {
   const { page } = await start({ dataDir: beside.dataDir });
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
-  const finished = page.getByLabel('a job has finished');
+  const finished = page.getByLabel('a job completes');
   await expect(finished).toBeChecked();
   // The page shows the app's answer.
   await finished.click();

@@ -18,24 +18,22 @@ test('a backup is made and restored by its name; what was added since is gone, a
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings`);
   const card = cardOf(page, 'Backups');
-  await card.getByRole('button', { name: 'Make one now' }).click();
-  const row = card.getByRole('listitem').filter({ hasText: 'Asked for' });
+  await card.getByRole('button', { name: 'Create backup' }).click();
+  const row = card.getByRole('listitem').filter({ hasText: 'Manual' });
   await expect(row).toHaveCount(1);
   await makeWorker('rig-2');
 
   await row.getByRole('button').click();
   const dialog = page.getByRole('alertdialog');
   await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
-  const act = dialog.getByRole('button', { name: 'Restore', exact: true });
+  const act = dialog.getByRole('button', { name: 'Restore backup' });
   await expect(act).toBeDisabled();
   const field = dialog.getByRole('textbox');
   await field.fill('something else');
   await expect(act).toBeDisabled();
   await field.fill(String(await dialog.locator('code').textContent()));
   await act.click();
-  await expect(
-    page.getByText(/^Restored\. What there was until now is kept as before-restore-/),
-  ).toBeVisible();
+  await expect(page.getByText(/^Restored\. The previous state is saved as before-restore-/)).toBeVisible();
   await expect(card.getByRole('listitem').filter({ hasText: 'Before a restore' })).toHaveCount(1);
 
   await page.getByRole('link', { name: 'Workers' }).first().click();
@@ -53,7 +51,7 @@ test('who signed in after the backup has to sign in again; how long the trail is
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings`);
   const trail = cardOf(page, 'Audit trail');
-  await expect(trail).toContainText('Everything is kept.');
+  await expect(trail).toContainText('All entries are kept.');
   await trail.getByRole('spinbutton').fill('90');
   await trail.getByRole('button', { name: 'Save' }).click();
   await expect(trail).toContainText('Kept for 90 days.');
@@ -62,7 +60,7 @@ test('who signed in after the backup has to sign in again; how long the trail is
   await card.getByRole('button', { name: `Restore ${String(made['name'])}` }).click();
   const dialog = page.getByRole('alertdialog');
   await dialog.getByRole('textbox').fill(String(made['name']));
-  await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Restore backup' }).click();
   await expect(page.getByRole('navigation')).toHaveCount(0);
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings`);

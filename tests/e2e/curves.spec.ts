@@ -141,7 +141,7 @@ test('a curve is read as a table, by keys, as far as there is room', async ({ pa
   await signIn(page, orchestrator);
   await open(page);
   const loss = cardOf(page, 'Loss');
-  const asTable = loss.getByRole('button', { name: 'As a table' });
+  const asTable = loss.getByRole('button', { name: 'Show as table' });
   await asTable.focus();
   await page.keyboard.press('Enter');
   await expect(asTable).toHaveAttribute('aria-pressed', 'true');
@@ -159,10 +159,10 @@ test('a curve is read as a table, by keys, as far as there is room', async ({ pa
   expect(await rows.count()).toBeLessThanOrEqual(200);
   await expect(rows.last()).toContainText('Attempt 2 on rig-1');
   await expect(rows.last()).toContainText('1,199');
-  await expect(table).toContainText('no number');
-  await expect(loss).toContainText(/\d+ of [\d,]+ points are shown\. The CSV has all of them\./);
+  await expect(table).toContainText('no value');
+  await expect(loss).toContainText(/Showing \d+ of [\d,]+ points\. The CSV has all of them\./);
   await page.keyboard.press('Tab');
-  await expect(loss.getByRole('region', { name: 'Loss, as a table' })).toBeFocused();
+  await expect(loss.getByRole('region', { name: 'Loss (table)' })).toBeFocused();
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('Enter');
   await expect(plotOf(page, 'Loss')).toBeVisible();
@@ -174,8 +174,8 @@ test('what is chosen is in the URL: axis, smoothing, logarithm, attempts, and a 
   await signIn(page, orchestrator);
   await open(page);
   await page.getByRole('checkbox', { name: 'Logarithmic' }).check();
-  await expect(cardOf(page, 'reward')).toContainText(/\d+ values of 0 or less are left out/);
-  await expect(cardOf(page, 'Loss')).not.toContainText('left out');
+  await expect(cardOf(page, 'reward')).toContainText(/\d+ values of 0 or less are hidden/);
+  await expect(cardOf(page, 'Loss')).not.toContainText('0 or less');
   await page.getByRole('slider', { name: 'Smoothing' }).fill('0.9');
   await page.getByRole('button', { name: 'Attempt 2 on rig-1' }).click();
   await expect(page.locator('.curve-mark')).toHaveCount(0);
@@ -208,7 +208,7 @@ test('what is chosen is in the URL: axis, smoothing, logarithm, attempts, and a 
   await asked;
   await expect(page).toHaveURL(/zoom=(29|30)\d-(59|60)\d$/);
   await expect(cardOf(page, 'Loss')).toContainText(/Latest [\d.]+ \(step (59|60)\d\)/);
-  await page.getByRole('button', { name: 'Reset the zoom' }).click();
+  await page.getByRole('button', { name: 'Reset zoom' }).click();
   await expect(cardOf(page, 'Loss')).toContainText('(step 1,199)');
   await page.getByLabel('From step').fill('100');
   await page.getByLabel('to step', { exact: true }).fill('200');
@@ -233,7 +233,7 @@ test('a training that goes on is seen to go on; all of it can be kept as a file'
   const other = await restarted();
   await signIn(page, orchestrator);
   await open(page, '', other.jobId);
-  await expect(page.getByText('There are no figures yet. They appear')).toBeVisible();
+  await expect(page.getByText('No metrics yet. They appear when')).toBeVisible();
   const report = (step: number) =>
     rig.report(other, 'running', { progress: { current_step: step, total_steps: 500 } });
   await bring(other, training(0, 20));
@@ -245,7 +245,7 @@ test('a training that goes on is seen to go on; all of it can be kept as a file'
   await expect(cardOf(page, 'reward')).toContainText('(step 39)');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download as CSV' }).click(),
+    page.getByRole('link', { name: 'Download CSV' }).click(),
   ]);
   expect(download.suggestedFilename()).toBe(`metrics-${other.jobId}.csv`);
   expect(await textOf(download)).toMatch(/^attempt,key,step,.*\r\n(1,"[^"]+",.*\r\n){240}$/);
@@ -272,13 +272,13 @@ test('other jobs are drawn in the same charts, each with its name, and stay in t
   await expect(cardOf(page, 'GPU utilisation (%)').locator('.curve-legend')).not.toContainText('goes-on');
   await takePicture(page, 'compared');
   await expectAccessible(page);
-  await cardOf(page, 'Loss').getByRole('button', { name: 'As a table' }).click();
+  await cardOf(page, 'Loss').getByRole('button', { name: 'Show as table' }).click();
   await expect(page.getByRole('table', { name: 'Loss' })).toContainText(
     `goes-on (${other.jobId}), attempt 1`,
   );
   await page.reload();
   await expect(legend).toHaveCount(3);
-  await page.getByRole('button', { name: /^Take goes-on/ }).click();
+  await page.getByRole('button', { name: /^Remove goes-on/ }).click();
   await expect(legend).toHaveCount(2);
   await expect(page).not.toHaveURL(/with=/);
 });
@@ -287,11 +287,11 @@ test('what is not there says why, and can be tried again', async ({ page }) => {
   const id = await orchestrator.submit({ config_name: 'far', config: {}, worker_labels: { no: 'body' } });
   await signIn(page, orchestrator);
   await open(page, '', id);
-  await expect(page.getByText('There are no figures yet: the job waits for a worker.')).toBeVisible();
+  await expect(page.getByText('No metrics yet. They appear after a worker starts the job.')).toBeVisible();
   const calls = '**/api/queue/*/metrics?*';
   await page.route(calls, route => route.abort());
   await open(page);
-  await expect(page.getByText(/^The curves could not be read/)).toBeVisible();
+  await expect(page.getByText(/^The metrics could not be loaded/)).toBeVisible();
   await page.unroute(calls);
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(plotOf(page, 'Loss')).toBeVisible();
@@ -316,9 +316,7 @@ test("of what SimpleTuner's own worker ran, the curves say why they have few poi
   await post(`job/${id}/status`, { status: 'running', progress });
   await signIn(page, orchestrator);
   await open(page, '', id);
-  await expect(
-    page.getByText(/^SimpleTuner’s own worker reports its progress and nothing else/),
-  ).toBeVisible();
+  await expect(page.getByText(/^SimpleTuner’s own worker reports only progress/)).toBeVisible();
   await expect(cardOf(page, 'Loss')).toContainText('Latest 0.5 (step 1), lowest 0.5, highest 0.5');
   over.abort();
   await open(page);
@@ -340,7 +338,7 @@ for (const [name, theme, width] of [
     await takePicture(page, name);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await expectAccessible(page);
-    await cardOf(page, 'Loss').getByRole('button', { name: 'As a table' }).click();
+    await cardOf(page, 'Loss').getByRole('button', { name: 'Show as table' }).click();
     await takePicture(page, `${name}-table`);
     await expectAccessible(page);
   });

@@ -98,7 +98,7 @@ test('lists datasets with their newest version, finds them, and shows all versio
 test('says that there is no such dataset, and leads back to all', async ({ page }) => {
   await push('photos', { 'a.jpg': 'a' });
   await open(page, '/data/4711');
-  await expect(page.getByText('There is no such dataset.')).toBeVisible();
+  await expect(page.getByText('Dataset not found.')).toBeVisible();
   await page.getByRole('link', { name: 'All datasets' }).click();
   await expect(rowOf(page, 'photos')).toBeVisible();
 });

@@ -28,15 +28,15 @@ test('each tab of a job is one step of the history', async ({ page }) => {
 test('a dry run that no worker can take says so, and can be submitted', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/new`);
-  await page.getByLabel('Configuration', { exact: true }).selectOption({ label: 'Written here' });
-  await page.getByLabel('Configuration, as JSON').fill('{}');
+  await page.getByLabel('Configuration', { exact: true }).selectOption({ label: 'Enter JSON' });
+  await page.getByLabel('Configuration (JSON)').fill('{}');
   await page.getByLabel('GPUs', { exact: true }).fill('900');
-  await page.getByRole('button', { name: 'Try it out first' }).click();
+  await page.getByRole('button', { name: 'Dry run' }).click();
   await expect(
     page.getByRole('heading', { name: 'No registered worker meets these requirements' }),
   ).toBeVisible();
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
-  await expect(page.getByRole('link', { name: 'Open the job' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Open job' })).toBeVisible();
 });
 
 test('a row of the audit trail unfolds to all of its details', async ({ page }) => {

@@ -34,7 +34,7 @@ test('a one-time link signs in once, leaves no code in the address, and signing 
   await expect(page.getByLabel('Token')).toBeVisible();
   const again = await context.newPage();
   await again.goto(orchestrator.url + path);
-  await expect(again.getByRole('alert')).toContainText('used before');
+  await expect(again.getByRole('alert')).toContainText('already used');
 });
 
 test('whoever follows a link without being signed in comes to where it leads, by way of the token', async ({

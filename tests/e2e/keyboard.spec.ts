@@ -43,7 +43,7 @@ async function signInByKeys(page: Page): Promise<void> {
 
 test('from signing in to the content, past the navigation', async ({ page }) => {
   await signInByKeys(page);
-  const skip = page.getByRole('link', { name: 'Skip to the content' });
+  const skip = page.getByRole('link', { name: 'Skip to content' });
   await tabTo(page, skip);
   await expect(skip).toBeInViewport();
   await page.keyboard.press('Enter');

@@ -49,7 +49,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await expect(rowAt(page, million)).toHaveText(/s1000000 0\.1/);
   await expect(rowAt(page, million)).toBeInViewport();
   await expect(standing(page)).toContainText('1,000,000 lines');
-  await expect(standing(page)).toContainText('This is all of it');
+  await expect(standing(page)).toContainText('End of log');
 
   const log = logOf(page);
   await log.focus();
@@ -68,7 +68,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await expect(field).toBeFocused();
   await field.fill('NEEDLE');
   const hits = page.getByRole('search').getByRole('status');
-  await expect(hits).toHaveText('2 lines have it', { timeout: 30_000 });
+  await expect(hits).toHaveText('2 matching lines', { timeout: 30_000 });
   await page.keyboard.press('Enter');
   await expect(rowAt(page, 900_000).locator('mark')).toHaveText('needle');
   await expect(rowAt(page, 900_000)).toBeInViewport();
@@ -82,7 +82,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await page.getByRole('button', { name: 'First error' }).click();
   await expect(rowAt(page, 600_123)).toHaveText(/ValueError: bad rank/, { timeout: 60_000 });
   await expect(rowAt(page, 600_123)).toBeInViewport();
-  await page.getByRole('button', { name: 'Go to the end' }).click();
+  await page.getByRole('button', { name: 'Go to end' }).click();
   await expect(rowAt(page, million)).toBeInViewport();
 
   // Browsers limit the height in physical pixels. A high-density screen therefore fits fewer lines.
@@ -96,7 +96,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await other.keyboard.press('Enter');
   await expect(rowAt(other, 250_000)).toHaveText(/the Needle is here/, { timeout: 60_000 });
   await expect(rowAt(other, 250_000)).toBeInViewport();
-  await other.getByRole('button', { name: 'Go to the end' }).click();
+  await other.getByRole('button', { name: 'Go to end' }).click();
   await expect(rowAt(other, million)).toBeInViewport();
   await dense.close();
 });
@@ -104,7 +104,7 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
 test('it is followed at its end, waits for whoever scrolls up, and a bar is one line', async ({ page }) => {
   const job = await rig.work('live');
   await openLog(page, job.id);
-  await expect(page.getByText('Nothing has been printed yet.')).toBeVisible();
+  await expect(page.getByText('No output yet.')).toBeVisible();
   await job.print(Array.from({ length: 200 }, (_, at) => `line ${at + 1}\n`).join(''));
   await expect(rowAt(page, 200)).toBeInViewport();
   await expect(standing(page).getByRole('status')).toHaveText('Live');
@@ -119,7 +119,7 @@ test('it is followed at its end, waits for whoever scrolls up, and a bar is one 
 
   await logOf(page).hover();
   await page.mouse.wheel(0, -600);
-  await expect(standing(page).getByRole('status')).toHaveText('Paused here; the log goes on below');
+  await expect(standing(page).getByRole('status')).toHaveText('Paused; new lines are below');
   const first = await firstInSight(page);
   await job.print('\ntwo\nthree\n');
   const below = page.getByRole('button', { name: '2 new lines below' });
@@ -131,7 +131,7 @@ test('it is followed at its end, waits for whoever scrolls up, and a bar is one 
   await expect(rowAt(page, 201)).toHaveText(/42%/);
   await job.fallSilent();
   await job.end('completed');
-  await expect(standing(page)).toContainText('This is all of it');
+  await expect(standing(page)).toContainText('End of log');
 });
 
 test('only while somebody looks it has a connection', async ({ page }) => {
@@ -164,7 +164,7 @@ test('a server that was gone is followed on, without a gap and without a repeat'
     const tail = standing(page).getByRole('status');
     await expect(tail).toHaveText('Live');
     await own.crash();
-    await expect(tail).toHaveText('Connecting again…');
+    await expect(tail).toHaveText('Reconnecting…');
     await own.restart();
     await job.print('three\nfour\n');
     await expect(tail).toHaveText('Live');
@@ -214,7 +214,7 @@ test('each attempt has its own, told by how it ended', async ({ page }) => {
   await expect(rowAt(page, 1)).toHaveText(/of the second/);
   const choice = page.getByRole('combobox', { name: 'Attempt' });
   await expect(choice).toHaveValue('2');
-  await choice.selectOption({ label: '1: requeued (the trainer failed)' });
+  await choice.selectOption({ label: '1: requeued (trainer failed)' });
   await expect(rowAt(page, 1)).toHaveText(/of the first/);
   await expect(page).toHaveURL(/tab=logs&attempt=1/);
   await expect(page.getByRole('link', { name: 'Download' })).toHaveAttribute('href', /logs\/text\?attempt=1/);
@@ -234,16 +234,16 @@ test('lines are chosen by their numbers, and copied as plain text', async ({ pag
   await rowAt(page, 3)
     .locator('.log-number')
     .click({ modifiers: ['Shift'] });
-  const bar = page.getByRole('group', { name: '2 lines chosen' });
-  await bar.getByRole('button', { name: 'Copy the lines' }).click();
+  const bar = page.getByRole('group', { name: '2 lines selected' });
+  await bar.getByRole('button', { name: 'Copy lines' }).click();
   await expect.poll(() => clipboardOf(page)).toBe('two\nthree\n');
   await logOf(page).focus();
   await page.keyboard.press('Shift+ArrowDown');
-  await expect(page.getByRole('group', { name: '3 lines chosen' })).toBeVisible();
-  await page.getByRole('button', { name: 'Choose none' }).click();
+  await expect(page.getByRole('group', { name: '3 lines selected' })).toBeVisible();
+  await page.getByRole('button', { name: 'Clear selection' }).click();
   await expect(page.locator('[data-chosen]')).toHaveCount(0);
 
-  await page.getByRole('button', { name: 'Times' }).click();
+  await page.getByRole('button', { name: 'Timestamps' }).click();
   await expect(rowAt(page, 1).locator('time')).toHaveText(/\d\d:\d\d\.\d{3}.* (?:[A-Z]{2,5}|GMT)/);
   await page.getByRole('button', { name: 'Wrap lines' }).click();
   await expect(rowAt(page, 4)).toBeInViewport();
@@ -253,24 +253,24 @@ test('lines are chosen by their numbers, and copied as plain text', async ({ pag
 test('where there is none it says why, and a failure to read can be tried again', async ({ page }) => {
   const waiting = await orchestrator.submit({ config: {}, worker_labels: { nobody: 'has-this' } });
   await openLog(page, waiting);
-  await expect(page.getByText('There is no log, because no worker has had the job yet.')).toBeVisible();
+  await expect(page.getByText('No log yet. It appears after a worker starts the job.')).toBeVisible();
 
   const job = await rig.work('silent');
   await job.end('completed');
   await page.goto(`${orchestrator.url}/jobs/${job.id}?tab=logs`);
-  await expect(page.getByText('There is no log of this attempt')).toBeVisible();
+  await expect(page.getByText('No log for this attempt')).toBeVisible();
 
   const theirs = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
   const foreign = await theirs.work('foreign');
   await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
-  await expect(page.getByText('rig-theirs runs SimpleTuner’s own worker, which ships no logs')).toBeVisible();
+  await expect(page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs')).toBeVisible();
   theirs.close();
 
   const broken = await rig.work('unread');
   await broken.print('here\n');
   await page.route('**/api/queue/*/logs?*', route => route.abort());
   await page.goto(`${orchestrator.url}/jobs/${broken.id}?tab=logs`);
-  await expect(page.getByText(/^The log could not be read/)).toBeVisible();
+  await expect(page.getByText(/^The log could not be loaded/)).toBeVisible();
   await page.unroute('**/api/queue/*/logs?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(rowAt(page, 1)).toHaveText(/here/);

@@ -38,7 +38,7 @@ test('its silence shows, the job is recovering, goes to another worker, and comp
 
   await expect(title).toContainText('recovering', { timeout: 30_000 });
   await expect(page.getByRole('region', { name: 'Now', exact: true })).toContainText(
-    /Silent since .+, may still be training; moves to another worker at /,
+    /No heartbeat since .+; may still be training\. Moves to another worker at /,
   );
   await expect(page.getByRole('button', { name: 'Requeue now' })).toBeVisible();
   await expect(rowOf(workers, 'rig-first')).toContainText('offline');
@@ -55,7 +55,7 @@ test('its silence shows, the job is recovering, goes to another worker, and comp
   await expect(attempts.nth(0)).toContainText('rig-second');
   await expect(attempts.nth(1)).toContainText('lost');
   await expect(attempts.nth(1)).toContainText('rig-first');
-  await expect(attempts.nth(1)).toContainText('the worker was lost');
+  await expect(attempts.nth(1)).toContainText('worker lost');
 });
 
 test('a worker that is silent for longer than it may be is marked, before it is given up', async ({

@@ -47,7 +47,7 @@ test('an old job is found by its name, counted, and opened from the palette', as
   }).toPass();
 
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('A page, a worker, a job').fill(old);
+  await page.getByPlaceholder('Page, worker or job').fill(old);
   await page.getByRole('option', { name: /needle/ }).click();
   await expect(page).toHaveURL(new RegExp(`/jobs/${old}$`));
 });

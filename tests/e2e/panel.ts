@@ -35,7 +35,7 @@ export async function passSharing(dialog: Locator, press: (button: Locator) => P
 
 /** On the submit page, chooses the config with this name from the server's folder. */
 export const chooseConfig = (page: Page, name: string): Promise<void> =>
-  page.getByLabel('Name of the configuration').fill(name);
+  page.getByLabel('Configuration name').fill(name);
 
 export const rowOf = (page: Page, name: string): Locator =>
   page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });

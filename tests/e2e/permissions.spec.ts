@@ -70,14 +70,14 @@ test('who may only look is offered nothing else on any page, and nothing is refu
   expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
   const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
-    ['/', 'Workers: not shown without the permission “Manage workers”', []],
+    ['/', 'Workers: requires the permission “Manage workers”', []],
     ['/jobs', 'far', []],
-    [`/jobs/${waiting}`, 'Why it waits', []],
+    [`/jobs/${waiting}`, 'Why it is pending', []],
     [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
-    ['/queue', '1 job waits for approval', []],
+    ['/queue', '1 job needs approval', []],
     ['/data', 'photos', []],
     [`/data/${photos.id}`, 'All datasets', []],
-    ['/settings', 'See all jobs', ['Sign out']],
+    ['/settings', 'View all jobs', ['Sign out']],
     ['/help', '"queue.view"', ['Copy']],
   ];
   for (const [path, there, acts] of tour) {
@@ -123,19 +123,19 @@ test('a link to what is not for them says what is missing, who gives it, and lea
 test('who may submit submits, and is offered what goes with it alone', async ({ page }) => {
   const asked = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
-  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await page.getByRole('link', { name: 'Submit job' }).first().click();
   await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
-  await page.getByLabel('Configuration, as JSON').fill('{ "steps": 3 }');
+  await page.getByLabel('Configuration (JSON)').fill('{ "steps": 3 }');
   await expect(page.getByRole('button', { name: /Save/ })).toHaveCount(0);
   await page.getByLabel('GPUs', { exact: true }).fill('64');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
-  await page.getByRole('link', { name: 'Open the job' }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
   await expect(page.locator('.job-title')).toContainText('pending');
   await page.locator('.job-head').getByRole('button').click();
   const offered = page.getByRole('menuitem');
   await expect(offered).toHaveCount(2);
   await expect(offered.first()).toContainText('Retry');
-  await offered.filter({ hasText: 'Duplicate with edits' }).click();
+  await offered.filter({ hasText: 'Duplicate and edit' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Submit a job like inline' })).toBeVisible();
   await expectQuiet(page);
   expect(asked.refused()).toEqual([]);
@@ -154,12 +154,12 @@ test('who works on their own jobs sees these only, and keeps up with them live',
     return String(((await answer.json()) as { readonly job_id: unknown }).job_id);
   };
   const foreign = await submit(token, 'of-eve');
-  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await page.getByRole('link', { name: 'Submit job' }).first().click();
   await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
-  await page.getByLabel('Configuration, as JSON').fill('{ "steps": 3 }');
+  await page.getByLabel('Configuration (JSON)').fill('{ "steps": 3 }');
   await page.getByLabel('GPUs', { exact: true }).fill('64');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
-  await page.getByRole('link', { name: 'Open the job' }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
   await page.locator('.job-head').getByRole('button').click();
   await expect(page.getByRole('menuitem')).toHaveText([/Cancel/, /Retry/, /Duplicate/, /Delete/]);
   await page.keyboard.press('Escape');
@@ -172,7 +172,7 @@ test('who works on their own jobs sees these only, and keeps up with them live',
   await expectQuiet(page);
   expect(asked.refused()).toEqual([]);
   await page.goto(`${orchestrator.url}/jobs/${foreign}`);
-  await expect(page.getByText('There is no job').or(page.getByText(foreign)).first()).toBeVisible();
+  await expect(page.getByText(`Job ${foreign} not found`)).toBeVisible();
   await expect(page.getByText('of-eve')).toHaveCount(0);
 });
 
@@ -184,7 +184,7 @@ test('who may manage workers and not look at jobs sees them, drains one, and has
   await expect(page.getByText('Jobs: not shown without the permission “See its own jobs”')).toBeVisible();
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
-  await expect(page.getByText('Read every 10 seconds')).toBeVisible();
+  await expect(page.getByText('Updated every 10 seconds')).toBeVisible();
   await act(page, 'rig-a', 'Drain…');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(rowOf(page, 'rig-a')).toContainText('by rigger');
@@ -200,11 +200,11 @@ test('who may manage workers and not look at jobs sees them, drains one, and has
 test('who may make tokens is asked only for what they have themselves', async ({ page }) => {
   const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
   await page.goto(`${orchestrator.url}/settings`);
-  await page.getByRole('button', { name: 'Add a token' }).click();
+  await page.getByRole('button', { name: 'Add token' }).click();
   await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(3);
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
-  await expect(page.getByRole('checkbox', { name: 'See its own jobs' })).toBeChecked();
-  await expect(page.getByRole('checkbox', { name: 'See all jobs' })).not.toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'View its own jobs' })).toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'View all jobs' })).not.toBeChecked();
   // The dialog must not depend on the styles of other pages.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
   expect(asked.refused()).toEqual([]);

@@ -36,7 +36,7 @@ test('a server that is stopped turns the badge, and a page says that it does not
   orchestrator.freeze();
   await expect(badge(page)).toHaveText(/^Not up to date since/, { timeout: 15_000 });
   await openPage(page, 'Audit');
-  await expect(page.getByRole('alert')).toContainText('The server did not answer.', { timeout: 25_000 });
+  await expect(page.getByRole('alert')).toContainText('The server did not respond.', { timeout: 25_000 });
   await openPage(page, 'Help');
   await expect(page.getByRole('alert')).toContainText('This page did not load', { timeout: 25_000 });
   orchestrator.thaw();

@@ -10,7 +10,7 @@ test('it is turned on in the settings, which then show what to compare', async (
     await page.goto(orchestrator.url + (await orchestrator.signInPath()));
     await expect(page.getByRole('navigation')).toBeVisible();
     await page.goto(`${orchestrator.url}/settings`);
-    const turn = page.getByRole('switch', { name: 'Speak TLS with other machines' });
+    const turn = page.getByRole('switch', { name: 'Use TLS for other machines' });
     await expect(turn).not.toBeChecked();
     await turn.click();
     await expect(turn).toBeChecked();
@@ -18,7 +18,7 @@ test('it is turned on in the settings, which then show what to compare', async (
     await expect(network.getByText(/^([\dA-F]{2}:){31}[\dA-F]{2}$/)).toBeVisible();
     await expect(network.getByText(/^sha256:[\w+/]{43}=$/)).toBeVisible();
     await expect(network.getByRole('button', { name: /^Copy sha256:/ })).toBeVisible();
-    await expect(network).toContainText('browsers warn of it');
+    await expect(network).toContainText('browsers show a warning');
     await page.reload();
     await expect(turn).toBeChecked();
     await turn.click();
@@ -38,8 +38,8 @@ test('the panel lives over TLS, and its join commands have the pin', async ({ pa
     const [cookie] = await page.context().cookies();
     expect(cookie?.secure).toBe(true);
     await page.goto(`${secure}/settings`);
-    await expect(page.getByRole('switch', { name: 'Speak TLS with other machines' })).toBeDisabled();
-    await expect(page.getByText('Fixed by --ssl')).toBeVisible();
+    await expect(page.getByRole('switch', { name: 'Use TLS for other machines' })).toBeDisabled();
+    await expect(page.getByText('Set by --ssl')).toBeVisible();
     await page.goto(`${secure}/workers`);
     const dialog = await openJoinDialog(page);
     await dialog.getByLabel('Name', { exact: true }).fill('rig-1');

@@ -32,10 +32,10 @@ test('the digits are submitted in the form, watched as they are learned, and end
 }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs`);
-  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await page.getByRole('link', { name: 'Submit job' }).first().click();
   await chooseConfig(page, 'digits-quick');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
-  await page.getByRole('link', { name: 'Open the job' }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'digits-quick' })).toBeVisible();
 
   const bar = page.getByRole('progressbar', { name: 'Progress of job digits-quick' });
@@ -52,7 +52,7 @@ test('the digits are submitted in the form, watched as they are learned, and end
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('rig-1');
 
   await page.getByRole('tab', { name: 'Events' }).click();
-  const told = page.getByRole('table', { name: 'What was done with this job' }).locator('tbody tr');
+  const told = page.getByRole('table', { name: 'Events of this job' }).locator('tbody tr');
   // The newest first.
   await expect(told.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
@@ -93,7 +93,7 @@ test('a worker that is drained at work finishes, and takes the next job when the
   const next = await orchestrator.submit(selftest(1));
   const other = await context.newPage();
   await other.goto(`${orchestrator.url}/jobs/${next}`);
-  const why = other.getByRole('region', { name: 'Why it waits' });
+  const why = other.getByRole('region', { name: 'Why it is pending' });
   await expect(why).toContainText('Waiting for a matching worker: 1 draining');
   // The worker has finished its job and is still draining.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
@@ -118,14 +118,14 @@ test('a training is asked for samples from its page, which offers what its confi
   await page.goto(`${orchestrator.url}/jobs/${job}`);
   await expect(page.locator('.job-title')).toContainText('running', { timeout: 30_000 });
   await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
-  await expect(page.getByRole('menuitem', { name: 'Save now' })).toHaveCount(0);
-  await page.getByRole('menuitem', { name: 'Sample now' }).click();
-  await expect(page.getByText('Asked rig-1 for samples.')).toBeVisible();
+  await expect(page.getByRole('menuitem', { name: 'Save checkpoint now' })).toHaveCount(0);
+  await page.getByRole('menuitem', { name: 'Generate samples now' }).click();
+  await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
   await page.getByRole('tab', { name: 'Events' }).click();
-  const told = page.getByRole('table', { name: 'What was done with this job' });
+  const told = page.getByRole('table', { name: 'Events of this job' });
   await expect(told).toContainText('job.asked');
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
   await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
-  await expect(page.getByRole('menuitem', { name: 'Sample now' })).toHaveCount(0);
+  await expect(page.getByRole('menuitem', { name: 'Generate samples now' })).toHaveCount(0);
 });

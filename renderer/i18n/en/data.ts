@@ -4,7 +4,7 @@ export const data = {
   'data.search.hint': 'Name, owner or version',
   'data.search.clear': 'Clear the search',
   'data.shown': '{count, plural, one {# dataset} other {# datasets}}',
-  'data.noMatch': 'No dataset matches the search.',
+  'data.noMatch': 'No datasets match this search',
   'data.none': 'No training data is stored yet.',
   'data.none.submit': 'Submit a job from a terminal to store the data that its config names:',
   'data.none.push': 'Or store a folder without a job:',
@@ -34,7 +34,7 @@ export const data = {
   'data.pinnedOf': '{pinned, number} of {count, number}',
   'data.filesAndSize': '{count, plural, one {# file} other {# files}}, {size}',
   'data.back': 'All datasets',
-  'data.notFound': 'There is no such dataset. It may have been deleted.',
+  'data.notFound': 'Dataset not found. It may have been deleted.',
   'data.more': 'Actions for {name}',
   'data.act.pin': 'Pin',
   'data.act.unpin': 'Unpin',
@@ -51,11 +51,11 @@ export const data = {
     '{count, plural, one {Delete # version of {name}?} other {Delete # versions of {name}?}}',
   'data.delete.old': '{count, plural, one {Delete # old version?} other {Delete # old versions?}}',
   'data.delete.frees':
-    'This frees {size} on the orchestrator. The data must be sent again before a new job can use it.',
+    'This frees {size} on the orchestrator. The data must be uploaded again before a new job can use it.',
   'data.delete.freesNothing': 'This frees no space, because other versions have the same files.',
   'data.delete.more': '{count, plural, one {and # more} other {and # more}}',
   'data.delete.act': 'Delete',
-  'data.delete.nothing': 'Nothing was deleted. Jobs or pins keep these versions, or they are gone already.',
+  'data.delete.nothing': 'Nothing was deleted. These versions are pinned, used by jobs, or already deleted.',
   'data.deleted':
     '{count, plural, one {# version deleted, {size} freed.} other {# versions deleted, {size} freed.}}',
 } as const;

@@ -1,20 +1,19 @@
 import type { help as source } from '../en/help.ts';
 
 export const help: Readonly<Record<keyof typeof source, string>> = {
-  'help.keys': 'Teclas',
-  'help.keyHelp': 'A esta página',
-  'help.keyTab': 'Al siguiente enlace, botón o fila',
-  'help.keyRows': 'A la fila siguiente o anterior de una tabla',
-  'help.keyOpen': 'Abre la fila',
-  'help.keyClose': 'Cierra un diálogo o un menú',
+  'help.keys': 'Atajos de teclado',
+  'help.keyHelp': 'Ir a esta página',
+  'help.keyTab': 'Ir al siguiente enlace, botón o fila',
+  'help.keyRows': 'Ir a la fila siguiente o anterior de una tabla',
+  'help.keyOpen': 'Abrir la fila',
+  'help.keyClose': 'Cerrar un diálogo o menú',
   'help.terminal': 'En una terminal',
-  'help.doctor': 'Busca qué falla en esta máquina, en el camino al orquestador y en él:',
-  'help.api': 'Todas las llamadas de la API, para scripts',
-  'help.diagnostics': 'Para un informe',
+  'help.doctor': 'Comprueba esta máquina, la conexión con el orquestador y el orquestador:',
+  'help.api': 'Referencia de la API, para scripts',
+  'help.diagnostics': 'Para informes de errores',
   'help.diagnosticsNote':
-    'Lo que ayuda a entender un fallo. No nombra ningún worker, ningún trabajo ni ningún token.',
-  'help.keyPalette': 'A cualquier página, worker o trabajo',
-  'help.keyGo':
-    'Al resumen, a los workers, a los trabajos, a la cola, a la auditoría, a los ajustes o a esta página',
-  'help.keyFilter': 'Al filtro de la página',
+    'Información que ayuda a encontrar la causa de un problema. No contiene nombres de workers ni de trabajos, ni tokens.',
+  'help.keyPalette': 'Ir a cualquier página, worker o trabajo',
+  'help.keyGo': 'Ir a resumen, workers, trabajos, cola, auditoría, ajustes o esta página',
+  'help.keyFilter': 'Ir al filtro de la página',
 };

@@ -14,7 +14,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpusInUse': '{busy, number} de {all, number} en uso',
   'overview.gpusNote': 'en workers en línea',
   'overview.queue': 'Cola',
-  'overview.waiting': '{count, plural, =0 {Cola vacía} one {# en cola} other {# en cola}}',
+  'overview.waiting': '{count, plural, =0 {Cola vacía} one {# pendiente} other {# pendientes}}',
   'overview.nothingWaits': 'sin trabajos pendientes',
   'overview.oldest': 'el más antiguo:',
   'overview.lastDay': 'Últimas 24 horas',
@@ -23,11 +23,11 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.dayNote':
     '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}, horas de GPU: {hours}',
   'overview.needsAttention': 'Requiere atención',
-  'overview.silentJob': '{worker} no responde, y quizá siga entrenando {job}',
+  'overview.silentJob': '{worker} no envía latidos, y quizá siga entrenando {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {Ningún worker puede ejecutar {job}} one {Ningún worker puede ejecutar {job} ni # trabajo similar} other {Ningún worker puede ejecutar {job} ni # trabajos similares}}',
   'overview.wantsApproval': '{job} de {user} necesita aprobación',
-  'overview.quarantined': '{worker} está en cuarentena: allí no se pueden iniciar trabajos',
+  'overview.quarantined': '{worker} está en cuarentena: no acepta trabajos',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
   'overview.offline': '{worker} perdió la conexión y no está disponible',
@@ -41,6 +41,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': 'No hay trabajos en ejecución',
   'overview.viewAll': 'Ver los {count, number}',
   'overview.recent': 'Actividad reciente',
-  'overview.nothingYet': 'Todavía no ha pasado nada.',
-  'overview.nothingSince': 'No ha ocurrido nada desde que se abrió esta página.',
+  'overview.nothingYet': 'Aún no hay actividad',
+  'overview.nothingSince': 'Sin actividad desde que abrió esta página',
 };

@@ -22,11 +22,11 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
   'overview.dayNote': '{count, plural, =0 {失敗なし} other {失敗 # 件}}、GPU 時間: {hours}',
   'overview.needsAttention': '要対応',
-  'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
+  'overview.silentJob': '{worker} からハートビートがありません。{job} の学習が続いている可能性があります',
   'overview.unsatisfiable':
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
   'overview.wantsApproval': '{user} の {job} は承認が必要です',
-  'overview.quarantined': '{worker} は隔離中です: ジョブを開始できません',
+  'overview.quarantined': '{worker} は隔離中です: ジョブを受け付けません',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
   'overview.offline': '{worker} の接続が切れ、オフラインになりました',
@@ -39,6 +39,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': '実行中のジョブはありません',
   'overview.viewAll': '{count, number} 件すべて表示',
   'overview.recent': '最近のアクティビティ',
-  'overview.nothingYet': 'まだ何も起きていません。',
-  'overview.nothingSince': 'このページを開いてからは何も起きていません。',
+  'overview.nothingYet': 'アクティビティはまだありません',
+  'overview.nothingSince': 'このページを開いてからアクティビティはありません',
 };

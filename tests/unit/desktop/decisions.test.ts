@@ -200,8 +200,8 @@ describe('quitting', () => {
 
   test('asks when jobs run here, and says what becomes of them', () => {
     const asked = quitQuestion({ isGuest: false, summary: busy }, en);
-    expect(asked?.message).toBe('Quit while a job runs?');
-    expect(asked?.detail).toMatch(/go on with what they train/);
+    expect(asked?.message).toBe('Quit while 1 job is running?');
+    expect(asked?.detail).toMatch(/keep training/);
   });
 
   test.each([

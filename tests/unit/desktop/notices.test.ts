@@ -108,7 +108,7 @@ describe('the tray', () => {
       'config j_2  20 %',
       null,
       'Open Trainyard',
-      'Pause the queue',
+      'Pause queue',
       null,
       'Quit Trainyard…',
     ]);
@@ -117,7 +117,7 @@ describe('the tray', () => {
   });
 
   test('resumes what is paused, and offers neither where that is not known', () => {
-    expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume the queue');
+    expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume queue');
     expect(trayText({ fleet: 'Lab', summary: { ...nothing, isPaused: true } }, en)).toBe(
       'Lab: no workers, no jobs running, queue paused',
     );
@@ -130,7 +130,7 @@ describe('the tray', () => {
   });
 
   test('says when the orchestrator is not reached', () =>
-    expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reached'));
+    expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
   test('stays short', () => {
     const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
@@ -195,8 +195,8 @@ describe('a notice', () => {
     const burst = [notice('job_completed', 1), notice('job_failed', 2), notice('worker_lost', 3)];
     expect(tell(burst, en)).toEqual([
       {
-        title: 'News of your fleet',
-        body: '1 job finished · 1 job failed · 1 worker lost with its job',
+        title: 'Fleet activity',
+        body: '1 job completed · 1 job failed · 1 worker lost with its job',
         fleet: null,
         page: '/jobs',
       },

@@ -216,7 +216,7 @@ describe('a config in a list', () => {
       'flux · GPUs 1, 3 · changed 3 hr. ago',
     );
     expect(aboutConfig({ ...view, model_family: null, model_type: null, gpu_count: 0 }, now, t)).toBe(
-      'no number of GPUs · changed 3 hr. ago',
+      'GPU count not set · changed 3 hr. ago',
     );
   });
 });

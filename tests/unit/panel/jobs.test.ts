@@ -275,19 +275,19 @@ describe('the form of a job', () => {
     expect(checkDraft(wrong, t)).toEqual({
       ok: false,
       errors: {
-        config_name: 'A name is needed.',
-        gpu_count: 'This is not a number.',
-        worker_labels: 'A pattern has no label.',
+        config_name: 'Enter a name.',
+        gpu_count: 'Enter a number.',
+        worker_labels: 'Enter a label for each pattern.',
       },
     });
     const inline = { ...emptyDraft, source: 'inline' as const, config: '{' };
     expect(checkDraft(inline, t)).toEqual({
       ok: false,
-      errors: { config: 'This is not JSON: look at line 1, column 2.' },
+      errors: { config: 'Invalid JSON at line 1, column 2.' },
     });
     const twice = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
     expect(checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, t)).toMatchObject({
-      errors: { worker_labels: 'A label is there twice.' },
+      errors: { worker_labels: 'Enter each label only once.' },
     });
   });
 

@@ -12,9 +12,9 @@ const wait = (code: string, params: JobWait['params'] = {}, workers: JobWait['wo
 });
 
 test.each<[JobWait, string]>([
-  [wait('approval'), 'Waits until somebody approves of it.'],
-  [wait('paused', { by: 'ada' }), 'The queue is paused by ada.'],
-  [wait('paused', { by: 'ada', note: 'a new fan' }), 'The queue is paused by ada: a new fan'],
+  [wait('approval'), 'Needs approval'],
+  [wait('paused', { by: 'ada' }), 'Queue paused by ada'],
+  [wait('paused', { by: 'ada', note: 'a new fan' }), 'Queue paused by ada: a new fan'],
   [wait('backoff', { until: '2026-03-01T12:30:00.000Z' }), 'Next attempt at 12:30 PM'],
   [wait('limit', { running: 2, max: 2 }), 'Queue limit reached: 2 of 2 running'],
   [wait('limit', { running: 1, max: 1, user: 'bob' }), 'Limit of bob reached: 1 of 1 running'],
