@@ -54,7 +54,7 @@ test('who signed in after the backup has to sign in again; how long the trail is
   await expect(trail).toContainText('All entries are kept.');
   await trail.getByRole('spinbutton').fill('90');
   await trail.getByRole('button', { name: 'Save' }).click();
-  await expect(trail).toContainText('Kept for 90 days.');
+  await expect(trail).toContainText('Entries are kept for 90 days.');
 
   const card = cardOf(page, 'Backups');
   await card.getByRole('button', { name: `Restore ${String(made['name'])}` }).click();
@@ -64,7 +64,7 @@ test('who signed in after the backup has to sign in again; how long the trail is
   await expect(page.getByRole('navigation')).toHaveCount(0);
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings`);
-  await expect(trail).toContainText('Kept for 90 days.');
+  await expect(trail).toContainText('Entries are kept for 90 days.');
 });
 
 test('who may not make backups sees none', async ({ page, browser }) => {

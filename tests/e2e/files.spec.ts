@@ -156,8 +156,8 @@ test('samples are seen by step, the newest first, and nothing that is no picture
   await tileOf(page, 'step_100_rose.png').scrollIntoViewIfNeeded();
   for (const step of [100, 200])
     for (const prompt of prompts) await expectSeen(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
-  await expect(tileOf(page, 'broken.png')).toContainText('It could not be shown');
-  await expect(tileOf(page, 'scan.tiff')).toContainText('A browser cannot show this');
+  await expect(tileOf(page, 'broken.png')).toContainText('The sample could not be shown');
+  await expect(tileOf(page, 'scan.tiff')).toContainText('Your browser cannot show this');
   expect(asked.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
   const sources = await page
     .locator('img')
@@ -240,17 +240,17 @@ test('a checkpoint is deleted with all that belongs to it, after a question', as
   const asking = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
   await asking.click();
   const question = page.getByRole('alertdialog', { name: 'Delete checkpoint-20.bin?' });
-  await expect(question).toContainText('It is gone for good: 4 kB.');
+  await expect(question).toContainText('It is deleted permanently: 4 kB.');
   await expect(question).toContainText('The next attempt of this job would continue from it.');
   await expectAccessible(page);
   await page.keyboard.press('Escape');
   await expect(asking).toBeFocused();
 
   await page.getByRole('button', { name: 'Delete checkpoint-10', exact: true }).click();
-  await expect(page.getByRole('alertdialog')).toContainText('All of its 2 files are gone for good');
+  await expect(page.getByRole('alertdialog')).toContainText('All of its 2 files are deleted permanently');
   await expect(page.getByRole('alertdialog')).not.toContainText('The next attempt');
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
-  await expect(page.getByText('checkpoint-10 is deleted.')).toBeVisible();
+  await expect(page.getByText('checkpoint-10 was deleted.')).toBeVisible();
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
   const { artifacts } = (await orchestrator.call('GET', `/api/queue/${other.jobId}/artifacts`)) as {
     readonly artifacts: readonly { readonly key: string }[];
@@ -278,7 +278,7 @@ test('what comes is seen to come; without any the tab says why, and how to bring
   const other = await restarted('comes');
   await signIn(page, orchestrator);
   await open(page, other.jobId);
-  await expect(page.getByText('There are no files yet. Checkpoints, samples')).toBeVisible();
+  await expect(page.getByText('No files yet. Checkpoints, samples')).toBeVisible();
   await expect(page.getByText('SIMPLETUNER_UPLOAD_ENDPOINT')).toBeVisible();
   await takePicture(page, 'empty');
   await expectAccessible(page);
@@ -295,13 +295,13 @@ test('what comes is seen to come; without any the tab says why, and how to bring
     worker_labels: { no: 'body' },
   });
   await open(page, waiting);
-  await expect(page.getByText('There are no files yet: the job waits for a worker.')).toBeVisible();
+  await expect(page.getByText('No files yet. They appear after a worker starts the job.')).toBeVisible();
   await page.route('**/api/queue/*/artifacts?*', route => route.abort());
   await page.reload();
-  await expect(page.getByText(/^The files could not be read/)).toBeVisible();
+  await expect(page.getByText(/^The files could not be loaded/)).toBeVisible();
   await page.unroute('**/api/queue/*/artifacts?*');
   await page.getByRole('button', { name: 'Try again' }).click();
-  await expect(page.getByText('There are no files yet: the job waits for a worker.')).toBeVisible();
+  await expect(page.getByText('No files yet. They appear after a worker starts the job.')).toBeVisible();
 });
 
 test('who may only look is told why there are no pictures, and nothing is refused', async ({ page }) => {

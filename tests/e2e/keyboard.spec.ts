@@ -60,7 +60,7 @@ test('a worker is added, and the focus comes back to where it was', async ({ pag
   await page.keyboard.press('g');
   await page.keyboard.press('w');
   await expect(page.getByRole('heading', { level: 1, name: 'Workers' })).toBeVisible();
-  const add = page.getByRole('button', { name: 'Add a worker' });
+  const add = page.getByRole('button', { name: 'Add worker' });
   await tabTo(page, add);
   await page.keyboard.press('Enter');
   const asked = page.getByRole('dialog');
@@ -77,7 +77,7 @@ test('a worker is added, and the focus comes back to where it was', async ({ pag
   });
   await tabTo(page, asked.getByLabel('Name', { exact: true }));
   await page.keyboard.type('rig-keys');
-  await tabTo(page, page.getByRole('button', { name: 'Create and show the command' }));
+  await tabTo(page, page.getByRole('button', { name: 'Create and show command' }));
   await page.keyboard.press('Enter');
   const issued = page.getByRole('dialog', { name: 'Start rig-keys' });
   await expect(issued).toBeVisible();

@@ -263,7 +263,9 @@ test('where there is none it says why, and a failure to read can be tried again'
   const theirs = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
   const foreign = await theirs.work('foreign');
   await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
-  await expect(page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs')).toBeVisible();
+  await expect(
+    page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs'),
+  ).toBeVisible();
   theirs.close();
 
   const broken = await rig.work('unread');

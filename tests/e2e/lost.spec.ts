@@ -66,6 +66,6 @@ test('a worker that is silent for longer than it may be is marked, before it is 
   await page.goto(`${patient.url}/workers`);
   const contact = rowOf(page, 'rig-silent').locator('.worker-contact');
   await expect(contact).toHaveAttribute('data-level', 'late', { timeout: 75_000 });
-  await expect(contact.locator('time')).toHaveAttribute('title', /A beat is missing/);
+  await expect(contact.locator('time')).toHaveAttribute('title', /Heartbeat overdue/);
   await expect(rowOf(page, 'rig-silent')).not.toContainText('offline');
 });

@@ -19,7 +19,7 @@ export async function signIn(
 
 /** Opens the dialog that creates a worker, from the workers page up to the step that asks for a name. */
 export async function openJoinDialog(page: Page): Promise<Locator> {
-  await page.getByRole('button', { name: 'Add a worker' }).first().click();
+  await page.getByRole('button', { name: 'Add worker' }).first().click();
   const dialog = page.getByRole('dialog');
   await passSharing(dialog, button => button.click());
   await expect(dialog.getByLabel('Name', { exact: true })).toBeVisible();

@@ -181,7 +181,7 @@ test('who may manage workers and not look at jobs sees them, drains one, and has
 }) => {
   const asked = await signInAs(page, 'rigger', ['admin.workers']);
   expect(await railOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
-  await expect(page.getByText('Jobs: not shown without the permission “See its own jobs”')).toBeVisible();
+  await expect(page.getByText('Jobs: requires the permission “View its own jobs”')).toBeVisible();
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
   await expect(page.getByText('Updated every 10 seconds')).toBeVisible();

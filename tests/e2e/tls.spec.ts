@@ -43,7 +43,7 @@ test('the panel lives over TLS, and its join commands have the pin', async ({ pa
     await page.goto(`${secure}/workers`);
     const dialog = await openJoinDialog(page);
     await dialog.getByLabel('Name', { exact: true }).fill('rig-1');
-    await dialog.getByRole('button', { name: 'Create and show the command' }).click();
+    await dialog.getByRole('button', { name: 'Create and show command' }).click();
     const command = dialog.locator('pre').first();
     await expect(command).toContainText(`--orchestrator-url ${secure} --pin sha256:`);
     await expect(dialog.getByText(/rig-1/).first()).toBeVisible();

@@ -60,12 +60,12 @@ test('an older worker is told from the others in the list, and its page has the 
   await page.goto(`${orchestrator.url}/workers/${old.id}`);
   const note = page.getByRole('note').filter({ hasText: '0.0.1' });
   await expect(note).toContainText(
-    `The worker program is version 0.0.1, older than the server’s ${version}. It goes on working`,
+    `The agent is version 0.0.1, older than the server’s ${version}. It keeps working`,
   );
   await expect(note.locator('code')).toHaveText(
     `trainyard-worker update --orchestrator-url ${orchestrator.url} --sums ${sums}`,
   );
-  await expect(note.getByRole('button', { name: 'Copy the command' })).toBeVisible();
+  await expect(note.getByRole('button', { name: 'Copy command' })).toBeVisible();
 });
 
 test('the notice goes when the worker comes back with the version of the server', async ({ page }) => {

@@ -13,7 +13,7 @@ async function create(page: Page, name: string): Promise<Locator> {
   await page.goto(`${orchestrator.url}/workers`);
   const dialog = await openJoinDialog(page);
   await dialog.getByLabel('Name', { exact: true }).fill(name);
-  await dialog.getByRole('button', { name: 'Create and show the command' }).click();
+  await dialog.getByRole('button', { name: 'Create and show command' }).click();
   return dialog;
 }
 
@@ -34,8 +34,8 @@ test('it joins with the command that is shown, runs a test job, is drained, and 
   const dialog = await create(page, 'rig-e2e');
   const unplug = orchestrator.paste(await shownCommand(dialog));
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
-  await dialog.getByRole('button', { name: 'Send a test job' }).click();
-  await dialog.getByRole('link', { name: 'Open it' }).click();
+  await dialog.getByRole('button', { name: 'Send test job' }).click();
+  await dialog.getByRole('link', { name: 'Open job' }).click();
   await expect(page.getByText('completed').first()).toBeVisible({ timeout: 40_000 });
 
   await page.goto(`${orchestrator.url}/workers`);
@@ -70,20 +70,20 @@ test('its token is rotated: the old one is out at once, and the command with the
   await joining.getByRole('button', { name: 'Done' }).click();
   await expect(row).toContainText('idle');
 
-  await act(page, 'rig-turned', 'Rotate the token…');
+  await act(page, 'rig-turned', 'Rotate token…');
   const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-turned?' });
-  await expect(question).toContainText('The worker has to join again.');
+  await expect(question).toContainText('The worker must join again.');
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
-  await question.getByRole('button', { name: 'Rotate', exact: true }).click();
+  await question.getByRole('button', { name: 'Rotate token' }).click();
   const issued = page.getByRole('dialog', { name: 'The new token of rig-turned' });
-  await expect(issued).toContainText('shown this once');
+  await expect(issued).toContainText('won’t be shown again');
   const after = await shownCommand(issued);
   expect(after).not.toBe(before);
   // The exit code for a refused token: see docs/workers.md.
   expect(await agent.exited).toBe(3);
   await issued.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText(/wt_|tj_/)).toHaveCount(0);
-  await expect(row).toContainText('not listening');
+  await expect(row).toContainText('not connected');
 
   orchestrator.paste(after);
   await expect(row).toContainText('idle', { timeout: 20_000 });
@@ -94,7 +94,7 @@ test('its join command works once: a second machine is refused, and the first on
 }) => {
   const row = rowOf(page, 'rig-once');
   const dialog = await create(page, 'rig-once');
-  await expect(dialog.getByText(/^Works once, until \d/)).toBeVisible();
+  await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
   const command = await shownCommand(dialog);
   const first = orchestrator.paste(command);
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
@@ -111,9 +111,9 @@ test('when the time of a command is over, the dialog makes another one', async (
   const dialog = await create(page, 'rig-late');
   const before = await shownCommand(dialog);
   await page.clock.fastForward('01:00:01');
-  await expect(dialog.getByText(/^Worked until \d/)).toBeVisible();
-  await dialog.getByRole('button', { name: 'Make a new one' }).click();
-  await expect(dialog.getByText(/^Works once, until \d/)).toBeVisible();
+  await expect(dialog.getByText(/^Expired at \d/)).toBeVisible();
+  await dialog.getByRole('button', { name: 'Create new command' }).click();
+  await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
   expect(await dialog.locator('pre').first().textContent()).not.toBe(before);
 });
 
@@ -121,7 +121,7 @@ test('SimpleTuner’s own worker is offered the token that lasts', async ({ page
   const dialog = await create(page, 'rig-v1');
   await dialog.getByRole('tab', { name: 'SimpleTuner' }).click();
   expect(await shownCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
-  await expect(dialog).toContainText('joining makes this token void');
+  await expect(dialog).toContainText('joining revokes this token');
 });
 
 test('a click on its row opens it; what is done in the row, or in its menu, does not', async ({ page }) => {

@@ -11,34 +11,34 @@ export const es: Words = {
   quit: 'Salir de Trainyard…',
   quitShort: 'Salir',
   cancel: 'Cancelar',
-  notReached: 'no se llega a ella',
+  notReached: 'no accesible',
   workersThere: n => (n === 0 ? 'ningún worker' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
   jobsRunning: n =>
     n === 0 ? 'ningún trabajo en curso' : `${n} ${n === 1 ? 'trabajo' : 'trabajos'} en curso`,
   moreJobs: n => `${n} más…`,
   paused: 'cola en pausa',
-  completed: count('trabajo terminado', 'trabajos terminados'),
+  completed: count('trabajo completado', 'trabajos completados'),
   failed: count('trabajo fallido', 'trabajos fallidos'),
   lost: count('worker perdido con su trabajo', 'workers perdidos con sus trabajos'),
-  several: 'Novedades de la flota',
-  jobCompleted: 'Trabajo terminado',
+  several: 'Actividad de la flota',
+  jobCompleted: 'Trabajo completado',
   jobFailed: 'Trabajo fallido',
-  workerLost: name => `El worker ${name} no responde`,
-  itHad: job => `Tiene el trabajo ${job}`,
+  workerLost: name => `El worker ${name} dejó de responder`,
+  itHad: job => `Su trabajo: ${job}`,
   goesOn: 'Trainyard sigue en marcha',
   goesOnBody:
-    'La ventana está cerrada; el orquestador sigue trabajando. Con su icono, junto al reloj, se vuelve a abrir o se sale.',
+    'La ventana está cerrada, pero el orquestador sigue en marcha. Use su icono junto al reloj para abrirla de nuevo o salir.',
   quitAsk: n => `¿Salir mientras ${n === 1 ? 'hay un trabajo en curso' : `hay ${n} trabajos en curso`}?`,
   quitWhat:
-    'Los workers siguen con lo que entrenan, también en este equipo, y lo comunican cuando Trainyard vuelve a funcionar. Hasta ' +
-    'entonces no se reparte ningún trabajo en espera, y nadie ve cuánto han avanzado.',
+    'Los workers siguen entrenando, también en este equipo, e informan cuando Trainyard vuelve a funcionar. Hasta entonces ' +
+    'no se asignan trabajos pendientes y no se ve el progreso.',
   portTaken: port => `Otro programa usa el puerto ${port}`,
   portTakenWhat:
-    'Por él encuentran al orquestador los workers de otras máquinas. Hay que cerrar ese programa y volver a iniciar Trainyard, o usar otro puerto esta vez.',
+    'Los workers de otras máquinas se conectan a este puerto. Cierre ese programa y vuelva a iniciar Trainyard, o use otro puerto esta vez.',
   otherPort: 'Usar otro puerto',
   notStarted: 'El orquestador no puede iniciarse',
   restored:
-    'La base de datos estaba dañada y una copia de seguridad ocupa su lugar: lo que cambió desde entonces se ha perdido',
+    'La base de datos estaba dañada y se sustituyó por una copia de seguridad. Los cambios posteriores a esa copia se han perdido',
   menu: {
     file: 'Archivo',
     edit: 'Edición',
@@ -55,8 +55,8 @@ export const es: Words = {
     queue: 'Cola',
     data: 'Datos',
     audit: 'Auditoría',
-    keys: 'Teclas y ayuda',
-    reload: 'Volver a cargar',
+    keys: 'Atajos de teclado y ayuda',
+    reload: 'Recargar',
     about: 'Acerca de Trainyard',
   },
 };

@@ -228,7 +228,7 @@ export const jobs = {
   'jobs.submit.lostContact': 'If the connection to the worker is lost',
   'jobs.submit.approval': 'Require approval',
   'jobs.submit.noWait': 'Fail if it can’t start immediately',
-  'jobs.submit.anyGpu': 'Use any GPUs, whatever the configuration names',
+  'jobs.submit.anyGpu': 'Use any GPUs and ignore those in the configuration',
   'jobs.submit.notNumber': 'Enter a number.',
   'jobs.submit.nameNeeded': 'Enter a name.',
   'jobs.submit.notJson': 'Invalid JSON at line {line}, column {column}.',

@@ -25,11 +25,11 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
     '{worker} permite que esta configuración elija su output_dir. Los resultados se quedan allí. Quite output_dir de la configuración para recibirlos aquí.',
   'files.refresh': 'Actualizar',
   'files.more': 'Mostrar más (hay {shown, number} de {of, number})',
-  'files.failed': 'No se pudieron leer los archivos: {why}',
+  'files.failed': 'No se pudieron cargar los archivos: {why}',
   'files.again': 'Reintentar',
-  'files.none.waits': 'Todavía no hay archivos: el trabajo espera a un worker.',
+  'files.none.waits': 'Aún no hay archivos. Aparecen cuando un worker inicia el trabajo.',
   'files.none.runs':
-    'Todavía no hay archivos. Los checkpoints, las muestras y los modelos aparecen aquí en cuanto se suben.',
+    'Aún no hay archivos. Los checkpoints, las muestras y los modelos aparecen aquí cuando se suben.',
   'files.none.ended': 'Este trabajo no tiene archivos: no se subió ninguno, o se eliminaron.',
   'files.none.how':
     'Un entrenador sube un archivo a SIMPLETUNER_UPLOAD_ENDPOINT con el token de SIMPLETUNER_UPLOAD_TOKEN.',
@@ -67,7 +67,7 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'files.best': 'mejor',
   'files.best.what': 'Con el loss más bajo; se conserva aunque haya otros más recientes',
   'files.incomplete': 'incompleto',
-  'files.incomplete.what': 'No ha llegado entero: ningún intento continúa desde él',
+  'files.incomplete.what': 'La subida está incompleta: ningún intento continúa desde él',
   'files.checkpoint.open': 'Archivos de {name}',
   'files.sha256.copy': 'Copiar el SHA-256 de {name}',
   'files.download': 'Descargar',
@@ -76,7 +76,7 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'files.delete.of': 'Eliminar {name}',
   'files.delete.title': '¿Eliminar {name}?',
   'files.delete.consequence':
-    '{count, plural, one {Se pierde para siempre: {size}.} other {Sus # archivos se pierden para siempre: {size}.}}',
+    '{count, plural, one {Se elimina de forma permanente: {size}.} other {Sus # archivos se eliminan de forma permanente: {size}.}}',
   'files.delete.newest':
     'El próximo intento de este trabajo continuaría desde él. Continuará desde el anterior, o empezará de cero si no hay ninguno.',
   'files.delete.newestEnded': 'Es el último estado de este entrenamiento desde el que se puede continuar.',

@@ -26,9 +26,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'files.more': 'さらに表示（{of, number} 個中 {shown, number} 個を表示中）',
   'files.failed': 'ファイルを読み込めませんでした: {why}',
   'files.again': '再試行',
-  'files.none.waits': 'まだファイルはありません。ジョブはワーカーを待っています。',
+  'files.none.waits': 'ファイルはまだありません。ワーカーがジョブを開始すると表示されます。',
   'files.none.runs':
-    'まだファイルはありません。チェックポイント、サンプル、モデルは、届くとここに表示されます。',
+    'ファイルはまだありません。チェックポイント、サンプル、モデルは、アップロードされるとここに表示されます。',
   'files.none.ended': 'このジョブにファイルはありません。アップロードされなかったか、削除されました。',
   'files.none.how':
     'トレーナーは SIMPLETUNER_UPLOAD_TOKEN のトークンを使い、SIMPLETUNER_UPLOAD_ENDPOINT にファイルをアップロードします。',
@@ -66,7 +66,7 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'files.best': '最良',
   'files.best.what': '損失が最小のものです。新しいものがいくつあっても残ります',
   'files.incomplete': '不完全',
-  'files.incomplete.what': 'まだ全部届いていません。ここから再開する試行はありません',
+  'files.incomplete.what': 'アップロードが未完了です。ここから再開する試行はありません',
   'files.checkpoint.open': '{name} のファイル',
   'files.sha256.copy': '{name} の SHA-256 をコピー',
   'files.download': 'ダウンロード',

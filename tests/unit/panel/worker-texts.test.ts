@@ -46,7 +46,7 @@ test('a worker whose stream broke has lost its connection, until it is back or o
   expect(lostText(t, workerView(), now)).toBeNull();
   expect(reasonText(t, { ...lost, status: 'connecting', status_reason: 'no_stream' })).toBeNull();
   expect(reasonText(t, workerView({ status: 'connecting', status_reason: 'no_stream' }))).toBe(
-    'not listening',
+    'not connected',
   );
 });
 
@@ -59,10 +59,10 @@ test('what is wrong with a GPU is said in words, with what the rig says of it', 
     ],
   });
   expect(troubleTexts(t, worker)).toEqual([
-    'GPU 0 is held by another process: process 7 (blender)',
+    'GPU 0 is in use by another process: process 7 (blender)',
     'GPU 1 has memory errors: 3 memory errors',
   ]);
-  expect(reasonText(t, worker)).toBe('gets no jobs');
+  expect(reasonText(t, worker)).toBe('accepts no jobs');
   expect(troubleTexts(t, workerView())).toEqual([]);
 });
 
