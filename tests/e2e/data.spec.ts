@@ -50,7 +50,7 @@ test('says how data gets here while there is none, and copies the command', asyn
   await expect(page.getByRole('heading', { level: 1, name: 'Data' })).toBeVisible();
   await expect(page.getByText('No training data is stored yet.')).toBeVisible();
   await expect(page.getByText('trainyard jobs submit FILE')).toBeVisible();
-  await page.getByRole('button', { name: 'Copy the command trainyard data push FOLDER' }).click();
+  await page.getByRole('button', { name: 'Copy command trainyard data push FOLDER' }).click();
   await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe('trainyard data push FOLDER');
   await expectAccessible(page);

@@ -75,7 +75,7 @@ test('its token is rotated: the old one is out at once, and the command with the
   await expect(question).toContainText('The worker must join again.');
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
   await question.getByRole('button', { name: 'Rotate token' }).click();
-  const issued = page.getByRole('dialog', { name: 'The new token of rig-turned' });
+  const issued = page.getByRole('dialog', { name: 'New token for rig-turned' });
   await expect(issued).toContainText('won’t be shown again');
   const after = await shownCommand(issued);
   expect(after).not.toBe(before);
