@@ -73,8 +73,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'worker-calls',
-        '    gone: null,\n    lastContactAt: core.time.now(),\n    // A new agent',
-        '    gone: null,\n    drain: null,\n    lastContactAt: core.time.now(),\n    // A new agent',
+        '    gone: null,\n    lastContactAt: core.time.now(),\n',
+        '    gone: null,\n    drain: null,\n    lastContactAt: core.time.now(),\n',
       ),
     ],
   },
