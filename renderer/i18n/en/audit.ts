@@ -17,6 +17,6 @@ export const audit = {
   'audit.anyType': 'All events',
   'audit.since': 'From',
   'audit.until': 'To',
-  'audit.export': 'Export as JSON Lines',
+  'audit.export': 'Export JSON Lines',
   'audit.trimmed': 'Entries up to {seq, number} were removed because of their age.',
 } as const;

@@ -12,7 +12,7 @@ export const overview = {
   'overview.gpusInUse': '{busy, number} of {all, number} in use',
   'overview.gpusNote': 'on workers that are online',
   'overview.queue': 'Queue',
-  'overview.waiting': '{count, plural, =0 {Queue empty} one {# pending} other {# pending}}',
+  'overview.waiting': '{count, plural, =0 {Queue empty} one {# queued} other {# queued}}',
   'overview.nothingWaits': 'no pending jobs',
   'overview.oldest': 'oldest:',
   'overview.lastDay': 'Last 24 hours',

@@ -175,7 +175,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.approval.wanted': 'requerida',
   'jobs.approval.given': 'concedida',
   'jobs.target.auto': 'cualquier máquina',
-  'jobs.target.worker': 'un worker en otra máquina que la del orquestador',
+  'jobs.target.worker': 'cualquier worker, salvo la máquina del orquestador',
   'jobs.target.local': 'la máquina del propio orquestador',
   'jobs.lost.continue': 'seguir entrenando e informar después',
   'jobs.lost.stop': 'parar, para que nunca se ejecute dos veces',

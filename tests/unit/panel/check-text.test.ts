@@ -19,7 +19,7 @@ test.each<[WorkerReason, string]>([
   [reason('draining', null, 'a new fan'), 'draining: a new fan'],
   [reason('busy', null, 'j_1'), 'busy with job j_1'],
   [reason('target', 'this machine', 'another machine'), 'the job must run on the server’s own machine'],
-  [reason('target', 'another machine'), 'the job must run on another machine than the server’s'],
+  [reason('target', 'another machine'), 'the job must not run on the server’s machine'],
   [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
   [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
 ])('%j is put into words', (told, text) => {
