@@ -130,7 +130,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect.poll(async () => (await app.look()).questions).toHaveLength(1);
     const { questions } = await app.look();
     expect(questions[0]?.message).toBe('Quit while 1 job is running?');
-    expect(questions[0]?.detail).toMatch(/workers go on with what they train/);
+    expect(questions[0]?.detail).toMatch(/workers keep training/);
     // The quit was cancelled, so nothing has changed.
     expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
     await app.order({ do: 'answer', with: 0 });

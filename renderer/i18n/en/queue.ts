@@ -10,7 +10,7 @@ export const queue = {
   'queue.rowName': 'Position {position}: job {config}',
   'queue.none': 'No pending jobs. Submit a job to add it to the queue.',
   'queue.top': 'Move to top',
-  'queue.topOf': 'Move job {config} to the top',
+  'queue.topOf': 'Move to top: job {config}',
   'queue.figures': 'Current queue',
   'queue.waiting': '{count, plural, one {# job pending} other {# jobs pending}}',
   'queue.running': '{count, plural, one {# job running} other {# jobs running}}',

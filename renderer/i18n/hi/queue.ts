@@ -11,7 +11,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.column.waits': 'प्रतीक्षा कब से',
   'queue.rowName': 'स्थान {position}: जॉब {config}',
   'queue.none': 'कोई जॉब प्रतीक्षा में नहीं। कतार में जोड़ने के लिए जॉब सबमिट करें।',
-  'queue.top': 'सबसे ऊपर ले जाएँ',
+  'queue.top': 'सबसे ऊपर',
   'queue.topOf': 'जॉब {config} को सबसे ऊपर ले जाएँ',
   'queue.figures': 'मौजूदा कतार',
   'queue.waiting': '{count, plural, one {# जॉब प्रतीक्षा में} other {# जॉब प्रतीक्षा में}}',
