@@ -3,24 +3,37 @@ import { call } from './call.ts';
 
 /** Worker programs for rigs: a single file for an installed Node, or an executable that contains Node. */
 export const programNames = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
-export const ProgramName = z.enum(programNames);
+export const ProgramName = z.enum(programNames).describe('File name of a worker program.');
 export type ProgramName = z.output<typeof ProgramName>;
 
-/** SHA-256 in lower-case hex. */
-const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const Sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256 in lower-case hex.');
 
-/** Worker programs in this orchestrator's version, and the files that install them. */
 export const AgentManifest = z
   .object({
-    version: z.string(),
-    /**
-     * SHA-256 of install.sh and SHA256SUMS. `sums` contains the hashes of the programs, and `install` contains that of `sums`.
-     */
-    sha256: z.object({ install: Sha256, sums: Sha256 }),
-    /** Only programs that were built. */
-    programs: z.array(z.object({ name: ProgramName, bytes: z.number(), sha256: Sha256 })),
+    version: z.string().describe('Version of the programs, the same as that of the orchestrator.'),
+    sha256: z
+      .object({
+        install: Sha256.describe('SHA-256 of install.sh, in lower-case hex.'),
+        sums: Sha256.describe('SHA-256 of SHA256SUMS, in lower-case hex.'),
+      })
+      .describe('SHA-256 of the files that install and check the programs.'),
+    programs: z
+      .array(
+        z.object({
+          name: ProgramName,
+          bytes: z.number().describe('Size of the program in bytes.'),
+          sha256: Sha256,
+        }),
+      )
+      .describe('Programs that were built.'),
   })
-  .meta({ id: 'AgentManifest' });
+  .meta({
+    id: 'AgentManifest',
+    description: "Worker programs in this orchestrator's version, and the files that install them.",
+  });
 export type AgentManifest = z.output<typeof AgentManifest>;
 
 /** Open to everyone: a rig has no token before it joins, and none of the files contains a secret. */
@@ -29,14 +42,14 @@ export const agentApi = {
     method: 'GET',
     path: '/agent/manifest.json',
     authority: 'open',
-    summary: 'Say which worker programs there are to fetch here, and their SHA-256',
+    summary: 'List the worker programs with their SHA-256',
     reply: AgentManifest,
   }),
   sums: call({
     method: 'GET',
     path: '/agent/SHA256SUMS',
     authority: 'open',
-    summary: 'Give the SHA-256 of the worker programs, as sha256sum writes and checks them',
+    summary: 'Download the SHA-256 of the worker programs in the format of sha256sum',
     reply: z.string(),
     stream: 'text/plain',
   }),
@@ -44,7 +57,7 @@ export const agentApi = {
     method: 'GET',
     path: '/agent/install.sh',
     authority: 'open',
-    summary: 'Give the script that fetches the worker program for a machine, checks it, and starts it',
+    summary: 'Download the script that installs and starts a worker',
     reply: z.string(),
     stream: 'text/plain',
   }),
@@ -52,7 +65,7 @@ export const agentApi = {
     method: 'GET',
     path: '/agent/trainyard-worker.mjs',
     authority: 'open',
-    summary: 'Give the worker as one file, for Node 22.19 or newer',
+    summary: 'Download the worker as one file for Node 22.19 or newer',
     reply: z.string(),
     stream: 'application/octet-stream',
   }),
@@ -60,7 +73,7 @@ export const agentApi = {
     method: 'GET',
     path: '/agent/trainyard-worker-linux-x64',
     authority: 'open',
-    summary: 'Give the worker as a program for Linux x64 that needs nothing else',
+    summary: 'Download the worker as an executable for Linux x64',
     reply: z.string(),
     stream: 'application/octet-stream',
   }),

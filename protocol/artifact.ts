@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JobId } from './ids.ts';
 
 const artifactKinds = ['checkpoint', 'sample_image', 'final_model', 'other'] as const;
-const ArtifactKind = z.enum(artifactKinds);
+const ArtifactKind = z.enum(artifactKinds).describe('Kind of the file, guessed from its key.');
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
 /** Limits of a key. They bound the size of lists and paths that contain keys. */
@@ -29,27 +29,26 @@ function flawOf(segment: string): string | null {
   return reserved.test(segment) ? 'a name is one that Windows keeps for itself' : null;
 }
 
-/**
- * Key of an artifact: names separated by slashes, each a valid file name on every system. Takes the path segments of a request,
- * percent-decoded once. The result is in Unicode normalization form C.
- */
-export const ArtifactKey = z.array(z.string()).transform((parts, context): string => {
-  const segments = parts.map(part => part.normalize('NFC'));
-  const key = segments.join('/');
-  const flaw =
-    segments.length === 0 || segments.length > mostSegments || key.length > longestKey
-      ? `1 to ${mostSegments} names and ${longestKey} characters are taken`
-      : segments.map(flawOf).find(found => found !== null);
-  if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
-  return key;
-});
+export const ArtifactKey = z
+  .array(z.string())
+  .transform((parts, context): string => {
+    const segments = parts.map(part => part.normalize('NFC'));
+    const key = segments.join('/');
+    const flaw =
+      segments.length === 0 || segments.length > mostSegments || key.length > longestKey
+        ? `1 to ${mostSegments} names and ${longestKey} characters are taken`
+        : segments.map(flawOf).find(found => found !== null);
+    if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
+    return key;
+  })
+  .describe('Key of a file: up to 16 names separated by slashes, at most 700 characters.');
 
-/** An artifact key as one string. */
 export const ArtifactPath = z
   .string()
   .max(longestKey)
   .transform(path => path.split('/'))
-  .pipe(ArtifactKey);
+  .pipe(ArtifactKey)
+  .describe('Key of a file: up to 16 names separated by slashes, at most 700 characters.');
 
 const image = /\.(?:png|jpe?g|webp|gif|avif|bmp|tiff?|mp4|webm|mov)$/i;
 const checkpoint =
@@ -76,13 +75,17 @@ export const CheckpointManifest = z.object({
   files: z
     .array(
       z.object({
-        path: z.string().min(1).max(longestKey),
-        bytes: z.number().int().min(0),
-        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+        path: z.string().min(1).max(longestKey).describe('Path relative to the folder.'),
+        bytes: z.number().int().min(0).describe('Size in bytes.'),
+        sha256: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/)
+          .describe('SHA-256 in lower-case hex.'),
       }),
     )
     .min(1)
-    .max(10_000),
+    .max(10_000)
+    .describe('Files of the checkpoint folder.'),
 });
 export type CheckpointManifest = z.output<typeof CheckpointManifest>;
 
@@ -145,42 +148,43 @@ function numberOf(groups: readonly (string | undefined)[]): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** A checkpoint of a job, with the number and size of its files. */
 export const CheckpointView = z
   .object({
-    /** Key of its only file, or of its folder. */
-    name: z.string(),
-    /** Null when the name does not tell. */
-    step: z.number().nullable(),
-    files: z.number(),
-    bytes: z.number(),
-    /** All files are uploaded, so a job can resume from it. */
-    complete: z.boolean(),
-    /** The next attempt resumes from this one. */
-    newest: z.boolean(),
-    /** Has the lowest loss of all complete checkpoints. It is kept, however many newer ones exist. */
-    best: z.boolean(),
-    /**
-     * Mean loss over the last tenth of the steps up to the checkpoint, preferably the evaluation loss; null when unknown.
-     */
-    loss: z.number().nullable(),
-    attempt: z.number(),
-    created_at: z.iso.datetime(),
+    name: z.string().describe('Key of its only file, or of its folder.'),
+    step: z.number().nullable().describe('Step of the checkpoint; null when the name does not tell.'),
+    files: z.number().describe('Number of files.'),
+    bytes: z.number().describe('Total size of the files in bytes.'),
+    complete: z.boolean().describe('Whether all files are uploaded, so that a job can resume from it.'),
+    newest: z.boolean().describe('Whether the next attempt resumes from this one.'),
+    best: z
+      .boolean()
+      .describe(
+        'Whether it has the lowest loss of all complete checkpoints. Such a checkpoint is kept, however many newer ones exist.',
+      ),
+    loss: z
+      .number()
+      .nullable()
+      .describe(
+        'Mean loss over the last tenth of the steps up to the checkpoint, preferably the evaluation loss; null when unknown.',
+      ),
+    attempt: z.number().describe('Number of the attempt that wrote it.'),
+    created_at: z.iso.datetime().describe('When its newest file was uploaded.'),
   })
-  .meta({ id: 'CheckpointView' });
+  .meta({
+    id: 'CheckpointView',
+    description: 'A checkpoint of a job, with the number and size of its files.',
+  });
 export type CheckpointView = z.output<typeof CheckpointView>;
 
 export const ArtifactView = z
   .object({
     job_id: JobId,
-    key: z.string(),
+    key: z.string().describe('Key of the file: names separated by slashes.'),
     kind: ArtifactKind,
-    bytes: z.number(),
-    /** Lower-case hex. */
-    sha256: z.string(),
-    /** Number of the attempt that uploaded it; 1 is the job's first. */
-    attempt: z.number(),
-    created_at: z.iso.datetime(),
+    bytes: z.number().describe('Size in bytes.'),
+    sha256: z.string().describe('SHA-256 in lower-case hex.'),
+    attempt: z.number().describe("Number of the attempt that uploaded it; 1 is the job's first."),
+    created_at: z.iso.datetime().describe('When the file was uploaded.'),
   })
-  .meta({ id: 'ArtifactView' });
+  .meta({ id: 'ArtifactView', description: 'A file that a trainer has uploaded.' });
 export type ArtifactView = z.output<typeof ArtifactView>;

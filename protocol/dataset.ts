@@ -11,28 +11,34 @@ export const datasetLimits = {
   depth: 64,
 } as const;
 
-/** SHA-256 in lower-case hex. */
-export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const Sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256 in lower-case hex.');
 
 /** One file of a dataset. */
 export const DatasetFile = z.strictObject({
-  /** Relative to the dataset's folder, with forward slashes. */
-  path: z.string().min(1).max(datasetLimits.path),
-  bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  path: z
+    .string()
+    .min(1)
+    .max(datasetLimits.path)
+    .describe("Relative to the dataset's folder, with forward slashes."),
+  bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).describe('Size of the file in bytes.'),
   sha256: Sha256,
 });
 export type DatasetFile = Readonly<z.infer<typeof DatasetFile>>;
 
 /** Training data of a job: one version of a dataset. */
 export const JobData = z.object({
-  /** The path in the job's config; the worker replaces it by the location of the fetched data. */
-  path: z.string().min(1).max(1_000),
-  /** The SHA-256 of the manifest. */
-  version: Sha256,
-  files: z.number().int().min(1).max(datasetLimits.files),
-  bytes: z.number().int().min(0),
-  /** The path refers to the dataset's only file, not to a folder. */
-  is_file: z.boolean(),
+  path: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .describe("The path in the job's config; the worker replaces it by the location of the fetched data."),
+  version: Sha256.describe('The SHA-256 of the manifest.'),
+  files: z.number().int().min(1).max(datasetLimits.files).describe('Number of files.'),
+  bytes: z.number().int().min(0).describe('Total size of the files in bytes.'),
+  is_file: z.boolean().describe("Whether the path refers to the dataset's only file instead of a folder."),
 });
 export type JobData = Readonly<z.output<typeof JobData>>;
 
@@ -40,7 +46,10 @@ export type JobData = Readonly<z.output<typeof JobData>>;
 export const DataWish = z.strictObject({
   path: JobData.shape.path,
   version: Sha256,
-  is_file: z.boolean().default(false),
+  is_file: z
+    .boolean()
+    .default(false)
+    .describe("Whether the path refers to the dataset's only file instead of a folder."),
 });
 
 export type Manifest =

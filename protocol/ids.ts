@@ -5,18 +5,23 @@ const Id = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, 'expected letters, digits, "_" or "-", at most 64 of them');
 
-export const WorkerId = Id.brand<'WorkerId'>();
+export const WorkerId = Id.brand<'WorkerId'>().describe(
+  'Id of a worker: up to 64 letters, digits, `_` and `-`.',
+);
 export type WorkerId = z.infer<typeof WorkerId>;
 
-export const JobId = Id.brand<'JobId'>();
+export const JobId = Id.brand<'JobId'>().describe('Id of a job: up to 64 letters, digits, `_` and `-`.');
 export type JobId = z.infer<typeof JobId>;
 
-export const TokenId = Id.brand<'TokenId'>();
+export const TokenId = Id.brand<'TokenId'>().describe('Id of a token, which is not its secret.');
 export type TokenId = z.infer<typeof TokenId>;
 
-export const SessionId = Id.brand<'SessionId'>();
+export const SessionId = Id.brand<'SessionId'>().describe(
+  'Id of a browser session, which is not its cookie.',
+);
 export type SessionId = z.infer<typeof SessionId>;
 
-/** Names one dispatch of a job. Random, so that a stale attempt can't guess the current one. */
-export const AttemptId = Id.brand<'AttemptId'>();
+export const AttemptId = Id.brand<'AttemptId'>().describe(
+  'Id of one attempt at a job. A new one is made at each dispatch.',
+);
 export type AttemptId = z.infer<typeof AttemptId>;

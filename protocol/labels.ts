@@ -21,11 +21,11 @@ const Value = z
 const atMost = (labels: object) => Object.keys(labels).length <= limits.entries;
 const tooMany = `at most ${limits.entries} labels`;
 
-/** Labels that an admin gives a worker: `{gpu_type: "a100", team: "nlp"}`. */
-export const Labels = Raw.pipe(z.record(Key, Value).refine(atMost, tooMany));
+export const Labels = Raw.pipe(z.record(Key, Value).refine(atMost, tooMany)).describe(
+  'Labels of a worker, by name. Numbers and booleans become text. At most 64 entries of 64 characters.',
+);
 export type Labels = Readonly<z.output<typeof Labels>>;
 
-/** Labels that a job requires of a worker: each value is a pattern (docs/queue.md), and all must match. */
 export const LabelPatterns = Raw.pipe(
   z
     .record(
@@ -36,5 +36,7 @@ export const LabelPatterns = Raw.pipe(
       ),
     )
     .refine(atMost, tooMany),
+).describe(
+  'Labels that the worker must have: each value is a pattern in which `*` matches any characters, and all must match.',
 );
 export type LabelPatterns = Readonly<z.output<typeof LabelPatterns>>;

@@ -9,24 +9,27 @@ const Count = z.number().min(0).max(1e12);
  */
 export const Progress = z
   .object({
-    step: Count.optional(),
-    total_steps: Count.optional(),
-    epoch: Count.optional(),
-    loss: z.number().optional(),
-    learning_rate: z.number().optional(),
-    steps_per_second: Count.optional(),
-    percent: z.number().min(0).max(100).optional(),
-    eta_s: Count.optional(),
-    /** Current phase, such as `Training` or `Validation`. */
-    stage: z.string().max(200).optional(),
-    /** Newest line of the trainer's log as plain text, truncated and without secrets. */
-    last_log: z.string().max(80).optional(),
+    step: Count.optional().describe('Number of completed steps.'),
+    total_steps: Count.optional().describe('Number of steps of the whole training.'),
+    epoch: Count.optional().describe('Current epoch; may be a fraction.'),
+    loss: z.number().optional().describe('Newest loss of the training.'),
+    learning_rate: z.number().optional().describe('Current learning rate.'),
+    steps_per_second: Count.optional().describe('Current speed in steps per second.'),
+    percent: z.number().min(0).max(100).optional().describe('Completed part of the training, 0 to 100.'),
+    eta_s: Count.optional().describe('Estimated seconds until the end.'),
+    stage: z.string().max(200).optional().describe('Current phase, such as `Training` or `Validation`.'),
+    last_log: z
+      .string()
+      .max(80)
+      .optional()
+      .describe("Newest line of the trainer's log as plain text, truncated and without secrets."),
     metrics: z
       .record(z.string().max(64), z.number())
       .refine(metrics => Object.keys(metrics).length <= 64, 'at most 64 metrics')
-      .optional(),
+      .optional()
+      .describe('Other figures of the trainer, by name; at most 64.'),
   })
-  .meta({ id: 'Progress' });
+  .meta({ id: 'Progress', description: 'Progress of a trainer. Every field is optional.' });
 export type Progress = Readonly<z.output<typeof Progress>>;
 
 const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([

@@ -4,7 +4,9 @@ import { plainIssues } from './plain-issue.ts';
 
 /** Actions that a running trainer may support. */
 export const requestKinds = ['save', 'sample'] as const;
-export const RequestKind = z.enum(requestKinds);
+export const RequestKind = z
+  .enum(requestKinds)
+  .describe('Action of a running trainer: `save` writes a checkpoint, `sample` makes samples.');
 export type RequestKind = z.infer<typeof RequestKind>;
 
 /** Config key that describes how to request actions from the trainer. */

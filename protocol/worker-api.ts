@@ -4,16 +4,16 @@ import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
-import { JobData, Sha256 } from './dataset.ts';
+import { JobData } from './dataset.ts';
 import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
+import { ConfigKeys, Datasets, Outputs, Trainers } from './rig-report.ts';
 import {
   CapabilityFields,
   type Capabilities,
   capabilitiesFrom,
   GpuTrouble,
   type OutputFacts,
-  UploadChoice,
   WorkerType,
 } from './worker.ts';
 
@@ -51,7 +51,9 @@ export interface Registration {
 const Short = z.string().max(200).pipe(CleanLine).nullish();
 
 const mostTroubles = 32;
-const SaidTrouble = GpuTrouble.extend({ detail: CleanLine });
+const SaidTrouble = GpuTrouble.extend({
+  detail: CleanLine.describe('One sentence with the symptom and the remedy.'),
+});
 
 /** Invalid entries are dropped, because a heartbeat must not fail because of them. */
 const GpuTroubles = z
@@ -63,54 +65,47 @@ const GpuTroubles = z
   )
   .optional();
 
-/** Null when invalid: the agent then counts as one that does not check configs. */
-const ConfigKeys = z.array(z.string().max(64).pipe(CleanLine)).max(64).nullish().catch(null);
-
-/**
- * `any` is a command that accepts every config. Null when invalid: the agent then counts as one that does not report trainers.
- */
-const Trainers = z
-  .array(
-    z.object({
-      name: z.string().min(1).max(40).pipe(CleanLine),
-      version: z.string().max(100).pipe(CleanLine).nullable().default(null),
-    }),
-  )
-  .max(16)
-  .nullish()
-  .catch(null);
-
-/** Outputs that the agent uploads. Null when invalid: they are then unknown to the server. */
-const Outputs = z
-  .object({
-    upload: UploadChoice,
-    /** Whether the owner's trainer command contains `{output_dir}`; null when the rig has no such command. */
-    command_has_output_dir: z.boolean().nullable().default(null),
-  })
-  .nullish()
-  .catch(null);
-/** Null when invalid: the agent then counts as one that cannot fetch data. */
-const Datasets = z.array(Sha256).max(100).nullish().catch(null);
-
 const RegisterRequest = z
   .object({
     ...CapabilityFields,
-    name: Short,
-    persistent: z.boolean().nullish(),
-    provider: Short,
-    labels: Labels.nullish(),
-    current_job_id: JobId.nullish(),
-    current_attempt_id: AttemptId.nullish(),
-    protocol: z.number().int().min(1).max(1000).nullish(),
-    instance_id: Short,
-    start_id: Short,
-    registration_no: z.number().int().min(1).max(1e9).nullish(),
-    agent_version: Short,
-    allowed_config_keys: ConfigKeys,
-    trainers: Trainers,
-    outputs: Outputs,
-    datasets: Datasets,
-    gpu_troubles: GpuTroubles,
+    name: Short.describe("The agent's own name, by default its host name."),
+    persistent: z.boolean().nullish().describe('Whether the agent stays after a job.'),
+    provider: Short.describe('Provider of the machine. The server accepts and ignores it.'),
+    labels: Labels.nullish().describe('Labels that the agent gives itself; those of an admin override them.'),
+    current_job_id: JobId.nullish().describe('Job that runs on the machine; null for none.'),
+    current_attempt_id: AttemptId.nullish().describe('Attempt of that job; null for none.'),
+    protocol: z
+      .number()
+      .int()
+      .min(1)
+      .max(1000)
+      .nullish()
+      .describe('Version of the worker protocol that the agent uses; defaults to 1.'),
+    instance_id: Short.describe('Identifies the machine; stays the same across restarts of the agent.'),
+    start_id: Short.describe('New at each start of the agent; distinguishes a restart from a reconnection.'),
+    registration_no: z
+      .number()
+      .int()
+      .min(1)
+      .max(1e9)
+      .nullish()
+      .describe(
+        "Counts registrations since the agent's start; a request that arrives late has a lower number and is ignored.",
+      ),
+    agent_version: Short.describe('Version of the agent.'),
+    allowed_config_keys: ConfigKeys.describe(
+      "Restricted config keys that the rig's owner allows; null from agents that do not check configs.",
+    ),
+    trainers: Trainers.describe('Trainers on the rig; null from agents that do not report them.'),
+    outputs: Outputs.describe(
+      'Which outputs of trainers the agent uploads; null from agents that do not report it.',
+    ),
+    datasets: Datasets.describe(
+      'Dataset versions on the rig, most recently used first; null from agents that cannot fetch data.',
+    ),
+    gpu_troubles: GpuTroubles.describe(
+      'Current troubles of the GPUs; absent from agents that do not monitor them. Invalid entries are dropped.',
+    ),
   })
   .transform(
     (body): Registration => ({
@@ -140,8 +135,8 @@ export type RegistrationBody = z.input<typeof RegisterRequest>;
 
 const ResumeJob = z.object({
   job_id: JobId,
-  config_name: z.string(),
-  status: z.string(),
+  config_name: z.string().describe("Name of the job's config."),
+  status: z.string().describe('Status of the job.'),
   attempt_id: AttemptId,
 });
 
@@ -150,30 +145,35 @@ const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
 
 const RegisterReply = z.object({
   worker_id: WorkerId,
-  /** The worker's name as set by the admin. */
-  name: z.string(),
-  sse_url: z.string(),
-  resume_job: ResumeJob.nullable(),
-  /** A job that no longer belongs to this worker: stop it without a report. */
-  abandon_job: JobId.nullable(),
-  cancel: CancelOrder.nullable(),
-  protocol: z.number(),
-  heartbeat_interval_s: z.number(),
-  heartbeat_timeout_s: z.number(),
-  stop_grace_s: z.number(),
-  /** A stream without data for this long is considered dead. */
-  stream_silence_s: z.number(),
-  /**
-   * Trainers of this worker whose config keys are still unknown: see `reportTrainerKeys`. Older orchestrators omit it.
-   */
-  trainer_keys_wanted: z.array(z.string()).optional(),
+  name: z.string().describe("The worker's name as set by the admin."),
+  sse_url: z.string().describe('Path of the command stream.'),
+  resume_job: ResumeJob.nullable().describe('Job that the agent continues; null for none.'),
+  abandon_job: JobId.nullable().describe(
+    'A job that no longer belongs to this worker: stop it without a report.',
+  ),
+  cancel: CancelOrder.nullable().describe(
+    'Attempt that the worker must stop and report as cancelled; null for none.',
+  ),
+  protocol: z.number().describe('Version of the worker protocol that the server uses.'),
+  heartbeat_interval_s: z.number().describe('Seconds between two heartbeats.'),
+  heartbeat_timeout_s: z.number().describe('Seconds without a heartbeat after which the worker is offline.'),
+  stop_grace_s: z.number().describe('Seconds that a trainer has to end after it was told to stop.'),
+  stream_silence_s: z
+    .number()
+    .describe('Seconds without data after which the agent treats the stream as dead.'),
+  trainer_keys_wanted: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Trainers of this worker whose config keys the server does not know yet. Older orchestrators omit it.',
+    ),
 });
 export type RegisterReply = z.output<typeof RegisterReply>;
 
-/** Reported status in normal form; the published agent says `training` for `running`. */
 const ReportedStatus = z
   .enum(['starting', 'training', 'running', 'completed', 'failed', 'cancelled'])
-  .transform(word => (word === 'training' ? 'running' : word));
+  .transform(word => (word === 'training' ? 'running' : word))
+  .describe('Status of the job on the worker; `training` is an alias of `running`.');
 
 const errorChars = 8_000;
 
@@ -184,19 +184,33 @@ const cutMiddle = (text: string): string => `${text.slice(0, 500)}\n...\n${text.
 
 export const StatusReport = z.object({
   status: ReportedStatus,
-  attempt_id: AttemptId.nullish(),
-  progress: AnyProgress.optional(),
-  /** Truncated instead of refused: a long traceback must not lose the report. */
+  attempt_id: AttemptId.nullish().describe('Attempt that the report is about.'),
+  progress: AnyProgress.optional().describe(
+    'Progress of the trainer: a percentage, or an object with figures. Invalid fields are dropped.',
+  ),
   error: z
     .string()
     .transform(text => (text.length <= errorChars ? text : cutMiddle(text)))
-    .nullish(),
-  exit_code: z.number().int().min(-1e9).max(1e10).nullish(),
-  signal: z.string().max(32).nullish(),
-  /** A cause that the exit code does not reveal. `worker_lost`: stopped because contact was lost. */
-  cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted', 'worker_lost']).nullish(),
-  /** With `completed`: the agent is still uploading files and reports when all are uploaded. */
-  uploads_pending: z.boolean().nullish(),
+    .nullish()
+    .describe('Error as text; null for none. A long one is cut in the middle.'),
+  exit_code: z
+    .number()
+    .int()
+    .min(-1e9)
+    .max(1e10)
+    .nullish()
+    .describe('Exit code of the trainer; null when it has not exited with one.'),
+  signal: z.string().max(32).nullish().describe('Signal that ended the trainer; null for none.'),
+  cause: z
+    .enum(['start_failed', 'invalid_config', 'rejected', 'preempted', 'worker_lost'])
+    .nullish()
+    .describe(
+      'Cause that the exit code does not reveal; null for none. `worker_lost`: stopped because contact was lost.',
+    ),
+  uploads_pending: z
+    .boolean()
+    .nullish()
+    .describe('With `completed`: the agent is still uploading files and reports when all are uploaded.'),
 });
 export type StatusReport = z.output<typeof StatusReport>;
 /** Request body as an agent sends it. */
@@ -209,29 +223,33 @@ const Figure = z
   .optional();
 
 const Heartbeat = z.object({
-  worker_id: WorkerId.nullish(),
-  status: Short,
-  current_job_id: JobId.nullish(),
-  attempt_id: AttemptId.nullish(),
-  job_progress: AnyProgress.optional(),
-  gpu_utilization: Figure,
-  vram_used_gb: Figure,
-  /** All current troubles; absent from agents that do not monitor GPUs. */
-  gpu_troubles: GpuTroubles,
-  /** All datasets on the rig; absent while unchanged. */
-  datasets: Datasets,
+  worker_id: WorkerId.nullish().describe(
+    'Id of the worker. The token already identifies it; another id is refused.',
+  ),
+  status: Short.describe("Status in the agent's own words. The server does not evaluate it."),
+  current_job_id: JobId.nullish().describe('Job that runs on the machine; null for none.'),
+  attempt_id: AttemptId.nullish().describe('Attempt of that job; null for none.'),
+  job_progress: AnyProgress.optional().describe(
+    'Progress of the trainer: a percentage, or an object with figures. Invalid fields are dropped.',
+  ),
+  gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
+  vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
+  gpu_troubles: GpuTroubles.describe('All current troubles; absent from agents that do not monitor GPUs.'),
+  datasets: Datasets.describe('All datasets on the rig; absent while unchanged.'),
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
 /** Request body as an agent sends it. */
 export type HeartbeatBody = z.input<typeof Heartbeat>;
 
 const HeartbeatReply = z.object({
-  success: z.literal(true),
-  /** Repeated in every response until the job has stopped. */
-  cancel: CancelOrder.nullable(),
-  /** A job that no longer belongs to this worker: stop it without a report. */
-  abandon_job: JobId.nullable(),
-  heartbeat_interval_s: z.number(),
+  success: z.literal(true).describe('Always true.'),
+  cancel: CancelOrder.nullable().describe(
+    'Attempt that the worker must stop; null for none. Repeated in every response until the job has stopped.',
+  ),
+  abandon_job: JobId.nullable().describe(
+    'A job that no longer belongs to this worker: stop it without a report.',
+  ),
+  heartbeat_interval_s: z.number().describe('Seconds until the next heartbeat.'),
 });
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
 
@@ -241,73 +259,118 @@ export type HeartbeatReply = z.output<typeof HeartbeatReply>;
  */
 export const WorkerCommand = z.discriminatedUnion('type', [
   z.object({
-    type: z.literal('job_submit'),
+    type: z.literal('job_submit').describe('Start the trainer of this job.'),
     job_id: JobId,
     attempt_id: AttemptId,
-    config_name: z.string(),
-    config: TrainerConfig,
-    dataloader: z.unknown().nullable(),
-    /** Texts of other files that the config names, keyed by the paths in the config. */
-    files: z.record(z.string(), z.string()).default({}),
-    /** Training data to fetch before the trainer starts. */
-    data: z.array(JobData).max(64).default([]),
-    /** GPUs of the job, as positions in the worker's own list; null for all GPUs that the worker uses. */
-    gpus: z.array(z.int().min(0).max(1023)).min(1).max(1024).nullable().default(null),
-    /** Path that the agent appends to the orchestrator's URL. The pattern excludes other hosts and `..`. */
-    upload_endpoint: z.string().regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/),
-    upload_token: z.string().optional(),
-    provider: z.string().nullable(),
-    hf_token: z.string().nullable(),
-    on_lost_contact: OnLostContact.default('continue'),
-    /** Checkpoint to resume from, among the files of the job; null starts from scratch. */
-    resume: z.object({ checkpoint: ArtifactPath, step: z.number().nullable() }).nullable().default(null),
+    config_name: z.string().describe("Name of the job's config."),
+    config: TrainerConfig.describe("The job's config."),
+    dataloader: z.unknown().nullable().describe("The job's dataloader; null for none."),
+    files: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Texts of other files that the config names, keyed by the paths in the config.'),
+    data: z.array(JobData).max(64).default([]).describe('Training data to fetch before the trainer starts.'),
+    gpus: z
+      .array(z.int().min(0).max(1023))
+      .min(1)
+      .max(1024)
+      .nullable()
+      .default(null)
+      .describe(
+        "GPUs of the job, as positions in the worker's own list; null for all GPUs that the worker uses.",
+      ),
+    upload_endpoint: z
+      .string()
+      .regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/)
+      .describe(
+        "Path that the agent appends to the orchestrator's URL. The pattern excludes other hosts and `..`.",
+      ),
+    upload_token: z
+      .string()
+      .optional()
+      .describe('Token for uploads of this attempt; omitted when there is none.'),
+    provider: z.string().nullable().describe("Always null; SimpleTuner's agent requires the field."),
+    hf_token: z.string().nullable().describe("Always null; SimpleTuner's agent requires the field."),
+    on_lost_contact: OnLostContact.default('continue').describe(
+      'What to do with the trainer after contact is lost.',
+    ),
+    resume: z
+      .object({
+        checkpoint: ArtifactPath.describe("Key of the checkpoint among the job's files."),
+        step: z.number().nullable().describe('Step of the checkpoint; null when unknown.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('Checkpoint to resume from, among the files of the job; null starts from scratch.'),
   }),
-  z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
+  z.object({
+    type: z.literal('job_cancel').describe('Stop the trainer and report the job as cancelled.'),
+    job_id: JobId,
+    attempt_id: AttemptId,
+  }),
   /**
    * Requests an action from the trainer in the way that its config defines. `what` is open, because later orchestrators may add
    * actions.
    */
   z.object({
-    type: z.literal('job_ask'),
+    type: z
+      .literal('job_ask')
+      .describe('Request an action from the trainer in the way that its config defines.'),
     job_id: JobId,
     attempt_id: AttemptId,
-    what: z.string().regex(/^[a-z_]{1,40}$/),
+    what: z
+      .string()
+      .regex(/^[a-z_]{1,40}$/)
+      .describe('Action to request: `save` or `sample`. Later orchestrators may add actions.'),
   }),
-  z.object({ type: z.literal('shutdown'), reason: z.string() }),
+  z.object({
+    type: z.literal('shutdown').describe('Leave the fleet.'),
+    reason: z.string().describe('Why the worker has to leave.'),
+  }),
   /** The orchestrator shuts down on purpose and will return; trainers keep running. */
-  z.object({ type: z.literal('stopping'), reason: z.string() }),
-  z.object({ type: z.literal('ping') }),
+  z.object({
+    type: z.literal('stopping').describe('The orchestrator stops and will return; trainers keep running.'),
+    reason: z.string().describe('Why the orchestrator stops.'),
+  }),
+  z.object({ type: z.literal('ping').describe('Keep-alive without effect.') }),
 ]);
 export type WorkerCommand = z.output<typeof WorkerCommand>;
 
 /** Config keys of one trainer, as listed by the trainer itself. */
 const TrainerKeys = z.strictObject({
-  /** A trainer in the worker's registration. */
-  trainer: z.string().min(1).max(40),
-  keys: z.array(z.string().regex(/^[\w.-]{1,100}$/)).max(5_000),
+  trainer: z.string().min(1).max(40).describe("Name of a trainer in the worker's registration."),
+  keys: z
+    .array(z.string().regex(/^[\w.-]{1,100}$/))
+    .max(5_000)
+    .describe('Config keys that the trainer accepts.'),
 });
 export type TrainerKeys = z.output<typeof TrainerKeys>;
 
-const done = z.object({ success: z.literal(true) });
+const done = z.object({ success: z.literal(true).describe('Always true.') });
 /** The token identifies the worker; the id may only confirm it. */
-const ofWorker = z.object({ worker_id: WorkerId.optional() });
+const ofWorker = z.object({
+  worker_id: WorkerId.optional().describe(
+    'Id of the worker. The token already identifies it; another id is refused.',
+  ),
+});
 
 /** Prefix of join tokens, by which an agent recognises them. */
 export const joinTokenPrefix = 'tj_';
 
 const JoinRequest = z.strictObject({
-  /**
-   * SHA-256, in lower-case hex, of the token that the agent has generated. The token itself never leaves the machine.
-   */
-  token_sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a token, in lower-case hex'),
+  token_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a token, in lower-case hex')
+    .describe(
+      'SHA-256, in lower-case hex, of the token that the agent has generated. The token itself never leaves the machine.',
+    ),
 });
 /** Request body as an agent sends it. */
 export type JoinBody = z.input<typeof JoinRequest>;
 
 const JoinReply = z.object({
   worker_id: WorkerId,
-  /** The worker's name as set by the admin. */
-  name: z.string(),
+  name: z.string().describe("The worker's name as set by the admin."),
   worker_type: WorkerType,
 });
 export type JoinReply = z.output<typeof JoinReply>;
@@ -319,8 +382,7 @@ export const workerApi = {
     method: 'POST',
     path: '/api/join',
     authority: 'join',
-    summary:
-      'Become the worker that the join token was made for, with a token that the machine has made itself',
+    summary: 'Join as the worker of a join token',
     body: JoinRequest,
     reply: JoinReply,
   }),
@@ -328,7 +390,7 @@ export const workerApi = {
     method: 'POST',
     path: '/api/workers/register',
     authority: 'worker',
-    summary: 'Introduce the machine and its GPUs, and learn what to go on with',
+    summary: 'Register the machine and its GPUs',
     body: RegisterRequest,
     reply: RegisterReply,
   }),
@@ -336,7 +398,7 @@ export const workerApi = {
     method: 'GET',
     path: '/api/workers/stream',
     authority: 'worker',
-    summary: 'Receive commands as they are given',
+    summary: 'Stream commands to the worker',
     query: ofWorker,
     reply: WorkerCommand,
     stream: 'text/event-stream',
@@ -345,7 +407,7 @@ export const workerApi = {
     method: 'POST',
     path: '/api/workers/heartbeat',
     authority: 'worker',
-    summary: 'Say that the worker lives and what it runs',
+    summary: 'Send a heartbeat with the state of the worker',
     body: Heartbeat,
     reply: HeartbeatReply,
   }),
@@ -353,33 +415,34 @@ export const workerApi = {
     method: 'GET',
     path: '/api/workers/queue',
     authority: 'worker',
-    summary: 'Ask whether another job waits, before an ephemeral worker leaves',
+    summary: 'Check for pending jobs before an ephemeral worker leaves',
     query: ofWorker,
-    reply: z.object({ has_jobs: z.boolean() }),
+    reply: z.object({ has_jobs: z.boolean().describe('Whether a pending job waits for a worker.') }),
   }),
   reportStatus: call({
     method: 'POST',
     path: '/api/workers/job/:id/status',
     authority: 'worker',
-    summary: 'Claim a job, report its progress or its end',
+    summary: 'Report that a job starts, progresses or ends',
     params: z.object({ id: JobId }),
     body: StatusReport,
-    reply: done.extend({ duplicate: z.boolean().optional() }),
+    reply: done.extend({
+      duplicate: z.boolean().optional().describe('Whether the same report was handled before.'),
+    }),
   }),
   renewUploadToken: call({
     method: 'POST',
     path: '/api/workers/upload-token',
     authority: 'worker',
-    summary: "Exchange an upload token of this worker's attempt for one that is valid after a token rotation",
-    body: z.strictObject({ upload_token: z.string().max(300) }),
-    reply: z.object({ upload_token: z.string() }),
+    summary: 'Exchange an upload token for one that is valid after a token rotation',
+    body: z.strictObject({ upload_token: z.string().max(300).describe('Upload token that the worker has.') }),
+    reply: z.object({ upload_token: z.string().describe('Upload token that is valid now.') }),
   }),
   reportTrainerKeys: call({
     method: 'POST',
     path: '/api/workers/trainer-keys',
     authority: 'worker',
-    summary:
-      'Report which keys a trainer takes in its configs, so that misspelt ones are found before a job starts',
+    summary: 'Report the config keys of a trainer, so that the server can find misspelt ones',
     body: TrainerKeys,
     reply: done,
   }),
@@ -387,8 +450,12 @@ export const workerApi = {
     method: 'POST',
     path: '/api/workers/disconnect',
     authority: 'worker',
-    summary: 'Say goodbye',
-    body: z.object({ worker_id: WorkerId.nullish() }),
+    summary: 'Sign off a worker',
+    body: z.object({
+      worker_id: WorkerId.nullish().describe(
+        'Id of the worker. The token already identifies it; another id is refused.',
+      ),
+    }),
     reply: done,
   }),
 };

@@ -3,31 +3,36 @@ import { JobId, WorkerId } from './ids.ts';
 import { Labels } from './labels.ts';
 import { CleanLine } from './line.ts';
 
-export const WorkerType = z.enum(['persistent', 'ephemeral']);
+export const WorkerType = z
+  .enum(['persistent', 'ephemeral'])
+  .describe('`persistent` workers stay after a job; an `ephemeral` worker is deleted after it leaves.');
 export type WorkerType = z.infer<typeof WorkerType>;
 
-export const WorkerStatus = z.enum(['connecting', 'idle', 'busy', 'draining', 'offline']);
+export const WorkerStatus = z
+  .enum(['connecting', 'idle', 'busy', 'draining', 'offline'])
+  .describe('Status of the worker: `connecting` means that it is expected or has no command stream.');
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 
 /** One GPU. `vram_gb` is GiB, rounded to the nominal size. */
 export const Gpu = z.object({
-  index: z.number().int().min(0).max(1023),
-  name: z.string().max(200),
-  vram_gb: z.number().min(0).max(1e6),
+  index: z.number().int().min(0).max(1023).describe('Number of the GPU on its machine, starting at 0.'),
+  name: z.string().max(200).describe('Model name of the GPU.'),
+  vram_gb: z.number().min(0).max(1e6).describe('Memory in GiB, rounded to the nominal size of the card.'),
 });
 export type Gpu = Readonly<z.infer<typeof Gpu>>;
 
-/**
- * `missing`: the GPU is absent or does not respond. `errors`: its memory has failed. `held`: a foreign process uses it.
- */
-export const GpuTroubleKind = z.enum(['missing', 'errors', 'held']);
+export const GpuTroubleKind = z
+  .enum(['missing', 'errors', 'held'])
+  .describe(
+    '`missing`: the GPU is absent or does not respond. `errors`: its memory has failed. `held`: a foreign process uses it.',
+  );
 export type GpuTroubleKind = z.infer<typeof GpuTroubleKind>;
 
 /** A problem with one GPU of a worker. `detail` describes the symptom and the remedy. */
 export const GpuTrouble = z.object({
   gpu: Gpu.shape.index,
   kind: GpuTroubleKind,
-  detail: z.string().max(200),
+  detail: z.string().max(200).describe('One sentence with the symptom and the remedy.'),
 });
 export type GpuTrouble = Readonly<z.infer<typeof GpuTrouble>>;
 
@@ -44,8 +49,9 @@ export interface Capabilities {
   readonly gpus: readonly Gpu[];
 }
 
-/** Which outputs of trainers a worker uploads. */
-export const UploadChoice = z.enum(['all', 'checkpoints', 'none']);
+export const UploadChoice = z
+  .enum(['all', 'checkpoints', 'none'])
+  .describe('Outputs of trainers that the worker uploads.');
 
 /** Facts that a worker reports about the outputs of its trainers. */
 export interface OutputFacts {
@@ -60,24 +66,25 @@ const Vram = z.number().min(0).max(1e6).nullish();
 
 /** The published agent's spelling: a nested object. */
 const GpuInfo = z.object({
-  name: Text,
-  vram_gb: Vram,
-  count: Count,
-  driver: Text,
-  accelerator: Text,
+  name: Text.describe('Model name of the GPUs; null when unknown.'),
+  vram_gb: Vram.describe('Memory of the smallest GPU, in GiB; null when unknown.'),
+  count: Count.describe('Number of GPUs.'),
+  driver: Text.describe('Version of the GPU driver; null when unknown.'),
+  accelerator: Text.describe('Kind of accelerator: `cuda`, `rocm`, `mps`, ...; null when unknown.'),
   gpus: z
-    .array(Gpu.extend({ name: z.string().max(200).pipe(CleanLine) }))
+    .array(Gpu.extend({ name: z.string().max(200).pipe(CleanLine).describe('Model name of the GPU.') }))
     .max(1024)
-    .nullish(),
+    .nullish()
+    .describe('The GPUs one by one; null when the agent does not list them.'),
 });
 
 /** SimpleTuner's guide uses the flat fields. They take precedence over `gpu_info`. */
 export const CapabilityFields = {
-  gpu_count: Count,
-  gpu_name: Text,
-  gpu_vram_gb: Vram,
-  accelerator_type: Text,
-  gpu_info: GpuInfo.nullish(),
+  gpu_count: Count.describe('Number of GPUs. Takes precedence over `gpu_info.count`.'),
+  gpu_name: Text.describe('Model name of the GPUs. Takes precedence over `gpu_info.name`.'),
+  gpu_vram_gb: Vram.describe('Memory of the smallest GPU, in GiB. Takes precedence over `gpu_info.vram_gb`.'),
+  accelerator_type: Text.describe('Kind of accelerator. Takes precedence over `gpu_info.accelerator`.'),
+  gpu_info: GpuInfo.nullish().describe("GPUs of the machine, in the spelling of SimpleTuner's agent."),
 };
 
 type CapabilityBody = z.output<z.ZodObject<typeof CapabilityFields>>;
@@ -96,73 +103,107 @@ export function capabilitiesFrom(body: CapabilityBody): Capabilities {
 
 const Time = z.iso.datetime();
 
-/** A worker in lists and details; ids and GPU figures appear in both spellings. */
 export const WorkerView = z
   .object({
     id: WorkerId,
-    worker_id: WorkerId,
-    name: z.string(),
+    worker_id: WorkerId.describe('Id of the worker; the same as `id`.'),
+    name: z.string().describe('Name of the worker as set by an admin.'),
     status: WorkerStatus,
-    /** Reason for the status, where it is not obvious: `no_stream`, `silent`, `goodbye`, ... */
-    status_reason: z.string().nullable(),
-    worker_type: WorkerType,
-    gpu_count: z.number(),
-    gpu_name: z.string().nullable(),
-    gpu_vram_gb: z.number().nullable(),
-    accelerator_type: z.string().nullable(),
-    gpu_info: z.object({
-      name: z.string().nullable(),
-      vram_gb: z.number().nullable(),
-      count: z.number(),
-      driver: z.string().nullable(),
-      accelerator: z.string().nullable(),
-      gpus: z.array(Gpu),
-    }),
-    /** Labels for matching: those of the agent, overridden by those of an admin. */
-    labels: Labels,
-    /** Only the labels of an admin; a PATCH of `labels` replaces them. */
-    admin_labels: Labels,
-    /** Whether it is the orchestrator's own machine. */
-    local: z.boolean(),
-    current_job_id: JobId.nullable(),
-    /** Time of the last request of the worker that this orchestrator answered. */
-    last_heartbeat: Time.nullable(),
-    last_contact_age_s: z.number().nullable(),
-    /** When its stream broke; null once another stream opens or the worker is offline. */
-    stream_closed_at: Time.nullable().default(null),
-    /** From the last heartbeat: percent across all GPUs, and GiB; null when not reported. */
-    gpu_utilization: z.number().nullable(),
-    vram_used_gb: z.number().nullable(),
-    created_at: Time,
-    registered_at: Time.nullable(),
-    /** The agent's own name, by default its host name. */
-    host: z.string().nullable(),
-    /** Whether the agent stays after a job; null before its first registration. */
-    persistent: z.boolean().nullable(),
-    agent_version: z.string().nullable(),
-    /** Trainers on the rig; `any` is a command that accepts every config. Null when the agent does not report them. */
-    trainers: z
-      .array(z.object({ name: z.string(), version: z.string().nullable() }))
+    status_reason: z
+      .string()
       .nullable()
-      .default(null),
-    protocol: z.number(),
+      .describe('Reason for the status, where it is not obvious: `no_stream`, `silent`, `goodbye`, ...'),
+    worker_type: WorkerType,
+    gpu_count: z.number().describe('Number of GPUs that the worker uses.'),
+    gpu_name: z.string().nullable().describe('Model name of the GPUs; null when unknown.'),
+    gpu_vram_gb: z.number().nullable().describe('Memory of the smallest GPU, in GiB; null when unknown.'),
+    accelerator_type: z
+      .string()
+      .nullable()
+      .describe('Kind of accelerator: `cuda`, `rocm`, `mps`, ...; null when unknown.'),
+    gpu_info: z
+      .object({
+        name: z.string().nullable().describe('Model name of the GPUs; null when unknown.'),
+        vram_gb: z.number().nullable().describe('Memory of the smallest GPU, in GiB; null when unknown.'),
+        count: z.number().describe('Number of GPUs.'),
+        driver: z.string().nullable().describe('Version of the GPU driver; null when unknown.'),
+        accelerator: z.string().nullable().describe('Kind of accelerator; null when unknown.'),
+        gpus: z.array(Gpu).describe('The GPUs one by one; empty when the agent does not list them.'),
+      })
+      .describe('The same GPU figures in the spelling of SimpleTuner, with each GPU.'),
+    labels: Labels.describe('Labels for matching: those of the agent, overridden by those of an admin.'),
+    admin_labels: Labels.describe('Only the labels of an admin; a PATCH of `labels` replaces them.'),
+    local: z.boolean().describe("Whether it is the orchestrator's own machine."),
+    current_job_id: JobId.nullable().describe('Id of the job on the worker; null when it has none.'),
+    last_heartbeat: Time.nullable().describe(
+      'Time of the last request of the worker that this orchestrator answered.',
+    ),
+    last_contact_age_s: z
+      .number()
+      .nullable()
+      .describe('Seconds since `last_heartbeat`; null before the first contact.'),
+    stream_closed_at: Time.nullable()
+      .default(null)
+      .describe('When its stream broke; null once another stream opens or the worker is offline.'),
+    gpu_utilization: z
+      .number()
+      .nullable()
+      .describe('Load of all GPUs in percent, from the last heartbeat; null when not reported.'),
+    vram_used_gb: z
+      .number()
+      .nullable()
+      .describe('GPU memory in use in GiB, from the last heartbeat; null when not reported.'),
+    created_at: Time.describe('When the worker was created, in UTC.'),
+    registered_at: Time.nullable().describe('When the agent last registered; null before the first time.'),
+    host: z.string().nullable().describe("The agent's own name, by default its host name."),
+    persistent: z
+      .boolean()
+      .nullable()
+      .describe('Whether the agent stays after a job; null before its first registration.'),
+    agent_version: z.string().nullable().describe('Version of the agent; null when it does not report one.'),
+    trainers: z
+      .array(
+        z.object({
+          name: z.string().describe('Name of the trainer, such as `simpletuner`.'),
+          version: z.string().nullable().describe('Version of the trainer; null when unknown.'),
+        }),
+      )
+      .nullable()
+      .default(null)
+      .describe(
+        'Trainers on the rig; `any` is a command that accepts every config. Null when the agent does not report them.',
+      ),
+    protocol: z.number().describe('Version of the worker protocol that the agent uses.'),
     drain: z
       .object({
-        reason: z.string().nullable(),
-        by: z.string(),
-        since: Time,
-        /** When the running job is stopped and moved to another worker. */
-        deadline: Time.nullable(),
+        reason: z.string().nullable().describe('Reason that the admin gave; null for none.'),
+        by: z.string().describe('Name of the token that started the drain.'),
+        since: Time.describe('When the drain started.'),
+        deadline: Time.nullable().describe('When the running job is stopped and moved to another worker.'),
       })
-      .nullable(),
-    /**
-     * No jobs are dispatched to the worker because several in a row failed to start. After `retry_at`, one job is tried.
-     */
-    quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
-    /** GPU troubles reported by the agent. `status_reason` tells whether they prevent dispatch. */
-    gpu_troubles: z.array(GpuTrouble),
-    /** Another machine that recently tried to register with the same token. */
-    duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
+      .nullable()
+      .describe('The drain of the worker; null when it is not draining.'),
+    quarantine: z
+      .object({
+        reason: z.string().describe('Why the worker is in quarantine.'),
+        since: Time.describe('When the quarantine started.'),
+        retry_at: Time.describe('When one job is tried on the worker.'),
+      })
+      .nullable()
+      .describe(
+        'No jobs are dispatched to the worker because several in a row failed to start. After `retry_at`, one job is tried.',
+      ),
+    gpu_troubles: z
+      .array(GpuTrouble)
+      .describe('GPU troubles reported by the agent. `status_reason` tells whether they prevent dispatch.'),
+    duplicate: z
+      .object({
+        at: Time.describe('Time of the last attempt to register.'),
+        host: z.string().nullable().describe('Host name of the other machine; null when unknown.'),
+        address: z.string().nullable().describe('Network address of the other machine; null when unknown.'),
+      })
+      .nullable()
+      .describe('Another machine that recently tried to register with the same token.'),
   })
-  .meta({ id: 'WorkerView' });
+  .meta({ id: 'WorkerView', description: 'A worker, with ids and GPU figures in both spellings.' });
 export type WorkerView = z.output<typeof WorkerView>;
