@@ -4,50 +4,54 @@ import { FailureCause, JobView } from './job.ts';
 import { QueueView } from './queue.ts';
 import { WorkerView } from './worker.ts';
 
-export const WorkerEventType = z.enum([
-  'worker.created',
-  'worker.registered',
-  'worker.connected',
-  'worker.stream_closed',
-  'worker.offline',
-  'worker.back',
-  'worker.draining',
-  'worker.undrained',
-  'worker.token_rotated',
-  'worker.join_token_created',
-  'worker.joined',
-  'worker.quarantined',
-  'worker.unquarantined',
-  'worker.gpu_trouble',
-  'worker.gpu_trouble_over',
-  'worker.duplicate',
-  'worker.updated',
-  'worker.deleted',
-]);
+export const WorkerEventType = z
+  .enum([
+    'worker.created',
+    'worker.registered',
+    'worker.connected',
+    'worker.stream_closed',
+    'worker.offline',
+    'worker.back',
+    'worker.draining',
+    'worker.undrained',
+    'worker.token_rotated',
+    'worker.join_token_created',
+    'worker.joined',
+    'worker.quarantined',
+    'worker.unquarantined',
+    'worker.gpu_trouble',
+    'worker.gpu_trouble_over',
+    'worker.duplicate',
+    'worker.updated',
+    'worker.deleted',
+  ])
+  .describe('What happened to the worker.');
 export type WorkerEventType = z.infer<typeof WorkerEventType>;
 
-export const JobEventType = z.enum([
-  'job.submitted',
-  'job.dispatched',
-  'job.starting',
-  'job.running',
-  'job.progress',
-  'job.recovering',
-  'job.requeued',
-  'job.late_result',
-  /** The files of a completed job that its worker still has to upload have changed. */
-  'job.outstanding',
-  'job.approved',
-  'job.priority_changed',
-  'job.moved_to_top',
-  'job.boosted',
-  'job.asked',
-  'job.cancelling',
-  'job.completed',
-  'job.failed',
-  'job.cancelled',
-  'job.deleted',
-]);
+export const JobEventType = z
+  .enum([
+    'job.submitted',
+    'job.dispatched',
+    'job.starting',
+    'job.running',
+    'job.progress',
+    'job.recovering',
+    'job.requeued',
+    'job.late_result',
+    /** The files of a completed job that its worker still has to upload have changed. */
+    'job.outstanding',
+    'job.approved',
+    'job.priority_changed',
+    'job.moved_to_top',
+    'job.boosted',
+    'job.asked',
+    'job.cancelling',
+    'job.completed',
+    'job.failed',
+    'job.cancelled',
+    'job.deleted',
+  ])
+  .describe('What happened to the job.');
 export type JobEventType = z.infer<typeof JobEventType>;
 
 /** Job events that are not state transitions. They are frequent and are not audited. */
@@ -55,18 +59,14 @@ export const jobUpdates = ['job.progress', 'job.outstanding'] as const;
 export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[number] =>
   jobUpdates.some(update => update === type);
 
-export const QueueEventType = z.enum([
-  'queue.paused',
-  'queue.resumed',
-  'queue.limits_changed',
-  'queue.cleaned',
-]);
+export const QueueEventType = z
+  .enum(['queue.paused', 'queue.resumed', 'queue.limits_changed', 'queue.cleaned'])
+  .describe('What happened to the queue.');
 export type QueueEventType = z.infer<typeof QueueEventType>;
 
 const Envelope = z.object({
-  /** Increases by one per event and survives restarts; also the SSE id. */
-  seq: z.number(),
-  at: z.iso.datetime(),
+  seq: z.number().describe('Increases by one per event and survives restarts; also the SSE id.'),
+  at: z.iso.datetime().describe('When the event happened, in UTC.'),
 });
 
 /**
@@ -77,33 +77,48 @@ const Envelope = z.object({
 export const UiEvent = z
   .discriminatedUnion('kind', [
     Envelope.extend({
-      kind: z.literal('worker'),
+      kind: z.literal('worker').describe('The event is about a worker.'),
       type: WorkerEventType,
       worker_id: WorkerId,
-      worker: WorkerView.nullable(),
+      worker: WorkerView.nullable().describe(
+        'The worker when the event is sent; null when it was deleted since.',
+      ),
     }),
     Envelope.extend({
-      kind: z.literal('job'),
+      kind: z.literal('job').describe('The event is about a job.'),
       type: JobEventType,
       job_id: JobId,
-      worker_id: WorkerId.nullable(),
-      attempt: z.number(),
-      cause: FailureCause.nullable(),
-      job: JobView.nullable(),
-      /** Owner of the job; only with `job.deleted`. */
-      user: z.string().optional(),
-      /** The job's worker when the event is sent, if the event also changed the worker's state. */
-      worker: WorkerView.optional(),
+      worker_id: WorkerId.nullable().describe('Worker of the job at that time; null for none.'),
+      attempt: z.number().describe("Number of the job's attempt at that time; 0 before the first."),
+      cause: FailureCause.nullable().describe(
+        'Why the attempt did not complete; null when it has not failed.',
+      ),
+      job: JobView.nullable().describe('The job when the event is sent; null when it was deleted since.'),
+      user: z.string().optional().describe('Owner of the job; only with `job.deleted`.'),
+      worker: WorkerView.optional().describe(
+        "The job's worker when the event is sent, if the event also changed the worker's state.",
+      ),
     }),
-    Envelope.extend({ kind: z.literal('queue'), type: QueueEventType, queue: QueueView }),
-    Envelope.extend({ kind: z.literal('reset') }),
-    Envelope.extend({ kind: z.literal('hidden') }),
+    Envelope.extend({
+      kind: z.literal('queue').describe('The event is about the queue.'),
+      type: QueueEventType,
+      queue: QueueView.describe('The queue when the event is sent.'),
+    }),
+    Envelope.extend({
+      kind: z.literal('reset').describe('Events were missed: reload everything and continue after `seq`.'),
+    }),
+    Envelope.extend({
+      kind: z.literal('hidden').describe('Replaces an event about an object that the reader may not see.'),
+    }),
   ])
-  .meta({ id: 'UiEvent' });
+  .meta({ id: 'UiEvent', description: 'An event of the event stream.' });
 export type UiEvent = z.output<typeof UiEvent>;
 
 /**
  * Keep-alive of a stream opened with `pings=true`: sent at once and then every `every_ms`. It has no number because it is not an
  * event.
  */
-export const StreamPing = z.object({ kind: z.literal('ping'), every_ms: z.number().positive() });
+export const StreamPing = z.object({
+  kind: z.literal('ping').describe('Keep-alive that is no event.'),
+  every_ms: z.number().positive().describe('Milliseconds between two pings.'),
+});

@@ -3,97 +3,101 @@ import { JobId, WorkerId } from './ids.ts';
 import { ShownStatus } from './job.ts';
 import { JobWait } from './job-wait.ts';
 
-/**
- * Blockers of a job itself, whichever workers are idle (docs/internals/semantics.md, section 6). The summary shows the first one
- * that applies, in this order.
- */
-export const WaitCode = z.enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead']);
+export const WaitCode = z
+  .enum(['storage', 'approval', 'paused', 'target', 'limit', 'backoff', 'ahead'])
+  .describe('What blocks the job, whichever workers are idle.');
 
-/** Checks of a worker. `avoid_previous` alone does not prevent dispatch: another worker is only preferred. */
-const CheckCode = z.enum([
-  'never_registered',
-  'offline',
-  'draining',
-  'busy',
-  'settling',
-  'no_stream',
-  'leaving',
-  'quarantined',
-  'gpu_trouble',
-  'local_limit',
-  'target',
-  'gpu_count',
-  'gpu_limit',
-  'vram',
-  'accelerator',
-  'guard',
-  'config_key',
-  'data',
-  'trainer',
-  'label',
-  'avoid_previous',
-]);
+const CheckCode = z
+  .enum([
+    'never_registered',
+    'offline',
+    'draining',
+    'busy',
+    'settling',
+    'no_stream',
+    'leaving',
+    'quarantined',
+    'gpu_trouble',
+    'local_limit',
+    'target',
+    'gpu_count',
+    'gpu_limit',
+    'vram',
+    'accelerator',
+    'guard',
+    'config_key',
+    'data',
+    'trainer',
+    'label',
+    'avoid_previous',
+  ])
+  .describe('The check that the worker fails. `avoid_previous` alone does not prevent dispatch.');
 
 const WaitReason = z.object({
   code: WaitCode,
-  /** Same as in `JobWait`. */
   params: JobWait.shape.params.default({}),
-  detail: z.string(),
+  detail: z.string().describe('The reason as a sentence.'),
 });
 export type WaitReason = Readonly<z.output<typeof WaitReason>>;
 
 /** A failed check of a worker: the required and the actual value, where known. */
 const WorkerReason = z.object({
   code: CheckCode,
-  wanted: z.string().nullable(),
-  there: z.string().nullable(),
-  detail: z.string(),
+  wanted: z.string().nullable().describe('Value that the job requires; null when there is none.'),
+  there: z.string().nullable().describe('Value of the worker; null when there is none.'),
+  detail: z.string().describe('The failed check as a sentence.'),
 });
 export type WorkerReason = Readonly<z.output<typeof WorkerReason>>;
 
-/** Why a job is pending, as dispatch evaluates it at this moment. */
 export const Explanation = z
   .object({
-    /** Null for a dry run. */
-    job_id: JobId.nullable(),
+    job_id: JobId.nullable().describe('Null for a dry run.'),
     status: ShownStatus,
-    /** One-line summary, the `reason` of the job; null when the job is not pending. */
-    summary: z.string().nullable(),
-    /** No registered worker could run the job, idle or not. */
-    unsatisfiable: z.boolean(),
-    /** Position in the queue, 1 for the next job; null unless the job waits for a worker. */
-    position: z.number().nullable(),
-    /** The first one is in the summary. Empty when only workers are the obstacle. */
-    reasons: z.array(WaitReason),
-    /** Empty unless the job is pending. */
-    workers: z.array(
-      z.object({
-        worker_id: WorkerId,
-        name: z.string(),
-        /** Whether it is the orchestrator's own machine. */
-        local: z.boolean(),
-        /** Whether it would take the job now. */
-        fits: z.boolean(),
-        /**
-         * How many of the job's datasets its rig already has; the others are fetched first. Null for a job without data.
-         */
-        datasets: z.object({ here: z.number(), wanted: z.number() }).nullable().default(null),
-        /** All failed checks. */
-        reasons: z.array(WorkerReason),
-      }),
-    ),
-    /** Predicted start; null when it cannot be predicted. */
+    summary: z
+      .string()
+      .nullable()
+      .describe('One-line summary, the `reason` of the job; null when the job is not pending.'),
+    unsatisfiable: z.boolean().describe('No registered worker could run the job, idle or not.'),
+    position: z
+      .number()
+      .nullable()
+      .describe('Position in the queue, 1 for the next job; null unless the job waits for a worker.'),
+    reasons: z
+      .array(WaitReason)
+      .describe(
+        'What blocks the job itself; the first entry is in the summary. Empty when only workers are the obstacle.',
+      ),
+    workers: z
+      .array(
+        z.object({
+          worker_id: WorkerId,
+          name: z.string().describe('Name of the worker.'),
+          local: z.boolean().describe("Whether it is the orchestrator's own machine."),
+          fits: z.boolean().describe('Whether it would take the job now.'),
+          datasets: z
+            .object({
+              here: z.number().describe("Number of the job's datasets on the rig."),
+              wanted: z.number().describe('Number of datasets of the job.'),
+            })
+            .nullable()
+            .default(null)
+            .describe(
+              "How many of the job's datasets its rig already has; the others are fetched first. Null for a job without data.",
+            ),
+          reasons: z.array(WorkerReason).describe('All failed checks.'),
+        }),
+      )
+      .describe('What each worker lacks for the job. Empty unless the job is pending.'),
     predicted_start: z
       .object({
-        at: z.iso.datetime(),
-        in_s: z.number(),
-        guess: z.literal(true),
-        /** Basis of the prediction. */
-        basis: z.string(),
+        at: z.iso.datetime().describe('Predicted time of the start.'),
+        in_s: z.number().describe('Seconds until the predicted start.'),
+        guess: z.literal(true).describe('Always true: the time is an estimate.'),
+        basis: z.string().describe('Basis of the prediction.'),
       })
-      .nullable(),
-    /** Why there is no prediction; null when there is one. */
-    no_prediction: z.string().nullable(),
+      .nullable()
+      .describe('Predicted start; null when it cannot be predicted.'),
+    no_prediction: z.string().nullable().describe('Why there is no prediction; null when there is one.'),
   })
-  .meta({ id: 'Explanation' });
+  .meta({ id: 'Explanation', description: 'Why a job is pending, as dispatch evaluates it at this moment.' });
 export type Explanation = z.output<typeof Explanation>;

@@ -15,8 +15,9 @@ export type FinalStatus = (typeof finalStatuses)[number];
 export const JobStatus = z.enum(['pending', ...liveStatuses, ...finalStatuses]);
 export type JobStatus = z.infer<typeof JobStatus>;
 
-/** Status for users: a pending job that waits for approval is `blocked`. */
-export const ShownStatus = z.enum(['pending', 'blocked', ...liveStatuses, ...finalStatuses]);
+export const ShownStatus = z
+  .enum(['pending', 'blocked', ...liveStatuses, ...finalStatuses])
+  .describe('Status of the job. A pending job that waits for approval is `blocked`.');
 export type ShownStatus = z.infer<typeof ShownStatus>;
 
 /** Whether the job waits for a worker or for approval. */
@@ -26,28 +27,33 @@ export const isWaiting = (status: ShownStatus): status is 'pending' | 'blocked' 
 export const isFinal = (status: ShownStatus): status is FinalStatus =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
-/** Why an attempt did not complete: the closed list of docs/internals/semantics.md, section 2. */
-export const FailureCause = z.enum([
-  'trainer_exit',
-  'trainer_signal',
-  'out_of_memory',
-  'worker_lost',
-  'start_failed',
-  'invalid_config',
-  'timeout',
-  'preempted',
-  'rejected',
-]);
+export const FailureCause = z
+  .enum([
+    'trainer_exit',
+    'trainer_signal',
+    'out_of_memory',
+    'worker_lost',
+    'start_failed',
+    'invalid_config',
+    'timeout',
+    'preempted',
+    'rejected',
+  ])
+  .describe('Why an attempt did not complete.');
 export type FailureCause = z.infer<typeof FailureCause>;
 
-/**
- * What an agent does with a trainer after T without contact: leave it running, or stop it so that two runs of one job never
- * overlap (docs/internals/semantics.md, section 3).
- */
-export const OnLostContact = z.enum(['continue', 'stop']);
+export const OnLostContact = z
+  .enum(['continue', 'stop'])
+  .describe(
+    'What the worker does with the trainer after it loses contact: `continue` leaves it running, `stop` ends it.',
+  );
 export type OnLostContact = z.infer<typeof OnLostContact>;
 
-export const Target = z.enum(['auto', 'worker', 'local']);
+export const Target = z
+  .enum(['auto', 'worker', 'local'])
+  .describe(
+    "Where the job may run: `worker` excludes the orchestrator's own machine, `local` allows only that machine, `auto` allows both.",
+  );
 export type Target = z.infer<typeof Target>;
 
 /** 0 to 50; higher runs first. */
@@ -56,11 +62,14 @@ const Priority = z.number().int().min(0).max(50);
 /** Named priorities in ascending order. */
 export const priorities = { low: 0, normal: 10, high: 20, urgent: 30, critical: 40 } as const;
 
-/** A number or a priority name. */
-export const PriorityWord = z.union([
-  Priority,
-  z.enum(['low', 'normal', 'high', 'urgent', 'critical']).transform(name => priorities[name]),
-]);
+export const PriorityWord = z
+  .union([
+    Priority,
+    z.enum(['low', 'normal', 'high', 'urgent', 'critical']).transform(name => priorities[name]),
+  ])
+  .describe(
+    'Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20), `urgent` (30), `critical` (40). Higher runs first.',
+  );
 
 export function priorityName(priority: number): string {
   let name = 'low';
@@ -68,20 +77,24 @@ export function priorityName(priority: number): string {
   return name;
 }
 
-/** A trainer's config or dataloader: an object defined by the trainer. The orchestrator stores and forwards it. */
-export const TrainerConfig = z.record(z.string(), z.unknown());
+export const TrainerConfig = z
+  .record(z.string(), z.unknown())
+  .describe('A config as an object that the trainer defines.');
 export type TrainerConfig = Readonly<z.output<typeof TrainerConfig>>;
 
-/** SimpleTuner's dataloaders are lists. */
-export const Dataloader = z.union([z.array(z.unknown()), TrainerConfig]);
+export const Dataloader = z
+  .union([z.array(z.unknown()), TrainerConfig])
+  .describe('A dataloader that the trainer defines: a list or an object.');
 
-/** Texts of files that a config names, keyed by the paths in the config. */
 export const ConfigFiles = z
   .record(z.string().min(1).max(1_000), z.string().max(1_000_000))
   .refine(files => Object.keys(files).length <= 32, 'at most 32 files travel with a config')
   .refine(
     files => Object.values(files).reduce((sum, text) => sum + text.length, 0) <= 1_000_000,
     'the files of a config have at most 1,000,000 characters in all',
+  )
+  .describe(
+    'Texts of files that the config names, keyed by the paths in the config. At most 32 files and 1,000,000 characters.',
   );
 
 /** Requirements of a job for its worker. */
@@ -110,160 +123,193 @@ const Time = z.iso.datetime();
 
 export const AttemptView = z
   .object({
-    attempt: z.number(),
+    attempt: z.number().describe('Number of the attempt, starting at 1.'),
     attempt_id: AttemptId,
     worker_id: WorkerId,
-    worker_name: z.string().nullable(),
-    /** Whether that worker was deleted since. */
-    worker_deleted: z.boolean().default(false),
-    offered_at: Time,
-    started_at: Time.nullable(),
-    ended_at: Time.nullable(),
-    /** Outcome: a final status, `requeued`, `given_up` or `withdrawn`; null while the attempt is active. */
-    outcome: z.string().nullable(),
+    worker_name: z.string().nullable().describe('Name of the worker; null when unknown.'),
+    worker_deleted: z.boolean().default(false).describe('Whether that worker was deleted since.'),
+    offered_at: Time.describe('When the job was sent to the worker.'),
+    started_at: Time.nullable().describe('When the trainer started; null when it has not.'),
+    ended_at: Time.nullable().describe('When the attempt ended; null while it is active.'),
+    outcome: z
+      .string()
+      .nullable()
+      .describe(
+        'Outcome: a final status, `requeued`, `given_up` or `withdrawn`; null while the attempt is active.',
+      ),
     cause: FailureCause.nullable(),
-    error_message: z.string().nullable(),
-    exit_code: z.number().nullable(),
-    signal: z.string().nullable(),
-    /** Where the attempt resumed, if an earlier one had made progress; null for a first attempt. */
+    error_message: z.string().nullable().describe('Error of the attempt as text; null for none.'),
+    exit_code: z
+      .number()
+      .nullable()
+      .describe('Exit code of the trainer; null when it has not exited with one.'),
+    signal: z
+      .string()
+      .nullable()
+      .describe('Signal that ended the trainer, such as `SIGKILL`; null for none.'),
     resumed: z
       .object({
-        /** Null when no checkpoint existed, so the attempt started from scratch. */
-        checkpoint: z.string().nullable(),
-        step: z.number().nullable(),
-        /** Completed steps that had to be repeated; null when unknown. */
-        steps_lost: z.number().nullable(),
+        checkpoint: z
+          .string()
+          .nullable()
+          .describe('Null when no checkpoint existed, so the attempt started from scratch.'),
+        step: z.number().nullable().describe('Step of that checkpoint; null when unknown.'),
+        steps_lost: z
+          .number()
+          .nullable()
+          .describe('Completed steps that had to be repeated; null when unknown.'),
       })
-      .nullable(),
-    /** Result that arrived after another attempt had taken over. It is stored but changes nothing. */
-    late_result: z.object({ at: Time, status: z.string(), exit_code: z.number().nullable() }).nullable(),
+      .nullable()
+      .describe('Where the attempt resumed, if an earlier one had made progress; null for a first attempt.'),
+    late_result: z
+      .object({
+        at: Time.describe('When the result arrived.'),
+        status: z.string().describe('Status in the late result.'),
+        exit_code: z.number().nullable().describe('Exit code in the late result; null for none.'),
+      })
+      .nullable()
+      .describe(
+        'Result that arrived after another attempt had taken over. It is stored but changes nothing.',
+      ),
   })
-  .meta({ id: 'AttemptView' });
+  .meta({ id: 'AttemptView', description: 'An attempt at a job.' });
 export type AttemptView = z.output<typeof AttemptView>;
 
 /** Describes what a recovering or cancelling job waits for. */
 const Hold = z.object({
-  /** `silent`: its worker sends no heartbeat. `unconfirmed`: the worker has not confirmed that the trainer ended. */
-  kind: z.enum(['silent', 'unconfirmed']),
-  /** Time of the worker's last contact, or of the stop request. */
-  since: Time,
-  /** When the job is moved to another worker; null without a deadline. */
-  until: Time.nullable(),
-  /** Whether a user may already end the wait (`POST .../release`). */
-  releasable: z.boolean(),
+  kind: z
+    .enum(['silent', 'unconfirmed'])
+    .describe(
+      '`silent`: its worker sends no heartbeat. `unconfirmed`: the worker has not confirmed that the trainer ended.',
+    ),
+  since: Time.describe("Time of the worker's last contact, or of the stop request."),
+  until: Time.nullable().describe('When the job is moved to another worker; null without a deadline.'),
+  releasable: z.boolean().describe('Whether a user may already end the wait (`POST .../release`).'),
 });
 export type Hold = z.output<typeof Hold>;
 
-export const Approval = z.enum(['wanted', 'given']);
+export const Approval = z
+  .enum(['wanted', 'given'])
+  .describe('`wanted`: the job waits for approval. `given`: it was approved.');
 export type Approval = z.infer<typeof Approval>;
 
 export const JobView = z
   .object({
     id: JobId,
-    job_id: JobId,
-    /** `blocked`: waits for approval. */
-    status: ShownStatus,
-    config_name: z.string(),
+    job_id: JobId.describe('Id of the job; the same as `id`.'),
+    status: ShownStatus.describe('`blocked`: waits for approval.'),
+    config_name: z.string().describe('Name of the config, or the name given with an inline config.'),
     target: Target,
     worker_labels: LabelPatterns,
-    gpu_count: z.number(),
-    /** Nominal GB per GPU; 0 for any. */
-    gpu_vram_gb: z.number(),
-    accelerator: z.string().nullable(),
-    /** GPU numbers of a live job on its worker; null for other jobs. */
-    allocated_gpus: z.array(z.number()).nullable(),
-    /** Owner: name of the token that submitted the job. */
-    user: z.string(),
-    /** Team of that token at submission; null for none. */
-    team: z.string().nullable(),
-    priority: z.number(),
-    priority_name: z.string(),
-    /** Number of priority levels by which a long wait has raised the job. */
-    boosts: z.number(),
-    /** Whether a user moved it to the top of the queue. */
-    is_top: z.boolean(),
-    /** `wanted`: waits for approval; null when none is needed. */
-    approval: Approval.nullable(),
-    /** The job that this one retries. */
-    retry_of: JobId.nullable(),
-    /** Position in the queue, 1 for the next job; null unless pending and approved. */
-    position: z.number().nullable(),
-    worker_id: WorkerId.nullable(),
-    worker_name: z.string().nullable(),
-    /** Whether that worker was deleted since. */
-    worker_deleted: z.boolean().default(false),
-    attempt: z.number(),
-    max_attempts: z.number(),
-    queued_at: Time,
-    started_at: Time.nullable(),
-    completed_at: Time.nullable(),
-    progress: Progress.nullable(),
-    error_message: z.string().nullable(),
-    cause: FailureCause.nullable(),
-    /** Why a pending job waits, as a sentence. */
-    reason: z.string().nullable(),
-    /** The same for programs; null when `reason` is null. */
-    wait: JobWait.nullable().default(null),
-    /** Maximum run time of an attempt, in seconds. */
-    timeout_s: z.number().nullable(),
-    /** Causes to retry in addition to those outside the trainer. */
-    retry_on: z.array(FailureCause),
-    on_lost_contact: OnLostContact,
-    /** Actions that the trainer supports while it runs, according to its config. */
-    requests: z.array(RequestKind),
-    /** Describes what a recovering or cancelling job waits for; null for other jobs. */
-    hold: Hold.nullable(),
+    gpu_count: z.number().describe('Minimum number of GPUs of the worker.'),
+    gpu_vram_gb: z.number().describe('Nominal GB per GPU; 0 for any.'),
+    accelerator: z
+      .string()
+      .nullable()
+      .describe('Accelerator that the job requires, such as `cuda`; null for any.'),
+    allocated_gpus: z
+      .array(z.number())
+      .nullable()
+      .describe('GPU numbers of a live job on its worker; null for other jobs.'),
+    user: z.string().describe('Owner: name of the token that submitted the job.'),
+    team: z.string().nullable().describe('Team of that token at submission; null for none.'),
+    priority: z.number().describe('Priority from 0 to 50; higher runs first.'),
+    priority_name: z.string().describe('Name of the highest named priority that this one reaches.'),
+    boosts: z.number().describe('Number of priority levels by which a long wait has raised the job.'),
+    is_top: z.boolean().describe('Whether a user moved it to the top of the queue.'),
+    approval: Approval.nullable().describe('`wanted`: waits for approval; null when none is needed.'),
+    retry_of: JobId.nullable().describe('The job that this one retries.'),
+    position: z
+      .number()
+      .nullable()
+      .describe('Position in the queue, 1 for the next job; null unless pending and approved.'),
+    worker_id: WorkerId.nullable().describe('Worker of the current or last attempt; null before the first.'),
+    worker_name: z.string().nullable().describe('Name of that worker; null when there is none.'),
+    worker_deleted: z.boolean().default(false).describe('Whether that worker was deleted since.'),
+    attempt: z.number().describe('Number of the current or last attempt; 0 before the first.'),
+    max_attempts: z.number().describe('Number of attempts after which a failure is final.'),
+    queued_at: Time.describe('When the job was submitted.'),
+    started_at: Time.nullable().describe('When the current or last attempt started; null before that.'),
+    completed_at: Time.nullable().describe('When the job ended; null before that.'),
+    progress: Progress.nullable().describe('Latest progress of the trainer; null when it has reported none.'),
+    error_message: z.string().nullable().describe('Error of the last attempt as text; null for none.'),
+    cause: FailureCause.nullable().describe(
+      'Why the last attempt did not complete; null when there is no failure.',
+    ),
+    reason: z.string().nullable().describe('Why a pending job waits, as a sentence.'),
+    wait: JobWait.nullable().default(null).describe('The same for programs; null when `reason` is null.'),
+    timeout_s: z.number().nullable().describe('Maximum run time of an attempt, in seconds.'),
+    retry_on: z.array(FailureCause).describe('Causes to retry in addition to those outside the trainer.'),
+    on_lost_contact: OnLostContact.describe('What the worker does with the trainer after it loses contact.'),
+    requests: z
+      .array(RequestKind)
+      .describe('Actions that the trainer supports while it runs, according to its config.'),
+    hold: Hold.nullable().describe('What a recovering or cancelling job waits for; null for other jobs.'),
   })
-  .meta({ id: 'JobView' });
+  .meta({ id: 'JobView', description: 'A job.' });
 export type JobView = z.output<typeof JobView>;
 
 /** Files of a completed job that its worker has not uploaded yet. */
 const Outstanding = z.object({
-  /** Null until the worker reports the number. */
-  files: z.number().nullable(),
-  bytes: z.number().nullable(),
-  /** Why the last upload failed; null when none failed. */
-  reason: z.string().nullable(),
-  since: Time,
+  files: z.number().nullable().describe('Null until the worker reports the number.'),
+  bytes: z.number().nullable().describe('Size of these files in bytes; null until the worker reports it.'),
+  reason: z.string().nullable().describe('Why the last upload failed; null when none failed.'),
+  since: Time.describe('When the job completed, or when the files were last reported.'),
 });
 export type Outstanding = z.output<typeof Outstanding>;
 
-/** Information for the owner of a job that runs nevertheless. Newer servers may send other codes. */
 export const JobWarning = z
   .object({
-    /**
-     * About a worker: `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or
-     * `outputs_own_folder`. About a config key that the trainer does not know: `config_key_refused` or `config_key_ignored`.
-     */
-    code: z.string(),
-    /** Empty when the warning concerns the config. */
-    worker_name: z.string(),
-    /** Display name of the trainer, when the warning concerns a config key. */
-    trainer: z.string().optional(),
-    /** Config key, such as `config.process.0.train.step`. */
-    key: z.string().optional(),
-    /** The key that was probably meant; null when none is similar. */
-    nearest_key: z.string().nullable().optional(),
-    /** One sentence on the effect and one on what to do. */
-    message: z.string(),
+    code: z
+      .string()
+      .describe(
+        'About a worker: `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or `outputs_own_folder`. About a config key that the trainer does not know: `config_key_refused` or `config_key_ignored`.',
+      ),
+    worker_name: z.string().describe('Empty when the warning concerns the config.'),
+    trainer: z
+      .string()
+      .optional()
+      .describe('Display name of the trainer, when the warning concerns a config key.'),
+    key: z.string().optional().describe('Config key, such as `config.process.0.train.step`.'),
+    nearest_key: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('The key that was probably meant; null when none is similar.'),
+    message: z.string().describe('One sentence on the effect and one on what to do.'),
   })
-  .meta({ id: 'JobWarning' });
+  .meta({
+    id: 'JobWarning',
+    description:
+      'Information for the owner of a job that runs nevertheless. Newer servers may send other codes.',
+  });
 export type JobWarning = z.output<typeof JobWarning>;
 
-/** A version of a dataset that a job uses. */
 export const JobDataView = JobData.extend({
-  /** Null when the version is not stored, or when the job's owner may no longer use it. */
-  dataset: z.object({ id: z.number(), name: z.string() }).nullable(),
-}).meta({ id: 'JobDataView' });
+  dataset: z
+    .object({
+      id: z.number().describe('Id of the dataset version.'),
+      name: z.string().describe('Name of the dataset.'),
+    })
+    .nullable()
+    .describe("Null when the version is not stored, or when the job's owner may no longer use it."),
+}).meta({ id: 'JobDataView', description: 'A version of a dataset that a job uses.' });
 export type JobDataView = z.output<typeof JobDataView>;
 
 export const JobDetail = JobView.extend({
-  attempts: z.array(AttemptView),
-  /** Concerns the current or last worker; older servers omit it. */
-  warnings: z.array(JobWarning).default([]),
-  /** Null when every file was uploaded or given up; older servers omit it. */
-  outstanding: Outstanding.nullable().default(null),
-  /** Training data that the worker fetches; older servers omit it. */
-  data: z.array(JobDataView).default([]),
-}).meta({ id: 'JobDetail' });
+  attempts: z.array(AttemptView).describe('All attempts, oldest first.'),
+  warnings: z
+    .array(JobWarning)
+    .default([])
+    .describe('Warnings about the current or last worker; older servers omit it.'),
+  outstanding: Outstanding.nullable()
+    .default(null)
+    .describe(
+      'Files of a completed job that its worker has not uploaded yet. Null when every file was uploaded or given up; older servers omit it.',
+    ),
+  data: z
+    .array(JobDataView)
+    .default([])
+    .describe('Training data that the worker fetches; older servers omit it.'),
+}).meta({ id: 'JobDetail', description: 'A job with its attempts.' });
 export type JobDetail = z.output<typeof JobDetail>;

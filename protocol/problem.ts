@@ -111,14 +111,25 @@ export const refuse = (
 /** Body of every error response, `application/problem+json` (RFC 9457). */
 export const Problem = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.number(),
-    detail: z.string(),
-    code: z.string(),
-    action: z.literal('stop').optional(),
-    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
-    request_id: z.string().optional(),
+    type: z.string().describe('Always `about:blank`; `code` identifies the problem.'),
+    title: z.string().describe('Short title of the problem.'),
+    status: z.number().describe('HTTP status of the response.'),
+    detail: z.string().describe('One sentence: what happened to which object, and what to do.'),
+    code: z.string().describe('Code of the problem for programs. Newer servers may send other codes.'),
+    action: z
+      .literal('stop')
+      .optional()
+      .describe('`stop` tells an agent to stop the trainer of this attempt; absent otherwise.'),
+    errors: z
+      .array(
+        z.object({
+          field: z.string().describe('Path of the field, with dots.'),
+          message: z.string().describe('What is wrong with the field.'),
+        }),
+      )
+      .optional()
+      .describe('Invalid fields of the request; absent for other problems.'),
+    request_id: z.string().optional().describe("Id of the request in the server's log."),
   })
-  .meta({ id: 'Problem' });
+  .meta({ id: 'Problem', description: 'Body of every error response (RFC 9457).' });
 export type Problem = z.infer<typeof Problem>;

@@ -3,16 +3,14 @@ import { AuditEntry } from './admin-api.ts';
 import { call } from './call.ts';
 import { DataWish } from './dataset.ts';
 import { Explanation } from './explain.ts';
-import { JobId, WorkerId } from './ids.ts';
+import { JobId } from './ids.ts';
 import {
   ConfigFiles,
   Dataloader,
   FailureCause,
-  finalStatuses,
   JobDetail,
   JobStatus,
   JobView,
-  JobWarning,
   OnLostContact,
   PriorityWord,
   priorities,
@@ -20,16 +18,16 @@ import {
   Target,
   TrainerConfig,
 } from './job.ts';
-import { JobSort, SearchText } from './job-search.ts';
+import { JobsQuery } from './jobs-query.ts';
 import { LabelPatterns } from './labels.ts';
 import { Line } from './line.ts';
 import { Concurrency, ConcurrencyChange, QueueView } from './queue.ts';
 import { JobCount, QueueStats } from './queue-stats.ts';
 import { RequestKind } from './requests.ts';
+import { Submitted, TriedOut } from './submitted.ts';
 
 const byJob = z.object({ id: JobId });
 
-/** An audit row without the fields that require access to the whole audit trail. */
 const JobEntry = AuditEntry.pick({
   seq: true,
   at: true,
@@ -37,7 +35,10 @@ const JobEntry = AuditEntry.pick({
   actor_type: true,
   actor_id: true,
   details: true,
-}).meta({ id: 'JobEntry' });
+}).meta({
+  id: 'JobEntry',
+  description: 'An audit entry about a job, without the fields that require access to the whole audit trail.',
+});
 export type JobEntry = z.output<typeof JobEntry>;
 
 /** Printable ASCII that fits into a header. */
@@ -51,43 +52,84 @@ export const IdempotencyKey = z
  */
 export const SubmitRequest = z
   .strictObject({
-    config_name: Line.min(1).max(700).optional(),
-    config: TrainerConfig.optional(),
-    /**
-     * For an inline config: content of the file that `data_backend_config` names. A config in the folder has its own dataloader
-     * beside it.
-     */
-    dataloader: Dataloader.nullish(),
-    /** For an inline config: texts of other files that it names, keyed by the paths in the config. */
-    files: ConfigFiles.optional(),
-    /**
-     * Dataset versions that the job needs. The worker fetches them and replaces these paths in the config by their locations.
-     */
-    data: z.array(DataWish).max(64).optional(),
+    config_name: Line.min(1)
+      .max(700)
+      .optional()
+      .describe('Name of a config in the configs folder. With `config`, only a name for display.'),
+    config: TrainerConfig.optional().describe(
+      'Inline config; omitted to use the config named by `config_name`.',
+    ),
+    dataloader: Dataloader.nullish().describe(
+      'For an inline config: content of the file that `data_backend_config` names. A config in the folder has its own dataloader beside it.',
+    ),
+    files: ConfigFiles.optional().describe(
+      'For an inline config: texts of other files that it names, keyed by the paths in the config.',
+    ),
+    data: z
+      .array(DataWish)
+      .max(64)
+      .optional()
+      .describe(
+        'Dataset versions that the job needs. The worker fetches them and replaces these paths in the config by their locations.',
+      ),
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
-    gpu_count: z.number().int().min(0).max(1024).optional(),
-    /** Nominal GB per GPU: `24` matches a card sold with 24 GB. */
-    gpu_vram_gb: z.number().min(0).max(10_000).default(0),
-    /** As reported by workers: `cuda`, `rocm`, `mps`, ... */
-    accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
+    gpu_count: z
+      .number()
+      .int()
+      .min(0)
+      .max(1024)
+      .optional()
+      .describe('Minimum number of GPUs of the worker; defaults to what the config needs.'),
+    gpu_vram_gb: z
+      .number()
+      .min(0)
+      .max(10_000)
+      .default(0)
+      .describe('Nominal GB per GPU: `24` matches a card sold with 24 GB.'),
+    accelerator: Line.trim()
+      .toLowerCase()
+      .min(1)
+      .max(40)
+      .optional()
+      .describe(
+        'Accelerator that the job requires, as workers report it: `cuda`, `rocm`, `mps`, ...; omitted for any.',
+      ),
     priority: PriorityWord.prefault(priorities.normal),
-    max_retries: z.number().int().min(0).max(100).default(3),
-    /** Causes to retry in addition to lost workers and preemptions, which are always retried. */
-    retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
-    on_lost_contact: OnLostContact.default('continue'),
-    /** Maximum run time of one attempt, in seconds. */
-    timeout_s: z.number().min(1).max(31_536_000).optional(),
-    /** Hold the job until an authorized user approves it. */
-    requires_approval: z.boolean().default(false),
-    /** Reject the job instead of queueing it when no worker can take it at once. */
-    no_wait: z.boolean().default(false),
-    /** Use any GPUs and ignore `accelerate_visible_devices` in the config. */
-    any_gpu: z.boolean().default(false),
-    /** Store nothing and return what would happen to the job. The idempotency key is not used up. */
-    dry_run: z.boolean().default(false),
-    /** For 24 hours, the same key returns the same job. Equivalent to the header `Idempotency-Key`. */
-    idempotency_key: IdempotencyKey.optional(),
+    max_retries: z.number().int().min(0).max(100).default(3).describe('Number of retries after failures.'),
+    retry_on: z
+      .array(FailureCause)
+      .max(FailureCause.options.length)
+      .default([])
+      .describe('Causes to retry in addition to lost workers and preemptions, which are always retried.'),
+    on_lost_contact: OnLostContact.default('continue').describe(
+      'What the worker does with the trainer after it loses contact.',
+    ),
+    timeout_s: z
+      .number()
+      .min(1)
+      .max(31_536_000)
+      .optional()
+      .describe('Maximum run time of one attempt, in seconds.'),
+    requires_approval: z
+      .boolean()
+      .default(false)
+      .describe('Hold the job until an authorized user approves it.'),
+    no_wait: z
+      .boolean()
+      .default(false)
+      .describe('Reject the job instead of queueing it when no worker can take it at once.'),
+    any_gpu: z
+      .boolean()
+      .default(false)
+      .describe('Use any GPUs and ignore `accelerate_visible_devices` in the config.'),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .describe('Store nothing and return what would happen to the job. The idempotency key is not used up.'),
+    idempotency_key: IdempotencyKey.optional().describe(
+      'For 24 hours, the same key returns the same job. Equivalent to the header `Idempotency-Key`.',
+    ),
   })
   .refine(body => !(body.no_wait && body.requires_approval), {
     path: ['no_wait'],
@@ -107,99 +149,22 @@ export const SubmitRequest = z
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
-/** `queued` and `training` are aliases of pending and running. `pending` also matches blocked jobs. */
-const StatusName = z
-  .enum([...ShownStatus.options, 'queued', 'training'])
-  .transform((word): ShownStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
-
-/** One status, or several separated by commas. */
-const StatusNames = z
-  .string()
-  .transform(text => text.split(','))
-  .pipe(
-    z
-      .array(StatusName)
-      .min(1)
-      .max(ShownStatus.options.length + 2),
-  );
-
-const Accepted = z.object({
-  success: z.literal(true),
-  job_id: JobId,
-  /** The idempotency key already belongs to this job, so nothing was submitted. */
-  idempotent_hit: z.boolean().optional(),
-  /** `blocked`: waits for approval. A job found by its idempotency key may already have ended. */
-  status: z.enum(['running', 'queued', 'blocked', ...finalStatuses]),
-  allocated_worker_id: WorkerId.nullable(),
-  /** GPU numbers of the job on that worker. */
-  allocated_gpus: z.array(z.number()).nullable(),
-  queue_position: z.number().nullable(),
-  reason: z.string().nullable(),
-  /** Concerns the worker that takes the job; older servers omit it. */
-  warnings: z.array(JobWarning).optional(),
-});
-
-/** The request had `no_wait`, and no worker can take the job at once. No job was created. */
-const Rejected = z.object({
-  success: z.literal(false),
-  job_id: z.null(),
-  status: z.literal('rejected'),
-  allocated_worker_id: z.null(),
-  allocated_gpus: z.null(),
-  queue_position: z.null(),
-  reason: z.string().nullable(),
-});
-
-const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
-
-/**
- * Result of a `dry_run`: the response that a submission would get now, and why. `rejected`: no job would be created.
- */
-const TriedOut = z.object({
-  success: z.literal(true),
-  dry_run: z.literal(true),
-  job_id: z.null(),
-  status: z.enum(['running', 'queued', 'blocked', 'rejected']),
-  /** The worker that would get the job. */
-  allocated_worker_id: WorkerId.nullable(),
-  allocated_gpus: z.array(z.number()).nullable(),
-  queue_position: z.number().nullable(),
-  reason: z.string().nullable(),
-  explanation: Explanation,
-  /** Concerns the worker that would take the job, or every worker that could; older servers omit it. */
-  warnings: z.array(JobWarning).optional(),
-  /** Requirements of the config; older servers omit it. */
-  needs: z
-    .object({
-      /** Null for a test of the fleet, which every worker can run. */
-      trainer: z.string().nullable(),
-      gpu_count: z.number(),
-      /** Files sent with the job, as named in the config. */
-      files: z.array(z.string()),
-      /** Paths of training data that must exist on the rig. */
-      data: z.array(z.string()),
-    })
-    .optional(),
-});
-
-const Done = JobView.extend({ success: z.literal(true) });
+const Done = JobView.extend({ success: z.literal(true).describe('Always true.') });
 
 /** 1 to 365. An empty `days=` is refused, because it would be parsed as 0. */
 const Days = z
   .union([z.number(), z.string().regex(/\S/, 'a number of days is needed').transform(Number)])
   .pipe(z.number().min(1).max(365));
 
-/** Exact number of jobs across all pages. */
 const JobCounts = z
   .object({
-    /** Number of jobs that match the query. */
-    total: z.number(),
-    /** Counts by status. Ignores the query's status and state filters. */
-    by_status: z.partialRecord(JobStatus, z.number()),
-    /** Pending jobs among them that wait for approval. */
-    blocked: z.number(),
+    total: z.number().describe('Number of jobs that match the query.'),
+    by_status: z
+      .partialRecord(JobStatus, z.number())
+      .describe("Number of jobs by status. Ignores the query's status and state filters."),
+    blocked: z.number().describe('Pending jobs among them that wait for approval.'),
   })
-  .meta({ id: 'JobCounts' });
+  .meta({ id: 'JobCounts', description: 'Exact number of jobs across all pages.' });
 export type JobCounts = z.output<typeof JobCounts>;
 
 /** The queue, for people and scripts with `Authorization: Bearer`. */
@@ -209,7 +174,7 @@ export const queueApi = {
     path: '/api/queue/submit',
     authority: 'queue.submit',
     own: 'shared',
-    summary: 'Submit a job; once this is answered it survives anything but the loss of the disk',
+    summary: 'Submit a job; an accepted job survives a crash of the server',
     body: SubmitRequest,
     reply: z.union([TriedOut, Submitted]),
   }),
@@ -219,34 +184,16 @@ export const queueApi = {
     authority: 'queue.view',
     own: 'filtered',
     summary: 'List jobs, newest first or in another order',
-    query: z.object({
-      status: StatusNames.optional(),
-      user: z.string().max(200).optional(),
-      worker_id: WorkerId.optional(),
-      /** Words to find in id, config name, user, worker or error; `state:`, `user:` and `worker:` are filters. */
-      q: SearchText.optional(),
-      blocked: z.stringbool().optional(),
-      sort: JobSort.default('submitted'),
-      order: z.enum(['asc', 'desc']).default('desc'),
-      limit: z.coerce.number().int().min(1).max(500).default(50),
-      offset: z.coerce.number().int().min(0).max(1e9).default(0),
-      /**
-       * `next_cursor` of the previous page, for the same sort and order. Unlike with an offset, new jobs do not shift it.
-       */
-      cursor: z.coerce.string().max(2_000).optional(),
-      include_completed: z.stringbool().default(true),
-      /** Adds `counts` to the response, which makes the server examine every job. */
-      counts: z.stringbool().default(false),
-    }),
+    query: JobsQuery,
     reply: z.object({
-      entries: z.array(JobView),
-      total_pending: z.number(),
-      total_running: z.number(),
-      /** Cursor of the next page; null on the last page. */
-      next_cursor: z.string().nullable(),
-      as_of_seq: z.number(),
-      /** Only with `counts=true`. */
-      counts: JobCounts.optional(),
+      entries: z.array(JobView).describe('Jobs on this page.'),
+      total_pending: z.number().describe('Number of pending jobs, including blocked ones.'),
+      total_running: z.number().describe('Number of live jobs.'),
+      next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page.'),
+      as_of_seq: z
+        .number()
+        .describe('Number of the newest event that the response includes; follow the events after it.'),
+      counts: JobCounts.optional().describe('Exact number of jobs on all pages; only with `counts=true`.'),
     }),
   }),
   status: call({
@@ -254,7 +201,7 @@ export const queueApi = {
     path: '/api/queue/status',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'Show the queue as a whole: paused or not, limits, how many wait and run',
+    summary: 'Show the state of the queue: pause, limits and number of jobs',
     reply: QueueView,
   }),
   stats: call({
@@ -262,7 +209,7 @@ export const queueApi = {
     path: '/api/queue/stats',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'Count jobs by status and user, and say how long they wait and run',
+    summary: 'Show statistics of the queue: jobs by status and user, wait and run times',
     reply: QueueStats,
   }),
   line: call({
@@ -270,13 +217,22 @@ export const queueApi = {
     path: '/api/queue/line',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'List the ids of the jobs that wait, in the order in which they are taken',
+    summary: 'List the ids of pending jobs in the order of dispatch',
     reply: z.object({
-      /** The first jobs of the queue, at most 100,000. Jobs that wait for approval are not included. */
-      job_ids: z.array(JobId),
-      /** Position of each job in the whole queue, starting at 1; omitted when all jobs are listed. */
-      places: z.array(z.number()).optional(),
-      as_of_seq: z.number(),
+      job_ids: z
+        .array(JobId)
+        .describe(
+          'The first jobs of the queue, at most 100,000. Jobs that wait for approval are not included.',
+        ),
+      places: z
+        .array(z.number())
+        .optional()
+        .describe(
+          'Position of each job in the whole queue, starting at 1; omitted when all jobs are listed.',
+        ),
+      as_of_seq: z
+        .number()
+        .describe('Number of the newest event that the response includes; follow the events after it.'),
     }),
   }),
   me: call({
@@ -284,23 +240,37 @@ export const queueApi = {
     path: '/api/queue/me',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'Show the jobs of whoever asks that wait or run',
+    summary: "List the caller's pending and running jobs",
     reply: JobCount.extend({
-      user: z.string(),
-      user_max_concurrent: z.number().nullable(),
-      /** Position of the job that runs next; null when none is pending. */
-      next_position: z.number().nullable(),
-      entries: z.array(JobView),
-      /**
-       * SimpleTuner's names for the same. Blocked jobs wait for approval and do not count as pending. Older servers omit these
-       * fields.
-       */
-      pending_count: z.number().default(0),
-      running_count: z.number().default(0),
-      blocked_count: z.number().default(0),
-      best_position: z.number().nullable().default(null),
-      pending_jobs: z.array(JobView).default([]),
-      running_jobs: z.array(JobView).default([]),
+      user: z.string().describe('Name of the token.'),
+      user_max_concurrent: z
+        .number()
+        .nullable()
+        .describe('Maximum number of running jobs per user; null for no limit.'),
+      next_position: z
+        .number()
+        .nullable()
+        .describe('Position of the job that runs next; null when none is pending.'),
+      entries: z.array(JobView).describe("The user's pending and live jobs."),
+      pending_count: z
+        .number()
+        .default(0)
+        .describe('Number of pending jobs, without blocked ones. Older servers omit it.'),
+      running_count: z.number().default(0).describe('Number of live jobs. Older servers omit it.'),
+      blocked_count: z
+        .number()
+        .default(0)
+        .describe('Number of jobs that wait for approval. Older servers omit it.'),
+      best_position: z
+        .number()
+        .nullable()
+        .default(null)
+        .describe('The same as `next_position`. Older servers omit it.'),
+      pending_jobs: z
+        .array(JobView)
+        .default([])
+        .describe("The user's pending jobs, without blocked ones. Older servers omit it."),
+      running_jobs: z.array(JobView).default([]).describe("The user's live jobs. Older servers omit it."),
     }),
   }),
   concurrency: call({
@@ -308,7 +278,7 @@ export const queueApi = {
     path: '/api/queue/concurrency',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'Show the limits',
+    summary: 'Show the concurrency limits',
     reply: Concurrency,
   }),
   limit: call({
@@ -316,7 +286,7 @@ export const queueApi = {
     path: '/api/queue/concurrency',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Set limits; omitted ones stay, null lifts one, and running jobs continue',
+    summary: 'Change concurrency limits; null removes one',
     body: ConcurrencyChange,
     reply: Concurrency,
   }),
@@ -325,8 +295,10 @@ export const queueApi = {
     path: '/api/queue/pause',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Give nothing out until resumed; what runs goes on',
-    body: z.strictObject({ note: Line.max(500).nullish() }),
+    summary: 'Pause dispatch until resumed; running jobs continue',
+    body: z.strictObject({
+      note: Line.max(500).nullish().describe('Note that the queue shows; null for none.'),
+    }),
     reply: QueueView,
   }),
   resume: call({
@@ -334,7 +306,7 @@ export const queueApi = {
     path: '/api/queue/resume',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Give jobs out again',
+    summary: 'Resume dispatch',
     reply: QueueView,
   }),
   process: call({
@@ -342,31 +314,42 @@ export const queueApi = {
     path: '/api/queue/process',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Look at once whether a job can be given out; there is no need to: every change does so',
-    reply: z.object({ success: z.literal(true), dispatched: z.number() }),
+    summary: 'Dispatch pending jobs now; every change of the queue does so by itself',
+    reply: z.object({
+      success: z.literal(true).describe('Always true.'),
+      dispatched: z.number().describe('Number of jobs that were dispatched.'),
+    }),
   }),
   cleanup: call({
     method: 'POST',
     path: '/api/queue/cleanup',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Delete the jobs that ended so many days ago or earlier; the audit trail keeps what was done',
-    query: z.object({ days: Days.default(30) }),
-    reply: z.object({ success: z.literal(true), days: z.number().optional(), deleted: z.number() }),
+    summary: 'Delete jobs that ended at least the given number of days ago',
+    query: z.object({
+      days: Days.default(30).describe('Age in days, 1 to 365: jobs that ended earlier are deleted.'),
+    }),
+    reply: z.object({
+      success: z.literal(true).describe('Always true.'),
+      days: z.number().optional().describe('Age in days that was applied.'),
+      deleted: z.number().describe('Number of deleted jobs.'),
+    }),
   }),
   position: call({
     method: 'GET',
     path: '/api/queue/position/:id',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Say how many jobs are before this one',
+    summary: 'Show the position of a job in the queue',
     params: byJob,
     reply: z.object({
       job_id: JobId,
       status: ShownStatus,
-      /** Position in the queue, 1 for the next job; null unless the job is pending and approved. */
-      position: z.number().nullable(),
-      total_pending: z.number(),
+      position: z
+        .number()
+        .nullable()
+        .describe('Position in the queue, 1 for the next job; null unless the job is pending and approved.'),
+      total_pending: z.number().describe('Number of pending jobs, including blocked ones.'),
     }),
   }),
   get: call({
@@ -374,7 +357,7 @@ export const queueApi = {
     path: '/api/queue/:id',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Show one job and its attempts',
+    summary: 'Show a job with its attempts',
     params: byJob,
     reply: JobDetail,
   }),
@@ -383,15 +366,13 @@ export const queueApi = {
     path: '/api/queue/:id/config',
     authority: 'queue.manage',
     own: 'job',
-    summary:
-      'Show what a job trains: its own copy of the config and dataloader, as they were when it was submitted',
+    summary: "Show a job's own copy of its config and dataloader",
     params: byJob,
     reply: z.object({
       job_id: JobId,
-      config_name: z.string(),
-      config: TrainerConfig,
-      /** Null for none. */
-      dataloader: z.unknown(),
+      config_name: z.string().describe('Name of the config.'),
+      config: TrainerConfig.describe("The job's config."),
+      dataloader: z.unknown().describe("The job's dataloader; null for none."),
     }),
   }),
   explain: call({
@@ -399,8 +380,7 @@ export const queueApi = {
     path: '/api/queue/:id/explain',
     authority: 'queue.view',
     own: 'job',
-    summary:
-      'Say why a job waits: what holds it back, every check that each worker fails, and when it may start',
+    summary: 'Explain why a job is pending and when it may start',
     params: byJob,
     reply: Explanation,
   }),
@@ -409,13 +389,16 @@ export const queueApi = {
     path: '/api/queue/:id/events',
     authority: 'queue.view',
     own: 'job',
-    summary: 'List what has happened to a job, newest first',
+    summary: 'List the events of a job, newest first',
     params: byJob,
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(500).default(100),
-      offset: z.coerce.number().int().min(0).max(1e9).default(0),
+      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
+      offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of entries to skip.'),
     }),
-    reply: z.object({ entries: z.array(JobEntry), total: z.number() }),
+    reply: z.object({
+      entries: z.array(JobEntry).describe('Entries on this page, newest first.'),
+      total: z.number().describe('Number of entries on all pages.'),
+    }),
   }),
   remove: call({
     method: 'DELETE',
@@ -424,14 +407,14 @@ export const queueApi = {
     own: 'job',
     summary: 'Delete a job that has ended',
     params: byJob,
-    reply: z.object({ success: z.literal(true), job_id: JobId }),
+    reply: z.object({ success: z.literal(true).describe('Always true.'), job_id: JobId }),
   }),
   cancel: call({
     method: 'POST',
     path: '/api/queue/:id/cancel',
     authority: 'queue.cancel',
     own: 'job',
-    summary: 'Cancel a job, a running one too',
+    summary: 'Cancel a pending or running job',
     params: byJob,
     reply: Done,
   }),
@@ -440,19 +423,24 @@ export const queueApi = {
     path: '/api/queue/:id/ask',
     authority: 'queue.cancel',
     own: 'job',
-    summary:
-      'Ask the trainer of a running job for a checkpoint or for samples, as its config lets it be asked',
+    summary: 'Request a checkpoint or samples from the trainer of a running job',
     params: byJob,
     body: z.strictObject({ what: RequestKind }),
     /** `duplicate`: the same action was requested within the last seconds, so it was not sent again. */
-    reply: Done.extend({ duplicate: z.boolean() }),
+    reply: Done.extend({
+      duplicate: z
+        .boolean()
+        .describe(
+          'Whether the same action was requested within the last seconds, so that it was not sent again.',
+        ),
+    }),
   }),
   release: call({
     method: 'POST',
     path: '/api/queue/:id/release',
     authority: 'queue.cancel',
     own: 'job',
-    summary: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
+    summary: 'Stop waiting for a silent worker: retry the job elsewhere, or end its cancellation',
     params: byJob,
     reply: Done,
   }),
@@ -461,7 +449,7 @@ export const queueApi = {
     path: '/api/queue/:id/retry',
     authority: 'queue.submit',
     own: 'job',
-    summary: 'Submit a job that has ended once more, as a new job with the same config',
+    summary: 'Submit a job that has ended again, as a new job with the same config',
     params: byJob,
     reply: Submitted,
   }),
@@ -470,7 +458,7 @@ export const queueApi = {
     path: '/api/queue/:id/priority',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Change the priority of a job that waits',
+    summary: 'Change the priority of a pending job',
     params: byJob,
     body: z.strictObject({ priority: PriorityWord }),
     reply: Done,
@@ -480,7 +468,7 @@ export const queueApi = {
     path: '/api/queue/:id/top',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Put a job that waits before all others, until another one is put there, or its priority is set',
+    summary: 'Move a pending job to the top of the queue',
     params: byJob,
     reply: Done,
   }),
@@ -489,7 +477,7 @@ export const queueApi = {
     path: '/api/queue/:id/approve',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Let a job run that was submitted with requires_approval',
+    summary: 'Approve a job that waits for approval',
     params: byJob,
     reply: Done,
   }),
@@ -498,9 +486,9 @@ export const queueApi = {
     path: '/api/queue/:id/reject',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'End a job that was submitted with requires_approval: it fails with cause `rejected`',
+    summary: 'Reject a job that waits for approval: it fails with cause `rejected`',
     params: byJob,
-    query: z.object({ reason: Line.max(500).optional() }),
+    query: z.object({ reason: Line.max(500).optional().describe('Reason that the job shows as its error.') }),
     reply: Done,
   }),
 };

@@ -9,22 +9,28 @@ export const everyone = '*';
 
 /** Limits on concurrent jobs: in total, per user, per team and on the orchestrator's own machine; null for no limit. */
 const allLimits = {
-  max_concurrent: Limit,
-  user_max_concurrent: Limit,
-  /** Per team; does not apply to jobs without a team. */
-  team_max_concurrent: Limit,
-  /** Overrides `team_max_concurrent` for single teams, by name. */
+  max_concurrent: Limit.describe('Maximum number of jobs that run at the same time; null for no limit.'),
+  user_max_concurrent: Limit.describe('Maximum number of running jobs per user; null for no limit.'),
+  team_max_concurrent: Limit.describe(
+    'Maximum number of running jobs per team; null for no limit. Does not apply to jobs without a team.',
+  ),
   team_limits: z
     .record(Name, Limit)
-    .refine(limits => Object.keys(limits).length <= 1_000, 'at most 1000 teams'),
-  /** Enables team limits and alternation between teams at equal priority. */
-  enable_fair_share: z.boolean(),
-  /** Users whose new jobs need approval; `*` matches all who may not manage the queue. */
-  approval_required_for: z.array(Line.trim().min(1).max(60)).max(1_000),
-  /** Maximum number of GPUs per job on the orchestrator's own machine, which runs one job at a time. */
-  local_gpu_max_concurrent: Limit,
-  /** Maximum number of jobs on the orchestrator's own machine. It never runs more than one; 0 disables it. */
-  local_job_max_concurrent: Limit,
+    .refine(limits => Object.keys(limits).length <= 1_000, 'at most 1000 teams')
+    .describe('Overrides `team_max_concurrent` for single teams, by name.'),
+  enable_fair_share: z
+    .boolean()
+    .describe('Enables team limits and alternation between teams at equal priority.'),
+  approval_required_for: z
+    .array(Line.trim().min(1).max(60))
+    .max(1_000)
+    .describe('Users whose new jobs need approval; `*` matches all who may not manage the queue.'),
+  local_gpu_max_concurrent: Limit.describe(
+    "Maximum number of GPUs per job on the orchestrator's own machine; null for no limit.",
+  ),
+  local_job_max_concurrent: Limit.describe(
+    "Maximum number of jobs on the orchestrator's own machine. It never runs more than one; 0 disables it.",
+  ),
 };
 
 /** Limits to change; omitted ones keep their values. */
@@ -34,51 +40,64 @@ export type ConcurrencyChange = z.output<typeof ConcurrencyChange>;
 /** Not strict, so that this client can read the limits of a newer server. Older servers omit `local_*`. */
 export const Concurrency = z.object({
   ...allLimits,
-  local_gpu_max_concurrent: Limit.default(null),
-  local_job_max_concurrent: Limit.default(1),
+  local_gpu_max_concurrent: Limit.default(null).describe(
+    "Maximum number of GPUs per job on the orchestrator's own machine; null for no limit. Older servers omit it.",
+  ),
+  local_job_max_concurrent: Limit.default(1).describe(
+    "Maximum number of jobs on the orchestrator's own machine. It never runs more than one; 0 disables it. Older servers omit it.",
+  ),
 });
 export type Concurrency = z.output<typeof Concurrency>;
 
-/** State of the queue as a whole. */
 export const QueueView = z
   .object({
     ...Concurrency.shape,
-    /** While the queue is paused, no job is dispatched; running jobs continue. */
-    paused: z.object({ note: z.string().nullable(), by: z.string(), since: z.iso.datetime() }).nullable(),
-    /** Includes jobs that wait for approval. */
-    total_pending: z.number(),
-    total_blocked: z.number(),
-    total_running: z.number(),
+    paused: z
+      .object({
+        note: z.string().nullable().describe('Note of the pause; null for none.'),
+        by: z.string().describe('Name of the token that paused the queue.'),
+        since: z.iso.datetime().describe('When the queue was paused.'),
+      })
+      .nullable()
+      .describe(
+        'The pause of the queue; null when it is not paused. While it is paused, no job is dispatched and running jobs continue.',
+      ),
+    total_pending: z.number().describe('Includes jobs that wait for approval.'),
+    total_blocked: z.number().describe('Number of jobs that wait for approval.'),
+    total_running: z.number().describe('Number of live jobs.'),
   })
-  .meta({ id: 'QueueView' });
+  .meta({ id: 'QueueView', description: 'State of the queue as a whole.' });
 export type QueueView = z.output<typeof QueueView>;
 
 /** The orchestrator's own machine, with SimpleTuner's field names. */
 export const LocalStats = z
   .object({
-    running_jobs: z.number(),
-    /** Pending jobs with target `local`, except those that wait for approval. */
-    pending_jobs: z.number(),
-    /** GPU numbers on that machine. */
-    allocated_gpus: z.array(z.number()),
-    /** Empty while the machine is busy, offline, draining or otherwise unavailable. */
-    available_gpus: z.array(z.number()),
-    total_gpus: z.number(),
-    max_concurrent_gpus: z.number().nullable(),
-    max_concurrent_jobs: z.number().nullable(),
+    running_jobs: z.number().describe('Number of live jobs on that machine.'),
+    pending_jobs: z
+      .number()
+      .describe('Pending jobs with target `local`, except those that wait for approval.'),
+    allocated_gpus: z.array(z.number()).describe('GPU numbers on that machine.'),
+    available_gpus: z
+      .array(z.number())
+      .describe('Empty while the machine is busy, offline, draining or otherwise unavailable.'),
+    total_gpus: z.number().describe('Number of GPUs of that machine.'),
+    max_concurrent_gpus: z
+      .number()
+      .nullable()
+      .describe('Maximum number of GPUs per job there; null for no limit.'),
+    max_concurrent_jobs: z.number().nullable().describe('Maximum number of jobs there; null for no limit.'),
   })
-  .meta({ id: 'LocalStats' });
+  .meta({ id: 'LocalStats', description: "GPUs and jobs of the orchestrator's own machine." });
 export type LocalStats = z.output<typeof LocalStats>;
 
 export const WorkerCounts = z
   .object({
-    total_workers: z.number(),
-    idle_workers: z.number(),
-    busy_workers: z.number(),
-    offline_workers: z.number(),
-    draining_workers: z.number(),
-    /** Registered or expected, but without a stream. */
-    connecting_workers: z.number(),
+    total_workers: z.number().describe('Number of workers.'),
+    idle_workers: z.number().describe('Number of idle workers.'),
+    busy_workers: z.number().describe('Number of workers with a job.'),
+    offline_workers: z.number().describe('Number of offline workers.'),
+    draining_workers: z.number().describe('Number of draining workers.'),
+    connecting_workers: z.number().describe('Registered or expected, but without a stream.'),
   })
-  .meta({ id: 'WorkerCounts' });
+  .meta({ id: 'WorkerCounts', description: 'Number of workers by status.' });
 export type WorkerCounts = z.output<typeof WorkerCounts>;
