@@ -12,20 +12,23 @@ export const artifactsApi = {
     path: '/api/queue/:id/artifacts',
     authority: 'queue.view',
     own: 'job',
-    summary: 'List what the trainers of a job have uploaded, newest first',
+    summary: 'List the uploaded files of a job, newest first',
     params: z.object({ id: JobId }),
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(500).default(100),
-      /** `next_cursor` of the previous page. */
-      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
+      cursor: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('`next_cursor` of the previous page.'),
     }),
     reply: z.object({
-      artifacts: z.array(ArtifactView),
-      /** Counts all artifacts, not only this page. */
-      count: z.number(),
-      total_bytes: z.number(),
-      /** Cursor of the next page; null on the last page. */
-      next_cursor: z.string().nullable(),
+      artifacts: z.array(ArtifactView).describe('Files on this page, newest first.'),
+      count: z.number().describe('Number of files on all pages.'),
+      total_bytes: z.number().describe('Total size of all files in bytes.'),
+      next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page.'),
     }),
   }),
   checkpoints: call({
@@ -33,16 +36,16 @@ export const artifactsApi = {
     path: '/api/queue/:id/checkpoints',
     authority: 'queue.view',
     own: 'job',
-    summary: 'List the checkpoints among them, newest first',
+    summary: 'List the checkpoints of a job, newest first',
     params: z.object({ id: JobId }),
-    reply: z.object({ checkpoints: z.array(CheckpointView) }),
+    reply: z.object({ checkpoints: z.array(CheckpointView).describe('Checkpoints, newest first.') }),
   }),
   download: call({
     method: 'GET',
     path: '/api/queue/:id/artifacts/*key',
     authority: 'queue.submit',
     own: 'job',
-    summary: 'Download one of them, or a range of it',
+    summary: 'Download a file of a job, or a range of it',
     params: place,
     reply: z.string(),
     stream: 'application/octet-stream',
@@ -52,17 +55,21 @@ export const artifactsApi = {
     path: '/api/queue/:id/outstanding/give-up',
     authority: 'queue.manage',
     own: 'job',
-    summary: 'Stop waiting for the files of a completed job that its worker has not uploaded yet',
+    summary: 'Stop waiting for files of a completed job that its worker has not uploaded',
     params: z.object({ id: JobId }),
-    reply: z.object({ success: z.literal(true), job_id: JobId }),
+    reply: z.object({ success: z.literal(true).describe('Always true.'), job_id: JobId }),
   }),
   remove: call({
     method: 'DELETE',
     path: '/api/queue/:id/artifacts/*key',
     authority: 'queue.manage',
     own: 'job',
-    summary: 'Delete one of them',
+    summary: 'Delete a file of a job',
     params: place,
-    reply: z.object({ success: z.literal(true), job_id: JobId, key: z.string() }),
+    reply: z.object({
+      success: z.literal(true).describe('Always true.'),
+      job_id: JobId,
+      key: z.string().describe('Key of the deleted file.'),
+    }),
   }),
 };

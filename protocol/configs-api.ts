@@ -3,55 +3,73 @@ import { call } from './call.ts';
 import { ConfigFiles, TrainerConfig } from './job.ts';
 
 /** The configs folder defines the exact rules for names. */
-const byName = z.object({ name: z.string().min(1).max(700) });
+const byName = z.object({ name: z.string().min(1).max(700).describe('Name of the config, as listed.') });
 
-/** A config in the folder, with the facts needed to choose one. */
 export const ConfigView = z
   .object({
-    /** Value for `config_name` in a submission. */
-    name: z.string(),
-    /** Path below the folder, such as `NAME.json`, `NAME/config.json` or `NAME.yaml`. */
-    file: z.string(),
-    changed_at: z.iso.datetime(),
-    /** In bytes. */
-    size: z.number(),
-    /** Entity tag of the content, for `If-Match`; null when the file is too large for a config. */
-    etag: z.string().nullable(),
-    /** Why jobs cannot use this config; null when they can. */
-    problem: z.string().nullable(),
-    model_family: z.string().nullable(),
-    model_type: z.string().nullable(),
-    /** GPU count of a submission that does not set one; null when the config cannot be used. */
-    gpu_count: z.number().nullable(),
-    /** GPU numbers on the worker that the config requires; null for any. */
-    devices: z.array(z.number()).nullable(),
-    /** Path of the dataloader file that the config names. */
-    dataloader: z.string().nullable(),
-    /**
-     * Trainer of the config: `simpletuner`, `ai-toolkit`, `kohya`, `onetrainer`, `diffusers`, or `command` for any other.
-     */
-    trainer: z.string().nullable().default(null),
-    format: z.enum(['json', 'yaml', 'toml']).default('json'),
-    /** Additional files that the config names; they are sent with a job. */
-    files: z.array(z.string()).default([]),
-    /** Paths of training data in the config or its dataloader. */
-    data: z.array(z.string()).default([]),
+    name: z.string().describe('Value for `config_name` in a submission.'),
+    file: z
+      .string()
+      .describe('Path below the folder, such as `NAME.json`, `NAME/config.json` or `NAME.yaml`.'),
+    changed_at: z.iso.datetime().describe('When the file was last changed.'),
+    size: z.number().describe('Size in bytes.'),
+    etag: z
+      .string()
+      .nullable()
+      .describe('Entity tag of the content, for `If-Match`; null when the file is too large for a config.'),
+    problem: z.string().nullable().describe('Why jobs cannot use this config; null when they can.'),
+    model_family: z
+      .string()
+      .nullable()
+      .describe('Family of the model, as the config names it; null when unknown.'),
+    model_type: z
+      .string()
+      .nullable()
+      .describe('Kind of training, as the config names it; null when unknown.'),
+    gpu_count: z
+      .number()
+      .nullable()
+      .describe('GPU count of a submission that does not set one; null when the config cannot be used.'),
+    devices: z
+      .array(z.number())
+      .nullable()
+      .describe('GPU numbers on the worker that the config requires; null for any.'),
+    dataloader: z
+      .string()
+      .nullable()
+      .describe('Path of the dataloader file that the config names; null for none.'),
+    trainer: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe(
+        'Trainer of the config: `simpletuner`, `ai-toolkit`, `kohya`, `onetrainer`, `diffusers`, or `command` for any other. Null when unknown.',
+      ),
+    format: z.enum(['json', 'yaml', 'toml']).default('json').describe('Format of the file.'),
+    files: z
+      .array(z.string())
+      .default([])
+      .describe('Additional files that the config names; they are sent with a job.'),
+    data: z.array(z.string()).default([]).describe('Paths of training data in the config or its dataloader.'),
   })
-  .meta({ id: 'ConfigView' });
+  .meta({ id: 'ConfigView', description: 'A config in the folder, with the facts needed to choose one.' });
 export type ConfigView = z.output<typeof ConfigView>;
 
 const WrittenConfig = TrainerConfig.refine(config => Object.keys(config).length > 0, 'the config is empty');
 
 const WriteReply = z.object({
-  success: z.literal(true),
-  name: z.string(),
-  file: z.string(),
-  /** Whether the config is new. */
-  created: z.boolean(),
-  etag: z.string().nullable(),
-  size: z.number(),
-  /** Why jobs cannot use the config yet, for example a missing dataloader. */
-  warnings: z.array(z.string()),
+  success: z.literal(true).describe('Always true.'),
+  name: z.string().describe('Name of the config.'),
+  file: z.string().describe('Path of the file below the configs folder.'),
+  created: z.boolean().describe('Whether the config is new.'),
+  etag: z
+    .string()
+    .nullable()
+    .describe('Entity tag of the content, for `If-Match`; null when the file is too large for a config.'),
+  size: z.number().describe('Size in bytes.'),
+  warnings: z
+    .array(z.string())
+    .describe('Why jobs cannot use the config yet, for example a missing dataloader.'),
 });
 
 /**
@@ -64,20 +82,16 @@ export const configsApi = {
     path: '/api/configs',
     authority: 'queue.submit',
     own: 'shared',
-    summary: 'List the configs that jobs can be submitted by, in the order of their names',
+    summary: 'List configs by name',
     query: z.object({
-      /** Substring of the name. */
-      q: z.string().max(200).optional(),
-      limit: z.coerce.number().int().min(1).max(500).default(100),
-      /** `next_cursor` of the previous page. */
-      cursor: z.string().max(700).optional(),
+      q: z.string().max(200).optional().describe('Substring of the name.'),
+      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
+      cursor: z.string().max(700).optional().describe('`next_cursor` of the previous page.'),
     }),
     reply: z.object({
-      /** Path of the folder on the orchestrator's machine. */
-      folder: z.string(),
-      entries: z.array(ConfigView),
-      /** Cursor of the next page; null on the last page. */
-      next_cursor: z.string().nullable(),
+      folder: z.string().describe("Path of the folder on the orchestrator's machine."),
+      entries: z.array(ConfigView).describe('Configs on this page, in the order of their names.'),
+      next_cursor: z.string().nullable().describe('Cursor of the next page; null on the last page.'),
     }),
   }),
   get: call({
@@ -85,7 +99,7 @@ export const configsApi = {
     path: '/api/configs/:name',
     authority: 'queue.submit',
     own: 'shared',
-    summary: 'Show a config as it is, with its ETag',
+    summary: 'Show a config with its ETag',
     params: byName,
     reply: TrainerConfig,
   }),
@@ -94,17 +108,18 @@ export const configsApi = {
     path: '/api/configs/:name/dataloader',
     authority: 'queue.submit',
     own: 'shared',
-    summary: 'Show the dataloader that a config names, as it lies beside it; null when it names none',
+    summary: 'Show the dataloader of a config',
     params: byName,
-    reply: z.object({ dataloader: z.unknown() }),
+    reply: z.object({
+      dataloader: z.unknown().describe('Content of the dataloader file; null when the config names none.'),
+    }),
   }),
   put: call({
     method: 'PUT',
     path: '/api/configs/:name',
     authority: 'queue.manage',
     own: 'refused',
-    summary:
-      'Write a config, whole; one that is there is replaced, unless If-Match or If-None-Match say otherwise',
+    summary: 'Create or replace a config; If-Match and If-None-Match restrict that',
     params: byName,
     body: WrittenConfig,
     reply: WriteReply,
@@ -114,13 +129,11 @@ export const configsApi = {
     path: '/api/configs/:name/bundle',
     authority: 'queue.manage',
     own: 'refused',
-    summary:
-      'Write a config into a folder of its own, with files that it names; the same headers decide what may be replaced',
+    summary: 'Create or replace a config with its files, in a folder of its own',
     params: byName,
     body: z.strictObject({
-      config: WrittenConfig,
-      /** Current texts of the files, by path. */
-      files: ConfigFiles,
+      config: WrittenConfig.describe('The config as an object that its trainer defines.'),
+      files: ConfigFiles.describe('Current texts of the files, by path.'),
     }),
     reply: WriteReply,
   }),
@@ -129,8 +142,12 @@ export const configsApi = {
     path: '/api/configs/:name',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Delete a config; what lies beside it stays, and jobs that were submitted by it keep their copy',
+    summary: 'Delete a config; jobs keep their copies',
     params: byName,
-    reply: z.object({ success: z.literal(true), name: z.string(), file: z.string() }),
+    reply: z.object({
+      success: z.literal(true).describe('Always true.'),
+      name: z.string().describe('Name of the deleted config.'),
+      file: z.string().describe('Path of the deleted file below the configs folder.'),
+    }),
   }),
 };

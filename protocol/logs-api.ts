@@ -2,8 +2,12 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { AttemptId, JobId } from './ids.ts';
 
-/** Position in a trainer's output, in bytes since its start, before any filtering. */
-const Place = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const Place = z
+  .number()
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER)
+  .describe("Position in the trainer's output, in bytes since its start.");
 
 /** Maximum length of a chunk in characters; at most one megabyte as JSON. */
 export const longestChunk = 131_072;
@@ -16,14 +20,18 @@ export const longestChunk = 131_072;
 const LogChunk = z
   .strictObject({
     attempt_id: AttemptId,
-    /** End of the orchestrator's log according to its last response. */
-    after: Place,
-    /** Greater than `after` when the output in between was lost on the rig. */
-    from: Place,
-    to: Place,
-    text: z.string().max(longestChunk),
-    /** The attempt has no further output. */
-    is_last: z.boolean().default(false),
+    after: Place.describe("End of the orchestrator's log according to its last response."),
+    from: Place.describe(
+      'Start of the piece in bytes. Greater than `after` when the output in between was lost on the rig.',
+    ),
+    to: Place.describe('End of the piece in bytes.'),
+    text: z
+      .string()
+      .max(longestChunk)
+      .describe(
+        'Output without secrets, at most 131,072 characters. Lines end with a line feed; the next line overwrites one that ends with a carriage return.',
+      ),
+    is_last: z.boolean().default(false).describe('Whether the attempt has no further output.'),
   })
   .refine(({ after, from, to }) => after <= from && from <= to, {
     path: ['from'],
@@ -34,11 +42,10 @@ export type LogChunk = z.output<typeof LogChunk>;
 export type LogChunkBody = z.input<typeof LogChunk>;
 
 const LogChunkReply = z.object({
-  success: z.literal(true),
-  /**
-   * Current end of the orchestrator's log. If it differs from the chunk's `to`, the chunk was not stored; continue from here.
-   */
-  next: Place,
+  success: z.literal(true).describe('Always true.'),
+  next: Place.describe(
+    "Current end of the orchestrator's log. If it differs from the chunk's `to`, the chunk was not stored; continue from here.",
+  ),
 });
 
 /** Requests from workers to the orchestrator. */
@@ -47,7 +54,7 @@ export const workerLogsApi = {
     method: 'POST',
     path: '/api/workers/job/:id/logs',
     authority: 'worker',
-    summary: 'Hand over the next piece of what an attempt has printed',
+    summary: "Upload the next piece of an attempt's log",
     params: z.object({ id: JobId }),
     body: LogChunk,
     reply: LogChunkReply,
@@ -59,46 +66,52 @@ const AttemptNo = z.coerce.number().int().min(1).max(10_000);
 
 export const LogLine = z
   .object({
-    /** Line number in the attempt's log, starting at 0. */
-    line: LineNo,
-    /** When the orchestrator received the line. */
-    at: z.iso.datetime(),
-    text: z.string(),
-    /** The line is longer than `text`. */
-    is_cut: z.literal(true).optional(),
-    /** The line comes from Trainyard, not from the trainer: output is `lost`, or the log is `full`. */
-    note: z.enum(['lost', 'full']).optional(),
+    line: LineNo.describe("Line number in the attempt's log, starting at 0."),
+    at: z.iso.datetime().describe('When the orchestrator received the line.'),
+    text: z.string().describe('Text of the line without its end.'),
+    is_cut: z.literal(true).optional().describe('Present when the line is longer than `text`.'),
+    note: z
+      .enum(['lost', 'full'])
+      .optional()
+      .describe(
+        'The line comes from Trainyard, not from the trainer: output is `lost`, or the log is `full`.',
+      ),
   })
-  .meta({ id: 'LogLine' });
+  .meta({ id: 'LogLine', description: 'A line of a log.' });
 export type LogLine = Readonly<z.output<typeof LogLine>>;
 
 const LogState = z.object({
   job_id: JobId,
-  attempt: z.number(),
-  /** Attempts that have a log, oldest first. */
-  attempts: z.array(z.number()),
-  total_lines: LineNo,
-  /** First line still stored; earlier ones were removed to make space. */
-  first_line: LineNo,
-  bytes: z.number(),
-  /** The log is complete. */
-  is_complete: z.boolean(),
+  attempt: z.number().describe('Number of the attempt.'),
+  attempts: z.array(z.number()).describe('Attempts that have a log, oldest first.'),
+  total_lines: LineNo.describe('Number of lines that the attempt has printed.'),
+  first_line: LineNo.describe('First line still stored; earlier ones were removed to make space.'),
+  bytes: z.number().describe('Size of the stored log in bytes.'),
+  is_complete: z.boolean().describe('Whether the log is complete.'),
 });
 export type LogState = Readonly<z.output<typeof LogState>>;
 
 const place = z.object({ id: JobId });
 const LogPage = LogState.extend({
-  lines: z.array(LogLine),
-  /** Text of the last line, which has no line feed yet; usually a progress bar. */
-  open_line: z.string().nullable(),
+  lines: z.array(LogLine).describe('Lines of the log, in their order.'),
+  open_line: z
+    .string()
+    .nullable()
+    .describe('Text of the last line, which has no line feed yet; usually a progress bar.'),
 });
 export type LogPage = Readonly<z.output<typeof LogPage>>;
 
 /** An event of the stream that follows a log. */
 export const LogEvent = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('lines'), lines: z.array(LogLine), open_line: z.string().nullable() }),
-  /** End of this attempt's log; `next_attempt` is set when a later attempt already exists. */
-  z.object({ type: z.literal('end'), next_attempt: z.number().nullable() }),
+  z.object({
+    type: z.literal('lines').describe('The log has grown.'),
+    lines: LogPage.shape.lines,
+    open_line: LogPage.shape.open_line,
+  }),
+  z.object({
+    type: z.literal('end').describe("End of this attempt's log."),
+    next_attempt: z.number().nullable().describe('Number of a later attempt; null when there is none yet.'),
+  }),
 ]);
 export type LogEvent = Readonly<z.output<typeof LogEvent>>;
 
@@ -111,12 +124,18 @@ export const logsApi = {
     path: '/api/queue/:id/logs',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Read lines of what a job has printed: the last ones, or those from `line` on',
+    summary: "Read lines of a job's log: the last ones, or those from `line` on",
     params: place,
     query: z.object({
-      attempt: AttemptNo.optional(),
-      line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-      limit: z.coerce.number().int().min(1).max(2_000).default(200),
+      attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
+      line: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('First line to return, starting at 0; without it, the last lines are returned.'),
+      limit: z.coerce.number().int().min(1).max(2_000).default(200).describe('Maximum number of lines.'),
     }),
     reply: LogPage,
   }),
@@ -125,15 +144,23 @@ export const logsApi = {
     path: '/api/queue/:id/logs/stream',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Follow what an attempt prints, from `line` on (without it: what comes from now on), to its end',
+    summary: 'Follow the log of an attempt until it ends',
     params: place,
     query: z.object({
-      attempt: AttemptNo.optional(),
-      line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-      /**
-       * Keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.
-       */
-      pings: z.stringbool().default(false),
+      attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
+      line: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('First line to return, starting at 0; without it, only new lines are returned.'),
+      pings: z
+        .stringbool()
+        .default(false)
+        .describe(
+          'Whether keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.',
+        ),
     }),
     /** The event's `id:` is the number of the next line, for use in `Last-Event-ID`. */
     reply: LogEvent,
@@ -144,19 +171,29 @@ export const logsApi = {
     path: '/api/queue/:id/logs/search',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Find a text in what an attempt has printed, whatever its case',
+    summary: 'Search the log of an attempt, ignoring case',
     params: place,
     query: z.object({
-      attempt: AttemptNo.optional(),
-      q: z.string().min(1).max(200),
-      line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-      limit: z.coerce.number().int().min(1).max(1_000).default(100),
+      attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
+      q: z.string().min(1).max(200).describe('Text to find, whatever its case.'),
+      line: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .default(0)
+        .describe('First line to search, starting at 0.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(1_000)
+        .default(100)
+        .describe('Maximum number of matches to return.'),
     }),
     reply: LogState.extend({
-      /** Lines that contain the text, from `line` on. */
-      matches: z.array(LogLine),
-      /** Number of matches in the whole log. */
-      total_matches: z.number(),
+      matches: z.array(LogLine).describe('Lines that contain the text, from `line` on.'),
+      total_matches: z.number().describe('Number of matches in the whole log.'),
     }),
   }),
   text: call({
@@ -164,9 +201,11 @@ export const logsApi = {
     path: '/api/queue/:id/logs/text',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Download what an attempt has printed',
+    summary: 'Download the log of an attempt',
     params: place,
-    query: z.object({ attempt: AttemptNo.optional() }),
+    query: z.object({
+      attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
+    }),
     reply: z.string(),
     stream: 'text/plain',
   }),

@@ -27,78 +27,78 @@ const isKey = (key: string): boolean => /^[^\s,\p{C}]{1,64}$/u.test(key) && key 
 
 const MetricKey = z.string().refine(isKey, 'expected 1 to 64 characters without blanks and commas');
 
-/**
- * Milliseconds since the start of the attempt, by the rig's clock. It is never compared with the orchestrator's clock.
- */
-const ElapsedMs = z.number().min(0).max(1e12);
+const ElapsedMs = z
+  .number()
+  .min(0)
+  .max(1e12)
+  .describe("Milliseconds since the start of the attempt, by the rig's clock.");
 const Step = z.number().min(0).max(1e12);
 
 const MetricPoint = z.object({
-  /** Increases within an attempt; numbers may be skipped. */
-  n: z.number().int().min(0).max(1e12),
+  n: z
+    .number()
+    .int()
+    .min(0)
+    .max(1e12)
+    .describe('Number of the point. Increases within an attempt; numbers may be skipped.'),
   elapsed_ms: ElapsedMs,
-  step: Step.optional(),
-  epoch: Step.optional(),
-  /** Null for a value that is not a finite number: a loss of NaN shows as a gap. */
+  step: Step.optional().describe('Step of the training.'),
+  epoch: Step.optional().describe('Epoch of the training.'),
   values: z
     .record(MetricKey, z.number().nullable())
-    .refine(values => Object.keys(values).length <= metricBounds.keysOfJob, 'at most 64 keys'),
+    .refine(values => Object.keys(values).length <= metricBounds.keysOfJob, 'at most 64 keys')
+    .describe('Values by key. Null for a value that is not a finite number: a loss of NaN shows as a gap.'),
 });
 export type MetricPoint = z.output<typeof MetricPoint>;
 
 const MetricsReply = z.object({
-  success: z.literal(true),
-  /** All points with a lower `n` were received or are no longer needed. */
-  next: z.number(),
-  /** Highest step received and its time; null before the first. */
-  last_step: z.number().nullable(),
-  last_elapsed_ms: z.number(),
+  success: z.literal(true).describe('Always true.'),
+  next: z.number().describe('All points with a lower `n` were received or are no longer needed.'),
+  last_step: z.number().nullable().describe('Highest step received; null before the first.'),
+  last_elapsed_ms: z
+    .number()
+    .describe('Time of the last point in milliseconds since the start of the attempt.'),
 });
 export type MetricsReply = z.output<typeof MetricsReply>;
 
 /** A section of a curve: one point or several adjacent ones. */
 const MetricBucket = z.object({
-  /** Step and time at the end of the section. */
-  step: z.number().nullable(),
-  elapsed_ms: z.number(),
-  /** Null when the section contains only gaps. */
-  mean: z.number().nullable(),
-  min: z.number().nullable(),
-  max: z.number().nullable(),
-  last: z.number().nullable(),
-  count: z.number(),
-  /** Number of values that were not finite numbers. */
-  gaps: z.number(),
+  step: z.number().nullable().describe('Step at the end of the section; null when unknown.'),
+  elapsed_ms: z.number().describe('Milliseconds from the start of the attempt to the end of the section.'),
+  mean: z.number().nullable().describe('Mean value; null when the section contains only gaps.'),
+  min: z.number().nullable().describe('Lowest value; null when the section contains only gaps.'),
+  max: z.number().nullable().describe('Highest value; null when the section contains only gaps.'),
+  last: z.number().nullable().describe('Newest value; null when the section contains only gaps.'),
+  count: z.number().describe('Number of values.'),
+  gaps: z.number().describe('Number of values that were not finite numbers.'),
 });
 export type MetricBucket = z.output<typeof MetricBucket>;
 
 const MetricSeries = z.object({
-  key: z.string(),
-  /** Oldest first. */
-  points: z.array(MetricBucket),
+  key: z.string().describe('Key of the metric.'),
+  points: z.array(MetricBucket).describe('Sections of the curve, oldest first.'),
 });
 
 const AttemptMetrics = z.object({
-  attempt: z.number(),
+  attempt: z.number().describe('Number of the attempt, starting at 1.'),
   attempt_id: AttemptId,
   worker_id: WorkerId,
-  started_at: z.string().nullable(),
-  ended_at: z.string().nullable(),
-  /**
-   * Milliseconds from the start of the job's first attempt with points to the start of this one. It puts all attempts on one time
-   * axis.
-   */
-  offset_ms: z.number(),
-  series: z.array(MetricSeries),
+  started_at: z.string().nullable().describe('When the trainer started; null when it has not.'),
+  ended_at: z.string().nullable().describe('When the attempt ended; null while it is active.'),
+  offset_ms: z
+    .number()
+    .describe(
+      "Milliseconds from the start of the job's first attempt with points to the start of this one. It puts all attempts on one time axis.",
+    ),
+  series: z.array(MetricSeries).describe('Curves of the attempt, one per key.'),
 });
 
 const MetricLatest = z.object({
-  key: z.string(),
-  /** Newest finite value; null when there is none. */
-  value: z.number().nullable(),
-  step: z.number().nullable(),
-  elapsed_ms: z.number(),
-  attempt: z.number(),
+  key: z.string().describe('Key of the metric.'),
+  value: z.number().nullable().describe('Newest finite value; null when there is none.'),
+  step: z.number().nullable().describe('Step of that value; null when unknown.'),
+  elapsed_ms: z.number().describe('Milliseconds from the start of the attempt to that value.'),
+  attempt: z.number().describe('Number of the attempt with that value.'),
 });
 export type MetricLatest = z.output<typeof MetricLatest>;
 
@@ -111,9 +111,14 @@ const Keys = z
 const Whole = z.coerce.number().int().min(0).max(1e12);
 
 const sieve = {
-  /** Number of one attempt; defaults to all attempts. */
-  attempt: z.coerce.number().int().min(1).max(1e9).optional(),
-  keys: Keys.optional(),
+  attempt: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1e9)
+    .optional()
+    .describe('Number of one attempt; defaults to all attempts.'),
+  keys: Keys.optional().describe('Comma-separated keys; defaults to all keys.'),
 };
 
 const byJob = z.object({ id: JobId });
@@ -124,12 +129,15 @@ export const metricsApi = {
     method: 'POST',
     path: '/api/workers/job/:id/metrics',
     authority: 'worker',
-    summary:
-      'Bring points of a training; what has come before is known by its number. None asks where to go on',
+    summary: 'Upload points of the training curves',
     params: byJob,
     body: z.object({
       attempt_id: AttemptId,
-      points: z.array(MetricPoint).max(metricBounds.pointsOfCall).default([]),
+      points: z
+        .array(MetricPoint)
+        .max(metricBounds.pointsOfCall)
+        .default([])
+        .describe('Next points of the attempt. Without points, the response says where to continue.'),
     }),
     reply: MetricsReply,
   }),
@@ -138,23 +146,32 @@ export const metricsApi = {
     path: '/api/queue/:id/metrics',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Show the curves of a job, an attempt each, as finely as asked for; peaks stay to be seen',
+    summary: 'Show the training curves of a job',
     params: byJob,
     query: z.object({
       ...sieve,
-      from_step: Whole.optional(),
-      to_step: Whole.optional(),
-      from_ms: Whole.optional(),
-      to_ms: Whole.optional(),
-      /** Maximum number of points per curve. */
-      points: z.coerce.number().int().min(1).max(5_000).default(500),
+      from_step: Whole.optional().describe('First step to return.'),
+      to_step: Whole.optional().describe('Last step to return.'),
+      from_ms: Whole.optional().describe(
+        'Start of the range, in milliseconds since the start of the attempt.',
+      ),
+      to_ms: Whole.optional().describe('End of the range, in milliseconds since the start of the attempt.'),
+      points: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(5_000)
+        .default(500)
+        .describe('Maximum number of points per curve.'),
     }),
     reply: z.object({
       job_id: JobId,
-      /** All keys of the job, each with its newest value. */
-      keys: z.array(MetricLatest),
-      /** Oldest first. In sequence they form one curve with gaps between the attempts. */
-      attempts: z.array(AttemptMetrics),
+      keys: z.array(MetricLatest).describe('All keys of the job, each with its newest value.'),
+      attempts: z
+        .array(AttemptMetrics)
+        .describe(
+          'Curves by attempt, oldest first. In sequence they form one curve with gaps between the attempts.',
+        ),
     }),
   }),
   download: call({
@@ -162,7 +179,7 @@ export const metricsApi = {
     path: '/api/queue/:id/metrics/csv',
     authority: 'queue.view',
     own: 'job',
-    summary: 'Download the curves of a job as they are kept, as comma-separated values',
+    summary: 'Download the training curves of a job as CSV',
     params: byJob,
     query: z.object(sieve),
     reply: z.string(),

@@ -11,7 +11,10 @@ export const commonBucket = 'outputs';
 /** Read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
 export const dataBucket = 'data';
 
-const Bucket = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`);
+const Bucket = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`)
+  .describe("`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets.");
 
 const place = z.object({ bucket: Bucket, key: ArtifactKey });
 
@@ -29,22 +32,21 @@ export const storageApi = {
     method: 'PUT',
     path: '/api/cloud/storage/:bucket/*key',
     authority: 'upload',
-    summary: 'Upload a file of a job, as a whole or, with Content-Range, in parts that can be resumed',
+    summary: 'Upload a file of a job; Content-Range resumes an upload',
     takesBytes: true,
     params: place,
     reply: z.object({
-      /** SHA-256 in lower-case hex, in quotes. */
-      ETag: z.string(),
-      Key: z.string(),
-      Bucket: z.string(),
-      artifact: ArtifactView,
+      ETag: z.string().describe('SHA-256 in lower-case hex, in quotes.'),
+      Key: z.string().describe('Key of the stored file.'),
+      Bucket: z.string().describe('Bucket of the request.'),
+      artifact: ArtifactView.describe('The stored file.'),
     }),
   }),
   get: call({
     method: 'GET',
     path: '/api/cloud/storage/:bucket/*key',
     authority: 'upload',
-    summary: 'Download a file of a job; with HEAD, learn how much of it is there',
+    summary: 'Download a file of a job; HEAD shows how much of it is uploaded',
     params: place,
     reply: z.string(),
     stream: 'application/octet-stream',
@@ -53,17 +55,27 @@ export const storageApi = {
     method: 'PUT',
     path: '/api/cloud/outstanding',
     authority: 'upload',
-    summary: 'Report which files of a completed job are not uploaded yet; 0 files closes its uploads',
+    summary: 'Report which files of a completed job are not uploaded; 0 files closes its uploads',
     body: z.object({
-      files: z.number().int().min(0).max(1_000_000_000),
-      bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
-      /** Why they are not uploaded; truncated instead of refused. */
+      files: z
+        .number()
+        .int()
+        .min(0)
+        .max(1_000_000_000)
+        .describe('Number of files that are not uploaded; 0 closes the uploads.'),
+      bytes: z
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .describe('Total size of these files in bytes.'),
       reason: z
         .string()
         .transform(text => text.slice(0, reasonChars))
-        .nullish(),
+        .nullish()
+        .describe('Why they are not uploaded; truncated instead of refused.'),
     }),
-    reply: z.object({ success: z.literal(true) }),
+    reply: z.object({ success: z.literal(true).describe('Always true.') }),
   }),
   list: call({
     method: 'GET',
@@ -72,22 +84,28 @@ export const storageApi = {
     summary: 'List the files of a job, newest first',
     params: z.object({ bucket: Bucket }),
     query: z.object({
-      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      cursor: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('`NextCursor` of the previous page; omit it for the first page.'),
     }),
     reply: z.object({
-      Name: z.string(),
-      Contents: z.array(
-        z.object({
-          Key: z.string(),
-          Size: z.number(),
-          /** Seconds since 1970-01-01 UTC. */
-          LastModified: z.number(),
-          ETag: z.string(),
-        }),
-      ),
-      IsTruncated: z.boolean(),
-      /** `cursor` of the next page; null on the last page. */
-      NextCursor: z.string().nullable(),
+      Name: z.string().describe('Bucket of the request.'),
+      Contents: z
+        .array(
+          z.object({
+            Key: z.string().describe('Key of the file.'),
+            Size: z.number().describe('Size in bytes.'),
+            LastModified: z.number().describe('Seconds since 1970-01-01 UTC.'),
+            ETag: z.string().describe('SHA-256 in lower-case hex, in quotes.'),
+          }),
+        )
+        .describe('Files of the job, newest first.'),
+      IsTruncated: z.boolean().describe('Whether there is another page.'),
+      NextCursor: z.string().nullable().describe('`cursor` of the next page; null on the last page.'),
     }),
   }),
 };
