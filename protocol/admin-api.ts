@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { UiEvent } from './events.ts';
 import { WorkerId } from './ids.ts';
+import { Issued, IssuedJoinToken } from './issued-token.ts';
 import { Labels } from './labels.ts';
 import { Line } from './line.ts';
 import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
@@ -11,42 +12,21 @@ const byWorker = z.object({ id: WorkerId });
 const Name = Line.trim().min(1, 'a name is needed').max(100);
 
 export const NewWorker = z.object({
-  name: Name,
-  /** Decides whether the worker's row is deleted after it leaves. Defaults to `persistent`, which keeps it. */
-  worker_type: WorkerType.default('persistent'),
-  labels: Labels.default({}),
+  name: Name.describe('Name of the worker, at most 100 characters.'),
+  worker_type: WorkerType.default('persistent').describe(
+    "Decides whether the worker's row is deleted after it leaves. Defaults to `persistent`, which keeps it.",
+  ),
+  labels: Labels.default({}).describe('Labels of the worker; none by default.'),
 });
 export type NewWorker = z.output<typeof NewWorker>;
 
 const WorkerChange = z
   .strictObject({
-    name: Name.optional(),
-    /** Replaces all labels; omitted ones are removed. */
-    labels: Labels.optional(),
+    name: Name.optional().describe('New name of the worker; omitted to keep it.'),
+    labels: Labels.optional().describe('Replaces all labels; omitted ones are removed.'),
   })
   .refine(body => body.name !== undefined || body.labels !== undefined, 'a name, or labels, are needed');
 export type WorkerChange = z.output<typeof WorkerChange>;
-
-/** A new worker token. The token appears only in this response and cannot be read again. */
-const Issued = z.object({
-  worker_id: WorkerId,
-  token: z.string(),
-  name: z.string(),
-  connection_command: z.string(),
-});
-
-/** A new join token. As with `Issued`, the secret appears only in this response. */
-const IssuedJoinToken = z.object({
-  worker_id: WorkerId,
-  name: z.string(),
-  /** `tj_...`: lets one machine join as this worker, once. */
-  join_token: z.string(),
-  expires_at: z.iso.datetime(),
-  /** For a machine on which the worker program is installed. */
-  connection_command: z.string(),
-  /** For a machine with only a shell: one line that also downloads the program. Null when the program was not built. */
-  install_command: z.string().nullable().default(null),
-});
 
 /** Administration of workers, for people and scripts with `Authorization: Bearer`. */
 export const workersApi = {
@@ -54,28 +34,36 @@ export const workersApi = {
     method: 'GET',
     path: '/api/admin/workers',
     authority: 'admin.workers',
-    summary: 'List the workers',
+    summary: 'List workers',
     query: z.object({
-      status_filter: WorkerStatus.optional(),
-      /** Page size, in order of creation, counted after `status_filter`. Without a limit, all workers are returned. */
-      limit: z.coerce.number().int().min(1).max(1_000).optional(),
-      /** `next_cursor` of the previous page; stays valid if that worker is deleted. Ignored without `limit`. */
-      cursor: WorkerId.optional(),
+      status_filter: WorkerStatus.optional().describe('Return only workers with this status.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe(
+          'Page size, in order of creation, counted after `status_filter`. Without a limit, all workers are returned.',
+        ),
+      cursor: WorkerId.optional().describe(
+        '`next_cursor` of the previous page; stays valid if that worker is deleted. Ignored without `limit`.',
+      ),
     }),
     reply: z.object({
-      workers: z.array(WorkerView),
-      /** Number of workers in this response. */
-      total: z.number(),
-      /** Cursor of the next page; null on the last page. */
-      next_cursor: WorkerId.nullable(),
-      as_of_seq: z.number(),
+      workers: z.array(WorkerView).describe('Workers in order of creation.'),
+      total: z.number().describe('Number of workers in this response.'),
+      next_cursor: WorkerId.nullable().describe('Cursor of the next page; null on the last page.'),
+      as_of_seq: z
+        .number()
+        .describe('Number of the newest event that the response includes; follow the events after it.'),
     }),
   }),
   create: call({
     method: 'POST',
     path: '/api/admin/workers',
     authority: 'admin.workers',
-    summary: 'Create a worker and its token, shown this once',
+    summary: 'Create a worker and its token, which is shown once',
     body: NewWorker,
     reply: Issued,
   }),
@@ -83,7 +71,7 @@ export const workersApi = {
     method: 'GET',
     path: '/api/admin/workers/:id',
     authority: 'admin.workers',
-    summary: 'Show one worker',
+    summary: 'Show a worker',
     params: byWorker,
     reply: WorkerView,
   }),
@@ -91,15 +79,15 @@ export const workersApi = {
     method: 'DELETE',
     path: '/api/admin/workers/:id',
     authority: 'admin.workers',
-    summary: 'Delete a worker that is offline or never came; its token is dead',
+    summary: 'Delete an offline worker and revoke its token',
     params: byWorker,
-    reply: z.object({ success: z.literal(true), worker_id: WorkerId }),
+    reply: z.object({ success: z.literal(true).describe('Always true.'), worker_id: WorkerId }),
   }),
   update: call({
     method: 'PATCH',
     path: '/api/admin/workers/:id',
     authority: 'admin.workers',
-    summary: 'Change the name of a worker, or the labels that were given to it here',
+    summary: 'Change the name or the labels of a worker',
     params: byWorker,
     body: WorkerChange,
     reply: WorkerView,
@@ -108,12 +96,16 @@ export const workersApi = {
     method: 'POST',
     path: '/api/admin/workers/:id/drain',
     authority: 'admin.workers',
-    summary: 'Let the worker finish its job and give it no other',
+    summary: 'Drain a worker: it finishes its job and gets no other',
     params: byWorker,
     body: z.strictObject({
-      reason: Line.max(500).nullish(),
-      /** Seconds from now; a job that still runs then is stopped and moved to another worker. */
-      deadline_s: z.number().min(0).max(31_536_000).nullish(),
+      reason: Line.max(500).nullish().describe('Reason that the worker shows; null for none.'),
+      deadline_s: z
+        .number()
+        .min(0)
+        .max(31_536_000)
+        .nullish()
+        .describe('Seconds from now; a job that still runs then is stopped and moved to another worker.'),
     }),
     reply: WorkerView,
   }),
@@ -121,7 +113,7 @@ export const workersApi = {
     method: 'POST',
     path: '/api/admin/workers/:id/undrain',
     authority: 'admin.workers',
-    summary: 'Take a drain back',
+    summary: 'End the drain of a worker',
     params: byWorker,
     reply: WorkerView,
   }),
@@ -129,7 +121,7 @@ export const workersApi = {
     method: 'POST',
     path: '/api/admin/workers/:id/unquarantine',
     authority: 'admin.workers',
-    summary: 'Give the worker jobs again',
+    summary: 'Release a worker from quarantine',
     params: byWorker,
     reply: WorkerView,
   }),
@@ -137,56 +129,67 @@ export const workersApi = {
     method: 'POST',
     path: '/api/admin/workers/:id/token',
     authority: 'admin.workers',
-    summary: 'Give the worker a new token; the old one is dead at once, or when its job has ended',
+    summary: 'Replace the token of a worker now or after its job',
     params: byWorker,
-    body: z.strictObject({ mode: z.enum(['now', 'after_job']).default('now') }),
+    body: z.strictObject({
+      mode: z
+        .enum(['now', 'after_job'])
+        .default('now')
+        .describe('`now` revokes the old token at once, `after_job` when the current job has ended.'),
+    }),
     reply: Issued,
   }),
   createJoinToken: call({
     method: 'POST',
     path: '/api/admin/workers/:id/join-token',
     authority: 'admin.workers',
-    summary:
-      'Make a join token, shown this once: the machine that uses it becomes the worker; an older one is void',
+    summary: 'Create a join token for a worker; it replaces an earlier one',
     params: byWorker,
     body: z.strictObject({
-      /** Seconds from now, between a minute and a week. */
-      expires_in_s: z.number().int().min(60).max(604_800).default(3_600),
+      expires_in_s: z
+        .number()
+        .int()
+        .min(60)
+        .max(604_800)
+        .default(3_600)
+        .describe('Seconds from now, between a minute and a week.'),
     }),
     reply: IssuedJoinToken,
   }),
 };
 
-/** One recorded action or state transition. */
 export const AuditEntry = z
   .object({
-    seq: z.number(),
-    at: z.iso.datetime(),
-    event_type: z.string(),
-    actor_type: z.enum(['admin', 'worker', 'system']),
-    actor_id: z.string().nullable(),
-    /** Network address of the actor. */
-    address: z.string().nullable(),
-    target_type: z.enum([
-      'worker',
-      'job',
-      'queue',
-      'user',
-      'settings',
-      'config',
-      'dataset',
-      'token',
-      'session',
-      'call',
-      'audit',
-      'backup',
-    ]),
-    target_id: z.string(),
-    details: z.record(z.string(), z.unknown()),
-    /** Seal over all fields above and the previous row, in lower-case hex. */
-    hash: z.string(),
+    seq: z.number().describe('Number of the entry; increases by one.'),
+    at: z.iso.datetime().describe('When it happened, in UTC.'),
+    event_type: z.string().describe('Type of the entry, such as `worker.created`.'),
+    actor_type: z.enum(['admin', 'worker', 'system']).describe('Kind of actor.'),
+    actor_id: z
+      .string()
+      .nullable()
+      .describe('Name of a token, `admin` or id of a worker; null for the system.'),
+    address: z.string().nullable().describe('Network address of the actor; null when unknown.'),
+    target_type: z
+      .enum([
+        'worker',
+        'job',
+        'queue',
+        'user',
+        'settings',
+        'config',
+        'dataset',
+        'token',
+        'session',
+        'call',
+        'audit',
+        'backup',
+      ])
+      .describe('Kind of object that was changed.'),
+    target_id: z.string().describe('Id or name of that object.'),
+    details: z.record(z.string(), z.unknown()).describe('Details by type of the entry.'),
+    hash: z.string().describe('Seal over all fields above and the previous row, in lower-case hex.'),
   })
-  .meta({ id: 'AuditEntry' });
+  .meta({ id: 'AuditEntry', description: 'One recorded action or state transition.' });
 
 /** RFC 3339. Also accepts a date, which means its first moment, and a time without a zone; both are UTC. */
 const AuditTime = z
@@ -203,50 +206,70 @@ const AuditTime = z
   .meta({ format: 'date-time' });
 
 const AuditSieve = z.object({
-  /** A type, or a prefix such as `worker.*`. Also accepts the names of SimpleTuner's guide: see `types`. */
-  event_type: z.string().max(100).optional(),
-  actor_id: z.string().max(100).optional(),
-  target_type: z.string().max(20).optional(),
-  target_id: z.string().max(200).optional(),
-  since: AuditTime.optional(),
-  /** Exclusive. */
-  until: AuditTime.optional(),
+  event_type: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(
+      "A type, or a prefix such as `worker.*`. Also accepts the names of SimpleTuner's guide: see `types`.",
+    ),
+  actor_id: z.string().max(100).optional().describe('Name of a token, `admin`, or id of a worker.'),
+  target_type: z.string().max(20).optional().describe('Kind of object, such as `job`.'),
+  target_id: z.string().max(200).optional().describe('Id or name of the object.'),
+  since: AuditTime.optional().describe(
+    'Only entries from this time on: RFC 3339, or a date; UTC without a zone.',
+  ),
+  until: AuditTime.optional().describe(
+    'Only entries before this time: RFC 3339, or a date; UTC without a zone.',
+  ),
 });
 export type AuditSieve = z.output<typeof AuditSieve>;
 
 /** Page of the matching entries. */
 const AuditPage = {
-  limit: z.coerce.number().int().min(1).max(500).default(50),
-  offset: z.coerce.number().int().min(0).max(1e9).default(0),
+  limit: z.coerce.number().int().min(1).max(500).default(50).describe('Page size.'),
+  offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of entries to skip.'),
 };
-const AuditEntries = z.object({ entries: z.array(AuditEntry), total: z.number() });
+const AuditEntries = z.object({
+  entries: z.array(AuditEntry).describe('Entries on this page.'),
+  total: z.number().describe('Number of matching entries on all pages.'),
+});
 
 const Seq = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
-/** Codes of verification failures. The accompanying `problem` describes them in words. */
-const AuditFault = z.enum([
-  'anchor_changed',
-  'row_inserted',
-  'row_missing',
-  'row_changed',
-  'newest_missing',
-  'head_unreadable',
-  'head_mismatch',
-  // The trail itself reports this in a row written at startup: the file audit-head was missing.
-  'head_lost',
-  // The trail itself reports this: a backup replaced a damaged database whose newest rows could not be read.
-  'rows_lost',
-  // A witness outside the data folder knows a row that the trail lacks: an older database replaced this one.
-  'head_rolled_back',
-]);
+const AuditFault = z
+  .enum([
+    'anchor_changed',
+    'row_inserted',
+    'row_missing',
+    'row_changed',
+    'newest_missing',
+    'head_unreadable',
+    'head_mismatch',
+    // The trail itself reports this in a row written at startup: the file audit-head was missing.
+    'head_lost',
+    // The trail itself reports this: a backup replaced a damaged database whose newest rows could not be read.
+    'rows_lost',
+    // A witness outside the data folder knows a row that the trail lacks: an older database replaced this one.
+    'head_rolled_back',
+  ])
+  .describe('Code of the failure.');
 export type AuditFault = z.output<typeof AuditFault>;
-const Mark = z.object({ seq: z.number(), at: z.iso.datetime() });
-const Counted = z.array(z.object({ name: z.string(), count: z.number() }));
+const Mark = z.object({
+  seq: z.number().describe('Number of the row.'),
+  at: z.iso.datetime().describe('Time of the row or of its removal, in UTC.'),
+});
+const Counted = z.array(
+  z.object({ name: z.string().describe('Type or actor.'), count: z.number().describe('Number of entries.') }),
+);
 
 /** A mark that a witness outside the data folder received; its file has one per line. */
 export const WitnessMark = z.object({
-  seq: Seq,
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
-  at: z.string().max(40),
+  seq: Seq.describe('Number of the row.'),
+  hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .describe('Seal of the row, in lower-case hex.'),
+  at: z.string().max(40).describe('When the witness received the mark.'),
 });
 export type WitnessMark = z.output<typeof WitnessMark>;
 
@@ -265,7 +288,7 @@ export const auditApi = {
     method: 'GET',
     path: '/api/audit',
     authority: 'admin.audit',
-    summary: 'List what was done, newest first',
+    summary: 'List audit entries, newest first',
     query: AuditSieve.extend(AuditPage),
     reply: AuditEntries,
   }),
@@ -273,9 +296,10 @@ export const auditApi = {
     method: 'GET',
     path: '/api/audit/user/:id',
     authority: 'admin.audit',
-    summary: 'List what one user, or one worker, did, newest first',
-    /** Name of a token, `admin`, or id of a worker. */
-    params: z.object({ id: z.string().min(1).max(100) }),
+    summary: 'List audit entries of one user or worker, newest first',
+    params: z.object({
+      id: z.string().min(1).max(100).describe('Name of a token, `admin`, or id of a worker.'),
+    }),
     query: AuditSieve.omit({ actor_id: true }).extend(AuditPage),
     reply: AuditEntries,
   }),
@@ -283,8 +307,7 @@ export const auditApi = {
     method: 'GET',
     path: '/api/audit/security',
     authority: 'admin.audit',
-    summary:
-      'List what matters for security, newest first: sign-ins, refusals, tokens, settings, the trail itself',
+    summary: 'List audit entries that concern security, newest first',
     query: AuditSieve.extend(AuditPage),
     reply: AuditEntries,
   }),
@@ -292,33 +315,37 @@ export const auditApi = {
     method: 'GET',
     path: '/api/audit/stats',
     authority: 'admin.audit',
-    summary: 'Count what was done, by type and by who did it',
+    summary: 'Count audit entries by type and actor',
     query: AuditSieve,
     reply: z.object({
-      total: z.number(),
-      first_at: z.iso.datetime().nullable(),
-      last_at: z.iso.datetime().nullable(),
-      /** The hundred most frequent, in descending order. */
-      by_type: Counted,
-      by_actor: Counted,
+      total: z.number().describe('Number of matching entries.'),
+      first_at: z.iso
+        .datetime()
+        .nullable()
+        .describe('Time of the oldest matching entry; null when there is none.'),
+      last_at: z.iso
+        .datetime()
+        .nullable()
+        .describe('Time of the newest matching entry; null when there is none.'),
+      by_type: Counted.describe('Entries by type: the hundred most frequent, in descending order.'),
+      by_actor: Counted.describe('Entries by actor: the hundred most frequent, in descending order.'),
     }),
   }),
   types: call({
     method: 'GET',
     path: '/api/audit/types',
     authority: 'admin.audit',
-    summary: 'List the types of entries that there can be',
+    summary: 'List the types of audit entries',
     reply: z.object({
-      types: z.array(z.string()),
-      /** Maps the names of SimpleTuner's guide to types. */
-      aliases: z.record(z.string(), z.string()),
+      types: z.array(z.string()).describe('All types of entries.'),
+      aliases: z.record(z.string(), z.string()).describe("Maps the names of SimpleTuner's guide to types."),
     }),
   }),
   export: call({
     method: 'GET',
     path: '/api/audit/export',
     authority: 'admin.audit',
-    summary: 'Give all entries, oldest first, one line of JSON each',
+    summary: 'Export all audit entries as JSON lines, oldest first',
     query: AuditSieve,
     reply: AuditEntry,
     stream: 'application/x-ndjson',
@@ -327,15 +354,14 @@ export const auditApi = {
     method: 'GET',
     path: '/api/audit/verify',
     authority: 'admin.audit',
-    summary: 'Check that no row was changed, removed or put in between',
+    summary: 'Verify that no audit row was changed, removed or inserted',
     /** Both bounds are inclusive and default to the whole trail. */
     query: z
       .object({
-        from: Seq.optional(),
-        to: Seq.optional(),
-        /** Aliases of `from` and `to`. */
-        start_id: Seq.optional(),
-        end_id: Seq.optional(),
+        from: Seq.optional().describe('First row to verify; defaults to the oldest.'),
+        to: Seq.optional().describe('Last row to verify; defaults to the newest.'),
+        start_id: Seq.optional().describe('Alias of `from`.'),
+        end_id: Seq.optional().describe('Alias of `to`.'),
       })
       .refine(({ from, start_id: start }) => from === undefined || start === undefined || from === start, {
         path: ['start_id'],
@@ -346,30 +372,43 @@ export const auditApi = {
         error: 'is another word for to: give one of them',
       }),
     reply: z.object({
-      valid: z.boolean(),
-      checked: z.number(),
-      /** The first row that fails verification, and why. */
-      first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
-      /**
-       * The newest row that the head outside the database covers, and when the head was written; null before the first row.
-       */
-      head: Mark.nullable(),
-      /** The newest row that retention has removed; null when it has removed none. */
-      anchor: Mark.nullable(),
+      valid: z.boolean().describe('Whether every row passed.'),
+      checked: z.number().describe('Number of verified rows.'),
+      first_bad: z
+        .object({
+          seq: z.number().describe('Number of the row.'),
+          problem: z.string().describe('The failure as a sentence.'),
+          code: AuditFault.describe('Code of the failure.'),
+        })
+        .nullable()
+        .describe('The first row that fails verification, and why; null when all pass.'),
+      head: Mark.nullable().describe(
+        'The newest row that the head outside the database covers, and when the head was written; null before the first row.',
+      ),
+      anchor: Mark.nullable().describe(
+        'The newest row that retention has removed; null when it has removed none.',
+      ),
     }),
   }),
   compare: call({
     method: 'POST',
     path: '/api/audit/compare',
     authority: 'admin.audit',
-    summary: 'Check that the trail has every row that a witness was told of',
-    body: z.strictObject({ marks: z.array(WitnessMark).min(1).max(1_000) }),
+    summary: 'Verify that the audit trail has every row that a witness knows',
+    body: z.strictObject({
+      marks: z.array(WitnessMark).min(1).max(1_000).describe('Marks that a witness has received.'),
+    }),
     reply: z.object({
-      /** Number of marks that match the trail. */
-      checked: z.number(),
-      /** Number of marks whose rows retention has removed. */
-      removed: z.number(),
-      first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
+      checked: z.number().describe('Number of marks that match the trail.'),
+      removed: z.number().describe('Number of marks whose rows retention has removed.'),
+      first_bad: z
+        .object({
+          seq: z.number().describe('Number of the row.'),
+          problem: z.string().describe('The failure as a sentence.'),
+          code: AuditFault.describe('Code of the failure.'),
+        })
+        .nullable()
+        .describe('The first mark that does not match, and why; null when all match.'),
     }),
   }),
 };
@@ -380,11 +419,15 @@ export const eventsApi = {
     path: '/api/events',
     authority: 'queue.view',
     own: 'filtered',
-    summary: 'Follow what happens; resumes after Last-Event-ID',
-    /**
-     * With `pings`, keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.
-     */
-    query: z.object({ pings: z.stringbool().default(false) }),
+    summary: 'Stream events; resumes after Last-Event-ID',
+    query: z.object({
+      pings: z
+        .stringbool()
+        .default(false)
+        .describe(
+          'Whether keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.',
+        ),
+    }),
     reply: UiEvent,
     stream: 'text/event-stream',
   }),
@@ -395,40 +438,47 @@ export const systemApi = {
     method: 'GET',
     path: '/openapi.json',
     authority: 'open',
-    summary: 'Describe every call, after OpenAPI 3.1',
+    summary: 'Describe the API as OpenAPI 3.1',
     reply: z.record(z.string(), z.unknown()),
   }),
   prove: call({
     method: 'POST',
     path: '/api/prove',
     authority: 'open',
-    summary: 'Prove to programs that can read the data folder that this server works on it',
+    summary: 'Prove that the server holds the key of its data folder',
     body: z.strictObject({
-      nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes as base64url'),
+      nonce: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes as base64url')
+        .describe('32 random bytes as base64url.'),
     }),
     /** HMAC-SHA-256 of the nonce and the socket that received the request, in lower-case hex. */
-    reply: z.object({ proof: z.string() }),
+    reply: z.object({
+      proof: z
+        .string()
+        .describe('HMAC-SHA-256 of the nonce and the socket that received the request, in lower-case hex.'),
+    }),
   }),
   live: call({
     method: 'GET',
     path: '/health/live',
     authority: 'open',
-    summary: 'Say that the process answers',
-    reply: z.object({ status: z.literal('live') }),
+    summary: 'Check that the process responds',
+    reply: z.object({ status: z.literal('live').describe('Always `live`.') }),
   }),
   ready: call({
     method: 'GET',
     path: '/health/ready',
     authority: 'open',
-    summary: 'Say whether changes are taken; 503 with the reason when they are not',
-    reply: z.object({ status: z.literal('ready') }),
+    summary: 'Check whether the server accepts changes; 503 with the reason when it does not',
+    reply: z.object({ status: z.literal('ready').describe('Always `ready`.') }),
   }),
   metrics: call({
     method: 'GET',
     path: '/metrics',
     authority: 'queue.view',
     own: 'refused',
-    summary: 'Give the figures of fleet, queue and process in the text format of Prometheus',
+    summary: 'Export metrics of fleet, queue and process for Prometheus',
     reply: z.string(),
     stream: 'text/plain',
   }),
@@ -436,7 +486,11 @@ export const systemApi = {
     method: 'GET',
     path: '/api/version',
     authority: 'open',
-    summary: 'Say which version this is',
-    reply: z.object({ name: z.literal('trainyard'), version: z.string(), protocol: z.number() }),
+    summary: 'Show the version of the server',
+    reply: z.object({
+      name: z.literal('trainyard').describe('Always `trainyard`.'),
+      version: z.string().describe('Version of the orchestrator.'),
+      protocol: z.number().describe('Newest version of the worker protocol that the server supports.'),
+    }),
   }),
 };

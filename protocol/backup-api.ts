@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 
-const BackupName = z.string().min(1).max(200);
+const BackupName = z.string().min(1).max(200).describe('Name of a backup, as listed.');
 
 const BackupView = z.object({
-  name: z.string(),
-  /** `hourly` and `manual` are self-explanatory; `upgrade` precedes a schema change, `restore` precedes a restore. */
-  kind: z.enum(['hourly', 'manual', 'upgrade', 'restore']),
-  at: z.iso.datetime(),
-  bytes: z.number(),
+  name: z.string().describe('File name of the backup.'),
+  kind: z
+    .enum(['hourly', 'manual', 'upgrade', 'restore'])
+    .describe(
+      '`hourly` and `manual` are self-explanatory; `upgrade` precedes a schema change, `restore` precedes a restore.',
+    ),
+  at: z.iso.datetime().describe('When the backup was made, in UTC.'),
+  bytes: z.number().describe('Size in bytes.'),
 });
 export type BackupView = z.output<typeof BackupView>;
 
@@ -19,31 +22,32 @@ export const backupApi = {
     path: '/api/backup',
     authority: 'admin.tokens',
     summary: 'List the backups of the database, newest first',
-    reply: z.object({ folder: z.string(), backups: z.array(BackupView) }),
+    reply: z.object({
+      folder: z.string().describe("Folder of the backups on the orchestrator's machine."),
+      backups: z.array(BackupView).describe('Backups, newest first.'),
+    }),
   }),
   make: call({
     method: 'POST',
     path: '/api/backup',
     authority: 'admin.tokens',
-    summary: 'Make a backup of the database now; answered when it was written and checked',
+    summary: 'Back up the database now',
     reply: BackupView,
   }),
   restore: call({
     method: 'POST',
     path: '/api/backup/:name/restore',
     authority: 'admin.tokens',
-    summary:
-      'Put a backup in the place of the database; answered when that is done and the orchestrator works with it. What there was is kept as a backup, too',
+    summary: 'Restore a backup; the previous database is kept as a backup',
     params: z.object({ name: BackupName }),
     body: z.strictObject({
-      /** Repeats the name, because changes since the backup are replaced. */
-      confirm: BackupName,
+      confirm: BackupName.describe(
+        'Name of the backup again, because changes since the backup are replaced.',
+      ),
     }),
     reply: z.object({
-      /** The backup now in use. */
-      restored: BackupView,
-      /** A backup of the previous state; restoring it undoes this restore. */
-      saved: BackupView,
+      restored: BackupView.describe('The backup now in use.'),
+      saved: BackupView.describe('A backup of the previous state; restoring it undoes this restore.'),
     }),
   }),
 };

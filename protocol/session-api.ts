@@ -4,32 +4,32 @@ import { SessionId, TokenId } from './ids.ts';
 
 /** The signed-in user, if any. */
 const Session = z.object({
-  /** Name of the token used to sign in; null when nobody is signed in. */
-  user: z.string().nullable(),
-  permissions: z.array(z.enum(permissions)),
-  expires_at: z.iso.datetime().nullable(),
+  user: z.string().nullable().describe('Name of the token used to sign in; null when nobody is signed in.'),
+  permissions: z
+    .array(z.enum(permissions))
+    .describe('Permissions of the signed-in user; empty when nobody is signed in.'),
+  expires_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the session expires; null when nobody is signed in.'),
 });
 
-/** A signed-in browser, without its cookie secret. */
 export const SessionView = z
   .object({
     id: SessionId,
-    /** Name of the token used to sign in. */
-    user: z.string(),
-    /** Null for the admin token. */
-    token_id: TokenId.nullable(),
-    /** Browser and operating system according to `User-Agent`; null when unknown. */
-    device: z.string().nullable(),
-    /** Network address at sign-in. */
-    address: z.string().nullable(),
-    signed_in_at: z.iso.datetime(),
-    /** Accurate to five minutes. */
-    last_used_at: z.iso.datetime(),
-    expires_at: z.iso.datetime(),
-    /** Whether this request belongs to the session. */
-    current: z.boolean(),
+    user: z.string().describe('Name of the token used to sign in.'),
+    token_id: TokenId.nullable().describe('Id of the token used to sign in; null for the admin token.'),
+    device: z
+      .string()
+      .nullable()
+      .describe('Browser and operating system according to `User-Agent`; null when unknown.'),
+    address: z.string().nullable().describe('Network address at sign-in.'),
+    signed_in_at: z.iso.datetime().describe('When the browser signed in.'),
+    last_used_at: z.iso.datetime().describe('Time of the last request, accurate to five minutes.'),
+    expires_at: z.iso.datetime().describe('When the session expires.'),
+    current: z.boolean().describe('Whether this request belongs to the session.'),
   })
-  .meta({ id: 'SessionView' });
+  .meta({ id: 'SessionView', description: 'A signed-in browser, without its cookie secret.' });
 export type SessionView = z.output<typeof SessionView>;
 
 const Secret = z.string().min(1).max(512);
@@ -43,7 +43,7 @@ export const sessionApi = {
     method: 'GET',
     path: '/api/session',
     authority: 'open',
-    summary: 'Say who is signed in',
+    summary: 'Show the signed-in user',
     reply: Session,
   }),
   signIn: call({
@@ -51,7 +51,10 @@ export const sessionApi = {
     path: '/api/session',
     authority: 'open',
     summary: 'Sign in with a token, or with the code of a one-time link',
-    body: z.union([z.strictObject({ token: Secret }), z.strictObject({ code: Secret })]),
+    body: z.union([
+      z.strictObject({ token: Secret.describe('Secret of a token.') }),
+      z.strictObject({ code: Secret.describe('Code of a one-time link.') }),
+    ]),
     reply: Session,
   }),
   signOut: call({
@@ -65,35 +68,42 @@ export const sessionApi = {
     method: 'POST',
     path: '/api/session/link',
     authority: 'admin.tokens',
-    summary: 'Make a code that signs a browser in, once and within ten minutes',
+    summary: 'Create a one-time sign-in link, valid for ten minutes',
     reply: z.object({
-      code: z.string(),
-      /** Path to append to the orchestrator's URL. */
-      path: z.string(),
-      expires_in_s: z.number(),
+      code: z.string().describe('Code for one sign-in.'),
+      path: z.string().describe("Path to append to the orchestrator's URL."),
+      expires_in_s: z.number().describe('Seconds until the code expires.'),
     }),
   }),
   list: call({
     method: 'GET',
     path: '/api/sessions',
     authority: 'admin.tokens',
-    summary: 'List the browsers that are signed in, newest first',
-    reply: z.object({ sessions: z.array(SessionView) }),
+    summary: 'List signed-in browsers, newest first',
+    reply: z.object({ sessions: z.array(SessionView).describe('Signed-in browsers, newest first.') }),
   }),
   revoke: call({
     method: 'DELETE',
     path: '/api/sessions/:id',
     authority: 'admin.tokens',
-    summary: 'Sign a browser out; its streams end',
+    summary: 'Sign out a browser and close its streams',
     params: z.object({ id: SessionId }),
-    reply: z.object({ success: z.literal(true), session_id: SessionId }),
+    reply: z.object({ success: z.literal(true).describe('Always true.'), session_id: SessionId }),
   }),
   revokeAll: call({
     method: 'DELETE',
     path: '/api/sessions',
     authority: 'admin.tokens',
-    summary: 'Sign all browsers out, or all but the one that calls',
-    query: z.object({ keep_current: z.enum(['true', 'false']).default('false') }),
-    reply: z.object({ success: z.literal(true), revoked: z.number() }),
+    summary: 'Sign out all browsers, or all but the current one',
+    query: z.object({
+      keep_current: z
+        .enum(['true', 'false'])
+        .default('false')
+        .describe('`true` keeps the session of this request.'),
+    }),
+    reply: z.object({
+      success: z.literal(true).describe('Always true.'),
+      revoked: z.number().describe('Number of sessions that were ended.'),
+    }),
   }),
 };

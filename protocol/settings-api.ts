@@ -5,7 +5,9 @@ import type { GpuTroubleKind } from './worker.ts';
 
 /** An address of this machine; `0.0.0.0` means all IPv4 addresses, `::` means all addresses. */
 const error = 'expected an IP address, such as 0.0.0.0 for all';
-const Host = z.union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error });
+const Host = z
+  .union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error })
+  .describe('IP address to listen on; `0.0.0.0` means all IPv4 addresses, `::` means all addresses.');
 
 /** Returns the canonical form, in which machines report their addresses. */
 function shortest(ipv6: string): string {
@@ -30,27 +32,38 @@ function isPublicUrl(text: string): boolean {
 }
 
 const LocalWorker = z.strictObject({
-  enabled: z.boolean(),
-  /** Comma-separated GPU numbers; null for all. */
+  enabled: z.boolean().describe('Whether this machine runs a worker.'),
   gpus: z
     .string()
     .max(200)
     .regex(/^\s*\d{1,4}\s*(,\s*\d{1,4}\s*)*$/, 'expected the numbers of GPUs, such as "0,1"')
-    .nullable(),
-  /** Trainer command, as for `trainyard worker --trainer`; null for the default. */
-  trainer: Line.trim().min(1).max(2_000).nullable(),
-  /** Null for a folder inside the data folder. */
-  work_dir: Line.trim().min(1).max(1_000).nullable(),
+    .nullable()
+    .describe('Comma-separated GPU numbers; null for all.'),
+  trainer: Line.trim()
+    .min(1)
+    .max(2_000)
+    .nullable()
+    .describe('Trainer command, as for `trainyard worker --trainer`; null for the default.'),
+  work_dir: Line.trim()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .describe('Folder of the jobs; null for a folder inside the data folder.'),
 });
 
-/** Audit rows older than this many days are removed; null keeps all rows. */
-const RetentionDays = z.number().int().min(1).max(36_500).nullable();
+const RetentionDays = z
+  .number()
+  .int()
+  .min(1)
+  .max(36_500)
+  .nullable()
+  .describe('Days after which audit rows are removed; null keeps all rows.');
 
 /** Which GPU troubles prevent dispatch to the worker. */
 const GpuTroubles = z.strictObject({
-  missing: z.boolean(),
-  errors: z.boolean(),
-  held: z.boolean(),
+  missing: z.boolean().describe('Whether a missing GPU prevents dispatch to its worker.'),
+  errors: z.boolean().describe('Whether memory errors of a GPU prevent dispatch to its worker.'),
+  held: z.boolean().describe('Whether a foreign process on a GPU prevents dispatch to its worker.'),
 } satisfies Record<GpuTroubleKind, z.ZodBoolean>);
 
 /** Default before the first change: all of them. */
@@ -59,28 +72,46 @@ export const holdingBackAtFirst = { missing: true, errors: true, held: true } as
 /** Settings that users change at runtime; they persist across restarts. */
 export const Settings = z.strictObject({
   host: Host,
-  /** Whether other machines connect by TLS; absent in files of an earlier version. */
-  tls: z.boolean().default(false),
-  public_url: PublicUrl.nullable(),
-  local_worker: LocalWorker,
+  tls: z
+    .boolean()
+    .default(false)
+    .describe('Whether other machines connect by TLS; absent in files of an earlier version.'),
+  public_url: PublicUrl.nullable().describe(
+    'Base URL in join commands and sign-in links; null uses the address of the request.',
+  ),
+  local_worker: LocalWorker.describe("Worker on the orchestrator's own machine."),
   // Absent in files from before the setting existed.
   audit_retention_days: RetentionDays.default(null),
-  gpu_troubles: GpuTroubles.default(holdingBackAtFirst),
+  gpu_troubles: GpuTroubles.default(holdingBackAtFirst).describe(
+    'Which GPU troubles prevent dispatch to the worker.',
+  ),
 });
 export type Settings = z.output<typeof Settings>;
 
 /** Omitted fields keep their values. */
 const SettingsChange = z
   .strictObject({
-    /** Shorthand for `host`: all IPv4 addresses, or this machine only. */
-    shared: z.boolean().optional(),
+    shared: z
+      .boolean()
+      .optional()
+      .describe('Shorthand for `host`: all IPv4 addresses, or this machine only.'),
     host: Host.optional(),
-    /** Whether other machines connect by TLS, with a certificate that the orchestrator makes itself. */
-    tls: z.boolean().optional(),
-    public_url: PublicUrl.nullable().optional(),
-    local_worker: LocalWorker.partial().optional(),
+    tls: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether other machines connect by TLS, with a certificate that the orchestrator makes itself.',
+      ),
+    public_url: PublicUrl.nullable()
+      .optional()
+      .describe('Base URL in join commands and sign-in links; null uses the address of the request.'),
+    local_worker: LocalWorker.partial()
+      .optional()
+      .describe("Changes of the worker on the orchestrator's own machine."),
     audit_retention_days: RetentionDays.optional(),
-    gpu_troubles: GpuTroubles.partial().optional(),
+    gpu_troubles: GpuTroubles.partial()
+      .optional()
+      .describe('Which GPU troubles prevent dispatch to the worker.'),
   })
   .refine(({ shared, host }) => shared === undefined || host === undefined, {
     path: ['shared'],
@@ -88,80 +119,104 @@ const SettingsChange = z
   });
 export type SettingsChange = z.output<typeof SettingsChange>;
 
-/** The flag or config file key that fixes a setting; null when it can be changed. */
-const FixedBy = z.string().nullable();
+const FixedBy = z
+  .string()
+  .nullable()
+  .describe('Flag or config file key that fixes the setting; null when it can be changed.');
 
 const NetworkAddress = z.object({
-  url: z.string(),
-  interface: z.string(),
-  family: z.enum(['IPv4', 'IPv6']),
-  /** Whether the server listens on it. */
-  listening: z.boolean(),
-  /** Reach of the address: only this machine, its containers and virtual machines, or a private network. */
-  note: z.enum(['loopback', 'virtual', 'vpn']).nullable(),
+  url: z.string().describe('URL with this address.'),
+  interface: z.string().describe('Name of the network interface.'),
+  family: z.enum(['IPv4', 'IPv6']).describe('Version of the Internet Protocol.'),
+  listening: z.boolean().describe('Whether the server listens on it.'),
+  note: z
+    .enum(['loopback', 'virtual', 'vpn'])
+    .nullable()
+    .describe(
+      'Reach of the address: only this machine (`loopback`), its containers and virtual machines (`virtual`), or a private network (`vpn`); null for an ordinary network.',
+    ),
 });
 
 const Tls = z.object({
-  /** Made by the orchestrator, or read from files that are renewed externally. */
-  source: z.enum(['own', 'files']),
-  /**
-   * `sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER), for `--pin`. Renewing the certificate does not change
-   * it.
-   */
-  pin: z.string(),
-  /** SHA-256 of the certificate as colon-separated hex, as browsers display it. */
-  fingerprint: z.string(),
-  expires_at: z.iso.datetime(),
-  names: z.array(z.string()),
+  source: z
+    .enum(['own', 'files'])
+    .describe('Made by the orchestrator, or read from files that are renewed externally.'),
+  pin: z
+    .string()
+    .describe(
+      '`sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER), for `--pin`. Renewing the certificate does not change it.',
+    ),
+  fingerprint: z
+    .string()
+    .describe('SHA-256 of the certificate as colon-separated hex, as browsers display it.'),
+  expires_at: z.iso.datetime().describe('When the certificate expires.'),
+  names: z.array(z.string()).describe('Host names and IP addresses in the certificate.'),
 });
 
 const SettingsView = z
   .object({
-    version: z.string(),
-    network: z.object({
-      host: z.string(),
-      port: z.number(),
-      /** Whether other machines can connect. */
-      shared: z.boolean(),
-      fixed_by: FixedBy,
-      /** Certificate for other machines; null without TLS. */
-      tls: Tls.nullable(),
-      tls_fixed_by: FixedBy,
-      /** URLs on which the server listens. */
-      listening: z.array(z.string()),
-      /** All addresses of this machine, the most widely reachable first. */
-      addresses: z.array(NetworkAddress),
-      /** Security warning for a shared server; null for none. */
-      notice: z.string().nullable(),
-    }),
-    /** Base URL in join commands and sign-in links; null uses the address of the request. */
-    public_url: z.string().nullable(),
-    /** Older servers omit it because they have no such flag. */
-    public_url_fixed_by: FixedBy.default(null),
-    configs_dir: z.string(),
-    data_dir: z.string(),
-    local_worker: z.object({
-      enabled: z.boolean(),
-      /** `leaving`: turned off, but still finishing its job. */
-      state: z.enum(['off', 'on', 'leaving']),
-      gpus: z.string().nullable(),
-      trainer: z.string().nullable(),
-      work_dir: z.string().nullable(),
-      fixed_by: z.object({ enabled: FixedBy, gpus: FixedBy, trainer: FixedBy, work_dir: FixedBy }),
-      /** Whether this client may set `trainer` and `work_dir`, which requires a connection from the same machine. */
-      command_allowed: z.boolean(),
-      /** Whether it can run the sample training. */
-      has_sample: z.boolean(),
-    }),
-    audit: z.object({
-      /** Null keeps all rows. */
-      retention_days: z.number().nullable(),
-      fixed_by: FixedBy,
-    }),
-    /** Whether a GPU that is missing, has errors, or is used by another process prevents dispatch to its worker. */
-    gpu_troubles: GpuTroubles,
+    version: z.string().describe('Version of the orchestrator.'),
+    network: z
+      .object({
+        host: z.string().describe('IP address on which it listens.'),
+        port: z.number().describe('TCP port on which it listens.'),
+        shared: z.boolean().describe('Whether other machines can connect.'),
+        fixed_by: FixedBy,
+        tls: Tls.nullable().describe('Certificate for other machines; null without TLS.'),
+        tls_fixed_by: FixedBy,
+        listening: z.array(z.string()).describe('URLs on which the server listens.'),
+        addresses: z
+          .array(NetworkAddress)
+          .describe('All addresses of this machine, the most widely reachable first.'),
+        notice: z.string().nullable().describe('Security warning for a shared server; null for none.'),
+      })
+      .describe('Where the orchestrator listens.'),
+    public_url: z
+      .string()
+      .nullable()
+      .describe('Base URL in join commands and sign-in links; null uses the address of the request.'),
+    public_url_fixed_by: FixedBy.default(null).describe(
+      'Older servers omit it because they have no such flag.',
+    ),
+    configs_dir: z.string().describe("Folder of the configs on the orchestrator's machine."),
+    data_dir: z.string().describe("Data folder on the orchestrator's machine."),
+    local_worker: z
+      .object({
+        enabled: z.boolean().describe('Whether this machine runs a worker.'),
+        state: z
+          .enum(['off', 'on', 'leaving'])
+          .describe('`leaving`: turned off, but still finishing its job.'),
+        gpus: z.string().nullable().describe('Comma-separated GPU numbers; null for all.'),
+        trainer: z.string().nullable().describe('Trainer command; null for the default.'),
+        work_dir: z
+          .string()
+          .nullable()
+          .describe('Folder of the jobs; null for a folder inside the data folder.'),
+        fixed_by: z
+          .object({ enabled: FixedBy, gpus: FixedBy, trainer: FixedBy, work_dir: FixedBy })
+          .describe('What fixes each of these settings.'),
+        command_allowed: z
+          .boolean()
+          .describe(
+            'Whether this client may set `trainer` and `work_dir`, which requires a connection from the same machine.',
+          ),
+        has_sample: z.boolean().describe('Whether it can run the sample training.'),
+      })
+      .describe("Worker on the orchestrator's own machine."),
+    audit: z
+      .object({
+        retention_days: z
+          .number()
+          .nullable()
+          .describe('Days after which audit rows are removed; null keeps all rows.'),
+        fixed_by: FixedBy,
+      })
+      .describe('Settings of the audit trail.'),
+    gpu_troubles: GpuTroubles.describe(
+      'Whether a GPU that is missing, has errors, or is used by another process prevents dispatch to its worker.',
+    ),
   })
-  .meta({ id: 'Settings' });
+  .meta({ id: 'Settings', description: 'Settings of the orchestrator.' });
 export type SettingsView = z.output<typeof SettingsView>;
 
 /**
@@ -186,7 +241,7 @@ export const settingsApi = {
     method: 'GET',
     path: '/api/settings',
     authority: 'admin.workers',
-    summary: 'Show where the orchestrator listens, its folders, and the worker of its own machine',
+    summary: 'Show the settings',
     reply: SettingsView,
   }),
   // Requires the highest permission, because it can expose the orchestrator to a network.
@@ -194,8 +249,7 @@ export const settingsApi = {
     method: 'PATCH',
     path: '/api/settings',
     authority: 'admin.tokens',
-    summary:
-      'Share it on the network or not, set its public address, turn the worker of its own machine on or off, say how long the audit trail is kept',
+    summary: 'Change settings; omitted ones keep their values',
     body: SettingsChange,
     reply: SettingsView,
   }),

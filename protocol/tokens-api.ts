@@ -12,29 +12,34 @@ const Permissions = z
 export const TokenView = z
   .object({
     id: TokenId,
-    /** Owner name of jobs submitted with the token. */
-    name: z.string(),
-    /** Team of these jobs; null for none. */
-    team: z.string().nullable(),
-    permissions: z.array(z.enum(permissions)),
-    created_at: z.iso.datetime(),
-    /** Name of the token that created it. */
-    created_by: z.string(),
-    /** The token is invalid from then on; null means never. */
-    expires_at: z.iso.datetime().nullable(),
-    /** Accurate to five minutes; null when it was never used. */
-    last_used_at: z.iso.datetime().nullable(),
+    name: z.string().describe('Owner name of jobs submitted with the token.'),
+    team: z.string().nullable().describe('Team of these jobs; null for none.'),
+    permissions: z.array(z.enum(permissions)).describe('Permissions of the token.'),
+    created_at: z.iso.datetime().describe('When the token was created.'),
+    created_by: z.string().describe('Name of the token that created it.'),
+    expires_at: z.iso.datetime().nullable().describe('The token is invalid from then on; null means never.'),
+    last_used_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('Accurate to five minutes; null when it was never used.'),
   })
-  .meta({ id: 'Token' });
+  .meta({ id: 'Token', description: 'A token, without its secret.' });
 export type TokenView = z.output<typeof TokenView>;
 
 export const NewToken = z.strictObject({
-  name: Name,
-  team: Name.nullable().default(null),
-  /** Defaults to the permissions for the token's own jobs. */
-  permissions: Permissions.default([...ownPermissions]),
-  /** Seconds from now, at most ten years; null for a token that never expires. */
-  expires_in_s: z.number().int().min(60).max(315_360_000).nullable().default(null),
+  name: Name.describe('Name of the token; jobs submitted with it have this owner.'),
+  team: Name.nullable().default(null).describe('Team of jobs submitted with the token; null for none.'),
+  permissions: Permissions.default([...ownPermissions]).describe(
+    "Defaults to the permissions for the token's own jobs.",
+  ),
+  expires_in_s: z
+    .number()
+    .int()
+    .min(60)
+    .max(315_360_000)
+    .nullable()
+    .default(null)
+    .describe('Seconds from now, at most ten years; null for a token that never expires.'),
 });
 export type NewToken = z.output<typeof NewToken>;
 
@@ -44,23 +49,25 @@ export const tokensApi = {
     method: 'GET',
     path: '/api/tokens',
     authority: 'admin.tokens',
-    summary: 'List the tokens, without their secrets',
-    reply: z.object({ tokens: z.array(TokenView) }),
+    summary: 'List tokens, without their secrets',
+    reply: z.object({ tokens: z.array(TokenView).describe('All valid tokens.') }),
   }),
   create: call({
     method: 'POST',
     path: '/api/tokens',
     authority: 'admin.tokens',
-    summary: 'Create a token, shown this once; it may do no more than the one that creates it',
+    summary: 'Create a token, which is shown once',
     body: NewToken,
-    reply: TokenView.extend({ token: z.string() }),
+    reply: TokenView.extend({
+      token: z.string().describe('Secret of the token. It appears only in this response.'),
+    }),
   }),
   revoke: call({
     method: 'DELETE',
     path: '/api/tokens/:id',
     authority: 'admin.tokens',
-    summary: 'Revoke a token: it, and every browser that signed in with it, is shut out at once',
+    summary: 'Revoke a token and end its sessions at once',
     params: z.object({ id: TokenId }),
-    reply: z.object({ success: z.literal(true), token_id: TokenId }),
+    reply: z.object({ success: z.literal(true).describe('Always true.'), token_id: TokenId }),
   }),
 };
