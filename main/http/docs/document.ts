@@ -9,10 +9,19 @@ const content = z.record(z.string(), z.object({ schema: Schema })).default({});
 const Operation = z.object({
   operationId: z.string(),
   summary: z.string().default(''),
-  description: z.string().optional(),
+  description: z.string().default(''),
+  tags: z.array(z.string()).default([]),
   security: z.array(z.record(z.string(), z.unknown())).default([]),
   parameters: z
-    .array(z.object({ name: z.string(), in: z.string(), required: z.boolean(), schema: Schema }))
+    .array(
+      z.object({
+        name: z.string(),
+        in: z.string(),
+        required: z.boolean(),
+        description: z.string().optional(),
+        schema: Schema,
+      }),
+    )
     .default([]),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), z.object({ $ref: z.string() }).or(z.object({ content }))).default({}),
@@ -22,6 +31,7 @@ export type Operation = z.output<typeof Operation>;
 /** The parts of an OpenAPI 3.1 document that the page shows. */
 export const ApiDocument = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string().default('') }),
+  tags: z.array(z.object({ name: z.string(), description: z.string().default('') })).default([]),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.object({
     schemas: z.record(z.string(), Schema).default({}),

@@ -10,6 +10,7 @@ interface Endpoint extends Operation {
 
 interface Group {
   readonly title: string;
+  readonly about: string;
   readonly endpoints: readonly Endpoint[];
 }
 
@@ -30,34 +31,27 @@ export function docsPage(json: unknown): string {
     .map(name => html`<li><a href="#${anchorOf(name)}">${name}</a></li>`)}</ul></nav>
 <main id="calls"><h1>${title} ${version}: the API</h1><p>${prose(description)} The same for programs:
 <a href="openapi.json">openapi.json</a>.</p>${introduction(document)}
-${groups.map(({ title: name, endpoints }) => html`<h2>${name}</h2>${endpoints.map(one => endpointView(one, document))}`)}
+${groups.map(({ title: name, about, endpoints }) => html`<h2>${name}</h2><p>${about}</p>${endpoints.map(one => endpointView(one, document))}`)}
 <h2 id="problems">Problems</h2>${problemsView(document)}<h2>Shapes</h2>${shapesView(document)}</main></body></html>
 `;
   return page.markup;
 }
 
-/**
- * Groups endpoints by the start of their paths, in the order of the document. Endpoints that would form a group alone go to the last group.
- */
-function groupsOf({ paths }: ApiDocument): readonly Group[] {
-  const groups = new Map<string, Endpoint[]>();
-  for (const [path, operations] of Object.entries(paths)) {
-    const title = /^\/api\/(?:admin\/)?[^/]+/.exec(path)?.[0] ?? path;
-    const endpoints = Object.entries(operations).map(([verb, one]) => ({
-      ...one,
-      path,
-      method: verb.toUpperCase(),
-    }));
-    groups.set(title, [...(groups.get(title) ?? []), ...endpoints]);
-  }
-  const all = [...groups].map(([title, endpoints]) => ({ title, endpoints }));
-  const others = all.filter(({ endpoints }) => endpoints.length === 1);
-  return [
-    ...all.filter(({ endpoints }) => endpoints.length > 1),
-    ...(others.length === 0
-      ? []
-      : [{ title: 'Others', endpoints: others.flatMap(({ endpoints }) => endpoints) }]),
-  ];
+/** Groups endpoints by their first tag, in the order of the document's tags. Endpoints without a known tag come last. */
+function groupsOf({ paths, tags }: ApiDocument): readonly Group[] {
+  const endpoints = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([verb, one]) => ({ ...one, path, method: verb.toUpperCase() })),
+  );
+  const known = tags.map(({ name }) => name);
+  const groups = tags.map(({ name, description }) => ({
+    title: name,
+    about: description,
+    endpoints: endpoints.filter(({ tags: [tag] }) => tag === name),
+  }));
+  const others = endpoints.filter(({ tags: [tag = ''] }) => !known.includes(tag));
+  return [...groups, { title: 'Others', about: '', endpoints: others }].filter(
+    group => group.endpoints.length > 0,
+  );
 }
 
 const indexView = ({ title, endpoints }: Group): Html =>
@@ -76,25 +70,16 @@ function endpointView(endpoint: Endpoint, document: ApiDocument): Html {
   const { operationId, method, path, summary, parameters } = endpoint;
   const body = schemaIn(endpoint.requestBody);
   return html`<section aria-labelledby="${operationId}"><h3 id="${operationId}"><a href="#${operationId}"><code>${method} ${path}</code></a></h3>
-<p>${summary}</p><p class="who">${prose(authorityOf(endpoint))}</p>
+<p>${summary}</p><p class="who">${prose(endpoint.description)}</p>
 <pre><code>${curlLine(endpoint, document)}</code></pre>${
     parameters.length === 0
       ? null
-      : html`<h4>Parameters</h4><ul>${parameters.map(({ name, in: place, required, schema }) =>
-          fieldView(`${name} (${place})`, schema, required),
+      : html`<h4>Parameters</h4><ul>${parameters.map(({ name, in: place, required, description, schema }) =>
+          fieldView(`${name} (${place})`, { ...schema, description }, required),
         )}</ul>`
   }${body === null ? null : html`<h4>Body</h4>${schemaView(body.schema)}`}${replyView(endpoint)}</section>
 `;
 }
-
-const authorityOf = ({ security, description }: Endpoint): string =>
-  description ??
-  (security.length === 0
-    ? 'Open to everybody.'
-    : `For ${security
-        .flatMap(Object.keys)
-        .map(name => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`)
-        .join(' or ')} token.`);
 
 const replyView = ({ responses }: Endpoint): Html =>
   html`${Object.entries(responses).map(([status, response]) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Schema } from './document.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, prose } from './html.ts';
 
 const schemas = z.array(Schema).catch([]);
 const names = z.array(z.string()).catch([]);
@@ -17,7 +17,14 @@ export function schemaView(schema: Schema): Html {
 }
 
 export const fieldView = (name: string, schema: Schema, isRequired: boolean): Html =>
-  html`<li><code>${name}</code>${isRequired ? html` <em>required</em>` : null} ${typeView(schema)}${limitsView(schema)}${nestedView(schema)}</li>`;
+  html`<li><code>${name}</code>${isRequired ? html` <em>required</em>` : null} ${typeView(schema)}${limitsView(schema)}${descriptionView(schema)}${nestedView(schema)}</li>`;
+
+/** A nullable field may have its description in one of its alternatives. */
+function descriptionView(schema: Schema): Html | null {
+  const texts = [schema, ...schemas.parse(schema['anyOf'])].map(one => one['description']);
+  const text = texts.find(one => typeof one === 'string');
+  return text === undefined ? null : html`<br>${prose(text)}`;
+}
 
 const fieldsOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
   Object.entries(asSchema(schema['properties']) ?? {}).map(([name, field]) => [name, asSchema(field) ?? {}]);

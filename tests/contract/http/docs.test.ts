@@ -66,10 +66,10 @@ describe('it shows', () => {
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
       expect(textOf(`<section${section}`)).toContain(summary);
       const who = {
-        open: 'Open to everybody.',
-        worker: 'For a worker token.',
-        join: 'For a join token.',
-        upload: 'For an upload token.',
+        open: 'Needs no token.',
+        worker: 'Needs a worker token.',
+        join: 'Needs a join token.',
+        upload: 'Needs an upload token.',
       };
       expect(textOf(section)).toContain(
         authority === 'open' || authority === 'worker' || authority === 'join' || authority === 'upload'
