@@ -105,7 +105,9 @@ export const workersApi = {
         .min(0)
         .max(31_536_000)
         .nullish()
-        .describe('Seconds from now; a job that still runs then is stopped and moved to another worker.'),
+        .describe(
+          'Seconds from now until the deadline; a job that still runs then is stopped and moved to another worker. Null for no deadline.',
+        ),
     }),
     reply: WorkerView,
   }),
@@ -152,7 +154,7 @@ export const workersApi = {
         .min(60)
         .max(604_800)
         .default(3_600)
-        .describe('Seconds from now, between a minute and a week.'),
+        .describe('Lifetime in seconds, between a minute and a week.'),
     }),
     reply: IssuedJoinToken,
   }),
@@ -227,7 +229,7 @@ export type AuditSieve = z.output<typeof AuditSieve>;
 
 /** Page of the matching entries. */
 const AuditPage = {
-  limit: z.coerce.number().int().min(1).max(500).default(50).describe('Page size.'),
+  limit: z.coerce.number().int().min(1).max(500).default(50).describe('Maximum number of entries on a page.'),
   offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of entries to skip.'),
 };
 const AuditEntries = z.object({
@@ -355,7 +357,6 @@ export const auditApi = {
     path: '/api/audit/verify',
     authority: 'admin.audit',
     summary: 'Verify that no audit row was changed, removed or inserted',
-    /** Both bounds are inclusive and default to the whole trail. */
     query: z
       .object({
         from: Seq.optional().describe('First row to verify; defaults to the oldest.'),
@@ -452,7 +453,6 @@ export const systemApi = {
         .regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes as base64url')
         .describe('32 random bytes as base64url.'),
     }),
-    /** HMAC-SHA-256 of the nonce and the socket that received the request, in lower-case hex. */
     reply: z.object({
       proof: z
         .string()

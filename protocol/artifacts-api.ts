@@ -15,14 +15,20 @@ export const artifactsApi = {
     summary: 'List the uploaded files of a job, newest first',
     params: z.object({ id: JobId }),
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(500)
+        .default(100)
+        .describe('Maximum number of entries on a page.'),
       cursor: z.coerce
         .number()
         .int()
         .min(0)
         .max(Number.MAX_SAFE_INTEGER)
         .optional()
-        .describe('`next_cursor` of the previous page.'),
+        .describe('`next_cursor` of the previous page; omit it for the first page.'),
     }),
     reply: z.object({
       artifacts: z.array(ArtifactView).describe('Files on this page, newest first.'),

@@ -84,9 +84,19 @@ export const configsApi = {
     own: 'shared',
     summary: 'List configs by name',
     query: z.object({
-      q: z.string().max(200).optional().describe('Substring of the name.'),
-      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
-      cursor: z.string().max(700).optional().describe('`next_cursor` of the previous page.'),
+      q: z.string().max(200).optional().describe('Only configs whose name contains this text.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(500)
+        .default(100)
+        .describe('Maximum number of entries on a page.'),
+      cursor: z
+        .string()
+        .max(700)
+        .optional()
+        .describe('`next_cursor` of the previous page; omit it for the first page.'),
     }),
     reply: z.object({
       folder: z.string().describe("Path of the folder on the orchestrator's machine."),

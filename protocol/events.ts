@@ -69,11 +69,6 @@ const Envelope = z.object({
   at: z.iso.datetime().describe('When the event happened, in UTC.'),
 });
 
-/**
- * An event of the event stream. The stored row records what happened to which object. The view shows the object when the event is
- * sent, so a late reader never displays an outdated state; null when it was deleted since. `reset` means that events were missed:
- * reload everything and continue after `seq`. `hidden` replaces an event about an object that the reader may not see.
- */
 export const UiEvent = z
   .discriminatedUnion('kind', [
     Envelope.extend({
@@ -111,7 +106,11 @@ export const UiEvent = z
       kind: z.literal('hidden').describe('Replaces an event about an object that the reader may not see.'),
     }),
   ])
-  .meta({ id: 'UiEvent', description: 'An event of the event stream.' });
+  .meta({
+    id: 'UiEvent',
+    description:
+      'An event of the event stream. The stored row records what happened to which object. The view shows the object when the event is sent, so a late reader never displays an outdated state; null when it was deleted since. `reset` means that events were missed: reload everything and continue after `seq`. `hidden` replaces an event about an object that the reader may not see.',
+  });
 export type UiEvent = z.output<typeof UiEvent>;
 
 /**

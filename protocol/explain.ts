@@ -51,7 +51,7 @@ export type WorkerReason = Readonly<z.output<typeof WorkerReason>>;
 
 export const Explanation = z
   .object({
-    job_id: JobId.nullable().describe('Null for a dry run.'),
+    job_id: JobId.nullable().describe('Id of the job; null for a dry run.'),
     status: ShownStatus,
     summary: z
       .string()

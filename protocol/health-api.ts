@@ -76,7 +76,7 @@ export type GpuAllocation = z.output<typeof GpuAllocation>;
 
 export const SystemStatus = z
   .object({
-    timestamp: z.number().describe('Seconds since 1970-01-01 UTC.'),
+    timestamp: z.number().describe('Time of the figures, in seconds since 1970-01-01 UTC.'),
     uptime_seconds: z.number().describe('Seconds since the server started.'),
     load_avg_5min: z
       .number()
@@ -127,9 +127,6 @@ export const healthApi = {
     authority: 'queue.view',
     own: 'refused',
     summary: 'Check the database, disk, clock, health loop, workers and backups',
-    /**
-     * `include_providers` exists for SimpleTuner's clients. This server's providers are its workers, which are always checked.
-     */
     query: z.object({
       include_providers: z
         .stringbool()

@@ -15,12 +15,12 @@ export const IssuedJoinToken = z.object({
   name: z.string().describe('Name of the worker.'),
   join_token: z.string().describe('`tj_...`: lets one machine join as this worker, once.'),
   expires_at: z.iso.datetime().describe('When the join token expires.'),
-  connection_command: z.string().describe('For a machine on which the worker program is installed.'),
+  connection_command: z.string().describe('Command for a machine on which the worker program is installed.'),
   install_command: z
     .string()
     .nullable()
     .default(null)
     .describe(
-      'For a machine with only a shell: one line that also downloads the program. Null when the program was not built.',
+      'Command for a machine with only a shell: it also downloads the worker program. Null when the program was not built.',
     ),
 });

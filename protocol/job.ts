@@ -152,7 +152,9 @@ export const AttemptView = z
         checkpoint: z
           .string()
           .nullable()
-          .describe('Null when no checkpoint existed, so the attempt started from scratch.'),
+          .describe(
+            'Checkpoint from which the attempt resumed; null when none existed, so that it started from scratch.',
+          ),
         step: z.number().nullable().describe('Step of that checkpoint; null when unknown.'),
         steps_lost: z
           .number()
@@ -197,7 +199,7 @@ export const JobView = z
   .object({
     id: JobId,
     job_id: JobId.describe('Id of the job; the same as `id`.'),
-    status: ShownStatus.describe('`blocked`: waits for approval.'),
+    status: ShownStatus.describe('Status of the job; `blocked` means that it waits for approval.'),
     config_name: z.string().describe('Name of the config, or the name given with an inline config.'),
     target: Target,
     worker_labels: LabelPatterns,
@@ -239,7 +241,9 @@ export const JobView = z
     reason: z.string().nullable().describe('Why a pending job waits, as a sentence.'),
     wait: JobWait.nullable().default(null).describe('The same for programs; null when `reason` is null.'),
     timeout_s: z.number().nullable().describe('Maximum run time of an attempt, in seconds.'),
-    retry_on: z.array(FailureCause).describe('Causes to retry in addition to those outside the trainer.'),
+    retry_on: z
+      .array(FailureCause)
+      .describe('Causes of failure to retry, in addition to those outside the trainer.'),
     on_lost_contact: OnLostContact.describe('What the worker does with the trainer after it loses contact.'),
     requests: z
       .array(RequestKind)
@@ -251,7 +255,7 @@ export type JobView = z.output<typeof JobView>;
 
 /** Files of a completed job that its worker has not uploaded yet. */
 const Outstanding = z.object({
-  files: z.number().nullable().describe('Null until the worker reports the number.'),
+  files: z.number().nullable().describe('Number of these files; null until the worker reports it.'),
   bytes: z.number().nullable().describe('Size of these files in bytes; null until the worker reports it.'),
   reason: z.string().nullable().describe('Why the last upload failed; null when none failed.'),
   since: Time.describe('When the job completed, or when the files were last reported.'),
@@ -265,7 +269,7 @@ export const JobWarning = z
       .describe(
         'About a worker: `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or `outputs_own_folder`. About a config key that the trainer does not know: `config_key_refused` or `config_key_ignored`.',
       ),
-    worker_name: z.string().describe('Empty when the warning concerns the config.'),
+    worker_name: z.string().describe('Name of the worker; empty when the warning concerns the config.'),
     trainer: z
       .string()
       .optional()

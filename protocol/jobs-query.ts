@@ -37,7 +37,7 @@ export const JobsQuery = z.object({
     'Sort key. Jobs without a value come last in either direction.',
   ),
   order: z.enum(['asc', 'desc']).default('desc').describe('Sort direction: ascending or descending.'),
-  limit: z.coerce.number().int().min(1).max(500).default(50).describe('Page size.'),
+  limit: z.coerce.number().int().min(1).max(500).default(50).describe('Maximum number of entries on a page.'),
   offset: z.coerce
     .number()
     .int()

@@ -108,7 +108,6 @@ export const refuse = (
   refusal: action === undefined ? { code, detail } : { code, detail, action },
 });
 
-/** Body of every error response, `application/problem+json` (RFC 9457). */
 export const Problem = z
   .object({
     type: z.string().describe('Always `about:blank`; `code` identifies the problem.'),
@@ -131,5 +130,8 @@ export const Problem = z
       .describe('Invalid fields of the request; absent for other problems.'),
     request_id: z.string().optional().describe("Id of the request in the server's log."),
   })
-  .meta({ id: 'Problem', description: 'Body of every error response (RFC 9457).' });
+  .meta({
+    id: 'Problem',
+    description: 'Body of every error response, `application/problem+json` (RFC 9457).',
+  });
 export type Problem = z.infer<typeof Problem>;

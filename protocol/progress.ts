@@ -3,10 +3,6 @@ import { cleanLine } from './line.ts';
 
 const Count = z.number().min(0).max(1e12);
 
-/**
- * Progress of a trainer; every field is optional. `percent` is 0 to 100, `eta_s` is in seconds, and `metrics` contains all other
- * figures of the trainer.
- */
 export const Progress = z
   .object({
     step: Count.optional().describe('Number of completed steps.'),

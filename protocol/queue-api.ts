@@ -392,7 +392,13 @@ export const queueApi = {
     summary: 'List the events of a job, newest first',
     params: byJob,
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Page size.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(500)
+        .default(100)
+        .describe('Maximum number of entries on a page.'),
       offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of entries to skip.'),
     }),
     reply: z.object({
@@ -426,7 +432,6 @@ export const queueApi = {
     summary: 'Request a checkpoint or samples from the trainer of a running job',
     params: byJob,
     body: z.strictObject({ what: RequestKind }),
-    /** `duplicate`: the same action was requested within the last seconds, so it was not sent again. */
     reply: Done.extend({
       duplicate: z
         .boolean()

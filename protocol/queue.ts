@@ -62,14 +62,13 @@ export const QueueView = z
       .describe(
         'The pause of the queue; null when it is not paused. While it is paused, no job is dispatched and running jobs continue.',
       ),
-    total_pending: z.number().describe('Includes jobs that wait for approval.'),
+    total_pending: z.number().describe('Number of pending jobs, including those that wait for approval.'),
     total_blocked: z.number().describe('Number of jobs that wait for approval.'),
     total_running: z.number().describe('Number of live jobs.'),
   })
   .meta({ id: 'QueueView', description: 'State of the queue as a whole.' });
 export type QueueView = z.output<typeof QueueView>;
 
-/** The orchestrator's own machine, with SimpleTuner's field names. */
 export const LocalStats = z
   .object({
     running_jobs: z.number().describe('Number of live jobs on that machine.'),
@@ -87,7 +86,10 @@ export const LocalStats = z
       .describe('Maximum number of GPUs per job there; null for no limit.'),
     max_concurrent_jobs: z.number().nullable().describe('Maximum number of jobs there; null for no limit.'),
   })
-  .meta({ id: 'LocalStats', description: "GPUs and jobs of the orchestrator's own machine." });
+  .meta({
+    id: 'LocalStats',
+    description: "GPUs and jobs of the orchestrator's own machine, with SimpleTuner's field names.",
+  });
 export type LocalStats = z.output<typeof LocalStats>;
 
 export const WorkerCounts = z
@@ -97,7 +99,9 @@ export const WorkerCounts = z
     busy_workers: z.number().describe('Number of workers with a job.'),
     offline_workers: z.number().describe('Number of offline workers.'),
     draining_workers: z.number().describe('Number of draining workers.'),
-    connecting_workers: z.number().describe('Registered or expected, but without a stream.'),
+    connecting_workers: z
+      .number()
+      .describe('Number of workers that are registered or expected, but have no command stream.'),
   })
   .meta({ id: 'WorkerCounts', description: 'Number of workers by status.' });
 export type WorkerCounts = z.output<typeof WorkerCounts>;

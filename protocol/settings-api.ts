@@ -140,7 +140,7 @@ const NetworkAddress = z.object({
 const Tls = z.object({
   source: z
     .enum(['own', 'files'])
-    .describe('Made by the orchestrator, or read from files that are renewed externally.'),
+    .describe('`own`: made by the orchestrator. `files`: read from files that are renewed externally.'),
   pin: z
     .string()
     .describe(
@@ -176,7 +176,7 @@ const SettingsView = z
       .nullable()
       .describe('Base URL in join commands and sign-in links; null uses the address of the request.'),
     public_url_fixed_by: FixedBy.default(null).describe(
-      'Older servers omit it because they have no such flag.',
+      'Flag or config file key that fixes `public_url`; null when it can be changed. Older servers omit it.',
     ),
     configs_dir: z.string().describe("Folder of the configs on the orchestrator's machine."),
     data_dir: z.string().describe("Data folder on the orchestrator's machine."),
@@ -185,7 +185,9 @@ const SettingsView = z
         enabled: z.boolean().describe('Whether this machine runs a worker.'),
         state: z
           .enum(['off', 'on', 'leaving'])
-          .describe('`leaving`: turned off, but still finishing its job.'),
+          .describe(
+            'State of that worker; `leaving` means that it is turned off, but still finishes its job.',
+          ),
         gpus: z.string().nullable().describe('Comma-separated GPU numbers; null for all.'),
         trainer: z.string().nullable().describe('Trainer command; null for the default.'),
         work_dir: z

@@ -73,7 +73,7 @@ export const storageApi = {
         .string()
         .transform(text => text.slice(0, reasonChars))
         .nullish()
-        .describe('Why they are not uploaded; truncated instead of refused.'),
+        .describe('Why these files are not uploaded; a long text is truncated. Null for none.'),
     }),
     reply: z.object({ success: z.literal(true).describe('Always true.') }),
   }),
@@ -99,7 +99,7 @@ export const storageApi = {
           z.object({
             Key: z.string().describe('Key of the file.'),
             Size: z.number().describe('Size in bytes.'),
-            LastModified: z.number().describe('Seconds since 1970-01-01 UTC.'),
+            LastModified: z.number().describe('Time of the upload, in seconds since 1970-01-01 UTC.'),
             ETag: z.string().describe('SHA-256 in lower-case hex, in quotes.'),
           }),
         )

@@ -26,7 +26,7 @@ const Accepted = z.object({
   warnings: z
     .array(JobWarning)
     .optional()
-    .describe('Concerns the worker that takes the job; older servers omit it.'),
+    .describe('Warnings about the worker that takes the job; older servers omit it.'),
 });
 
 /** The request had `no_wait`, and no worker can take the job at once. No job was created. */
@@ -64,12 +64,12 @@ export const TriedOut = z.object({
     .nullable()
     .describe('Position that the job would get; null when it would not wait for a worker.'),
   reason: z.string().nullable().describe('Why the job would wait, as a sentence; null when it would not.'),
-  explanation: Explanation.describe('Why, in detail.'),
+  explanation: Explanation.describe('Why the job would get this status.'),
   warnings: z
     .array(JobWarning)
     .optional()
     .describe(
-      'Concerns the worker that would take the job, or every worker that could; older servers omit it.',
+      'Warnings about the worker that would take the job, or about every worker that could; older servers omit it.',
     ),
   needs: z
     .object({

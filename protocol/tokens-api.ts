@@ -21,7 +21,7 @@ export const TokenView = z
     last_used_at: z.iso
       .datetime()
       .nullable()
-      .describe('Accurate to five minutes; null when it was never used.'),
+      .describe('Time of the last use, accurate to five minutes; null when it was never used.'),
   })
   .meta({ id: 'Token', description: 'A token, without its secret.' });
 export type TokenView = z.output<typeof TokenView>;
@@ -30,7 +30,7 @@ export const NewToken = z.strictObject({
   name: Name.describe('Name of the token; jobs submitted with it have this owner.'),
   team: Name.nullable().default(null).describe('Team of jobs submitted with the token; null for none.'),
   permissions: Permissions.default([...ownPermissions]).describe(
-    "Defaults to the permissions for the token's own jobs.",
+    "Permissions of the token; defaults to those for the token's own jobs.",
   ),
   expires_in_s: z
     .number()
@@ -39,7 +39,7 @@ export const NewToken = z.strictObject({
     .max(315_360_000)
     .nullable()
     .default(null)
-    .describe('Seconds from now, at most ten years; null for a token that never expires.'),
+    .describe('Lifetime in seconds, at most ten years; null for a token that never expires.'),
 });
 export type NewToken = z.output<typeof NewToken>;
 
@@ -50,7 +50,7 @@ export const tokensApi = {
     path: '/api/tokens',
     authority: 'admin.tokens',
     summary: 'List tokens, without their secrets',
-    reply: z.object({ tokens: z.array(TokenView).describe('All valid tokens.') }),
+    reply: z.object({ tokens: z.array(TokenView).describe('Tokens, without their secrets.') }),
   }),
   create: call({
     method: 'POST',

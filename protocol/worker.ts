@@ -13,7 +13,6 @@ export const WorkerStatus = z
   .describe('Status of the worker: `connecting` means that it is expected or has no command stream.');
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 
-/** One GPU. `vram_gb` is GiB, rounded to the nominal size. */
 export const Gpu = z.object({
   index: z.number().int().min(0).max(1023).describe('Number of the GPU on its machine, starting at 0.'),
   name: z.string().max(200).describe('Model name of the GPU.'),
@@ -28,7 +27,7 @@ export const GpuTroubleKind = z
   );
 export type GpuTroubleKind = z.infer<typeof GpuTroubleKind>;
 
-/** A problem with one GPU of a worker. `detail` describes the symptom and the remedy. */
+/** A problem with one GPU of a worker. */
 export const GpuTrouble = z.object({
   gpu: Gpu.shape.index,
   kind: GpuTroubleKind,
@@ -78,7 +77,7 @@ const GpuInfo = z.object({
     .describe('The GPUs one by one; null when the agent does not list them.'),
 });
 
-/** SimpleTuner's guide uses the flat fields. They take precedence over `gpu_info`. */
+/** SimpleTuner's guide uses the flat fields. */
 export const CapabilityFields = {
   gpu_count: Count.describe('Number of GPUs. Takes precedence over `gpu_info.count`.'),
   gpu_name: Text.describe('Model name of the GPUs. Takes precedence over `gpu_info.name`.'),

@@ -113,7 +113,7 @@ const successes: Readonly<Record<StreamType | 'application/json', string>> = {
   'application/x-ndjson': 'One JSON object per line.',
   'application/octet-stream': 'The bytes of the file.',
   'text/csv': 'Comma-separated values, with a line of column names.',
-  'text/plain': 'Text.',
+  'text/plain': 'The response as plain text.',
 };
 
 const forOwn: Readonly<Record<OwnRule, (permission: string) => string>> = {
