@@ -25,7 +25,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
   // Messages may contain text from the orchestrator or a trainer, so remove control characters.
   const say = (message: string): void => err(`${cleanLine(message)}\n`);
   const worker = withWorkerOptions(new Command('worker'))
-    .description('Run training jobs of an orchestrator on this machine')
+    .description('Run training jobs on this machine')
     // Options after a subcommand belong to that subcommand.
     .enablePositionalOptions()
     .action(async (_options: unknown, command: Command) => {
@@ -37,7 +37,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       }
       if (flags['worker-token'] !== undefined) {
         err(
-          'The token in the arguments can be seen by every user of this machine: --worker-token-file hides it\n',
+          'Warning: every user of this machine can see a token in the arguments. Use --worker-token-file\n',
         );
       }
       exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
@@ -47,8 +47,8 @@ export function workerCommand(invocation: WorkerInvocation): Command {
     worker.addCommand(command);
   worker
     .command('selftest')
-    .description('Train nothing for ten seconds, with progress like the real thing')
-    .option('--config <file>', 'the config of the job')
+    .description('Simulate a training for ten seconds')
+    .option('--config <file>', 'config of the job')
     .action(async (_options: unknown, command: Command) => {
       const { config } = command.opts<{ readonly config?: string }>();
       exit(await runSelftest(config ?? null, selftestPorts(invocation.out)));

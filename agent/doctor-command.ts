@@ -23,10 +23,8 @@ const marks = { ok: 'ok', failed: 'FAILED', skipped: '-' } as const;
 /** The command `doctor`, with the options of the worker that it checks. */
 export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation): Command {
   return withWorkerOptions(new Command('doctor'))
-    .description(
-      'Check all that a worker with these options needs here, and say what to do about what is wrong',
-    )
-    .option('--json', 'print it as JSON')
+    .description('Check that a worker with these options can run here')
+    .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const { json, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);

@@ -30,15 +30,15 @@ export const serviceCommands = (invocation: ServiceInvocation): readonly Command
 
 const userFlag = [
   '--user',
-  'for the user who runs this (default: for the whole machine when that is root)',
+  'use the service manager of the current user (default: of the whole machine for root)',
 ] as const;
 
 function installCommand(invocation: ServiceInvocation): Command {
   const { env, out, say, exit } = invocation;
   return withWorkerOptions(new Command('install-service'))
-    .description('Run this worker as a service of this machine, from now on and after each boot')
+    .description('Install and start this worker as a service')
     .option(...userFlag)
-    .option('--print', 'print what would be installed, and change nothing')
+    .option('--print', 'print the service definition, without installing it')
     .action(async (_options: unknown, command: Command) => {
       const { print, user, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
@@ -55,7 +55,9 @@ function installCommand(invocation: ServiceInvocation): Command {
       // An installed service is restarted with its new options, so its own process is no conflict.
       const rival = existsSync(service.file) ? null : await findRival(planned.folder, ownProcesses(env));
       if (rival !== null) {
-        say(`The worker ${planned.name} runs already (pid ${rival}): stop it first, its training goes on`);
+        say(
+          `Worker ${planned.name} is already running (pid ${rival}): stop it first. Its training continues`,
+        );
         return exit(exitCodes.locked);
       }
       const trouble = await carryOut(async () => {
@@ -69,10 +71,10 @@ function installCommand(invocation: ServiceInvocation): Command {
         await runAll(service.install, createRunCommand({ environment: env }));
       });
       if (trouble !== null) {
-        say(`${trouble}. ${service.file} may be there already: "uninstall-service" takes it away`);
+        say(`${trouble}. To remove ${service.file}, run "uninstall-service"`);
         return exit(exitCodes.failed);
       }
-      say(`The worker ${planned.name} is a service now: ${service.look}`);
+      say(`Installed worker ${planned.name} as a service: ${service.look}`);
       if (service.note !== null) say(service.note);
       return exit(exitCodes.done);
     });
@@ -80,8 +82,8 @@ function installCommand(invocation: ServiceInvocation): Command {
 
 function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
   return new Command('uninstall-service')
-    .description('Take the service away again; a training goes on, and what the worker remembers stays')
-    .option('--name <name>', "of the worker (default: the host's name)")
+    .description('Remove the service of this worker. A running training continues')
+    .option('--name <name>', 'name of the worker (default: the host name)')
     .option(...userFlag)
     .action(async (_options: unknown, command: Command) => {
       const { user, ...flags } = givenFlags(command);
@@ -113,7 +115,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
       });
       say(
         trouble ??
-          `The service of the worker ${name} is gone. What it remembers stays${folder === null ? '' : ` in ${folder}`}`,
+          `Removed the service of worker ${name}. Its state is kept${folder === null ? '' : ` in ${folder}`}`,
       );
       return exit(trouble === null ? exitCodes.done : exitCodes.failed);
     });
@@ -135,7 +137,7 @@ type Planned =
 const systemStateHome = '/var/lib/trainyard-worker';
 
 const unknownPlatform =
-  'No manager of services is known here: systemd, launchd and the task scheduler of Windows are';
+  'No supported service manager on this machine. Supported: systemd, launchd and the Windows task scheduler';
 
 async function plan(
   config: AgentConfig,
@@ -173,7 +175,7 @@ async function plan(
   if (command.some(word => /[\p{Cc}]/u.test(word)))
     return {
       ok: false,
-      message: 'An option has a line break in it, or another character that no service takes',
+      message: 'An option contains a line break or another control character',
     };
   const service = planService({ worker: name, id, command, folder, path, isSystem }, machine(env));
   if (service === null) return { ok: false, message: unknownPlatform };

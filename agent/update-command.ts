@@ -20,17 +20,13 @@ const exitCodes = { failed: 1, usage: 2 } as const;
 /** `update`: replaces this program with the orchestrator's. */
 export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation): Command {
   return new Command('update')
-    .description("Put the orchestrator's worker program in the place of this one; trainings go on")
-    .option('--orchestrator-url <url>', 'where the orchestrator is (or SIMPLETUNER_ORCHESTRATOR_URL)')
-    .option(
-      '--pin <sha256:...>',
-      'take a server for the orchestrator by its key alone; may be repeated',
-      collect,
-    )
-    .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
-    .option('--ssl-no-verify', 'do not check TLS certificates: with --sums it does not matter')
-    .option('--sums <sha256>', 'take nothing but what belongs to this hash, as the panel shows it')
-    .option('--config <file>', 'settings by the names of these flags, as JSON')
+    .description("Replace this program with the orchestrator's version. Trainings continue")
+    .option('--orchestrator-url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)')
+    .option('--pin <sha256:...>', 'trust only a server with this key; repeatable', collect)
+    .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
+    .option('--ssl-no-verify', 'do not check TLS certificates; safe with --sums')
+    .option('--sums <sha256>', 'accept only the program with this hash, as the panel shows it')
+    .option('--config <file>', 'JSON file with values for these options')
     .action(async (_options: unknown, command: Command) => {
       const { sums, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
@@ -67,9 +63,9 @@ export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation):
       }
       say(
         updated.kind === 'current'
-          ? `${own.path} is what the orchestrator has, version ${updated.version}`
-          : `${own.path} is version ${updated.version} now. A worker that runs goes on with the one before, until it is started anew: ` +
-              'with systemd by "systemctl restart", else by SIGUSR2 and a new start. Trainings go on meanwhile',
+          ? `${own.path} is up to date (version ${updated.version})`
+          : `Updated ${own.path} to version ${updated.version}. A running worker uses the old version until it restarts: ` +
+              'use "systemctl restart", or send SIGUSR2 and start it again. Trainings continue',
       );
       return exit(0);
     });
@@ -78,8 +74,7 @@ export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation):
 const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
 
 function programHere(ownCommand: readonly string[]) {
-  const refusal =
-    'This worker is no single program: where its sources are, "git pull" and "npm ci" bring another version';
+  const refusal = 'This worker runs from its sources. To update it, run "git pull" and "npm ci" there';
   try {
     return ownProgram(ownCommand, realpathSync) ?? refusal;
   } catch (cause) {
@@ -90,12 +85,12 @@ function programHere(ownCommand: readonly string[]) {
 /** Returns why an attacker on the network could replace the program; null when that is impossible. */
 function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
   if (typeof sums === 'string')
-    return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums takes the 64 hex digits that the panel shows';
+    return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums needs the 64 hex digits that the panel shows';
   const { protocol, hostname } = new URL(url);
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (isHere || (protocol === 'https:' && trust.verify)) return null;
   return (
-    `Anybody on the way to ${url} could put a program of theirs in the place of the worker: copy the command from the page of this worker ` +
-    'in the panel, which has the hash of the right one (--sums), or use https:// with --pin'
+    `The connection to ${url} is not secure, so an attacker could replace the program. Copy the command from the page of this worker ` +
+    'in the panel, which has the expected hash (--sums), or use https:// with --pin'
   );
 }

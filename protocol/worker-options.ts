@@ -10,39 +10,38 @@ interface WorkerOption {
 export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--orchestrator-url <url>',
-    description: 'where the orchestrator is (or SIMPLETUNER_ORCHESTRATOR_URL)',
+    description: 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)',
   },
   {
     flags: '--worker-token <token>',
-    description: 'the token of this worker, or a join token (or SIMPLETUNER_WORKER_TOKEN)',
+    description: 'worker token or join token (default: SIMPLETUNER_WORKER_TOKEN)',
   },
   {
     flags: '--worker-token-file <file>',
-    description: 'read the token from a file that only you can read',
+    description: 'file with the token; only you may be able to read it',
   },
-  { flags: '--name <name>', description: "how this worker calls itself (default: the host's name)" },
-  { flags: '--persistent', description: 'stay between jobs (default: leave after one)' },
+  { flags: '--name <name>', description: 'name of this worker (default: the host name)' },
+  { flags: '--persistent', description: 'keep running between jobs (default: exit after one job)' },
   {
     flags: '--label <key=value>',
-    description: 'a label for this worker; may be repeated',
+    description: 'label of this worker; repeatable',
     isRepeatable: true,
   },
-  { flags: '--gpus <list>', description: 'use only these GPUs, such as 0,1' },
-  { flags: '--work-dir <folder>', description: 'where jobs and their outputs are kept' },
+  { flags: '--gpus <list>', description: 'GPUs to use, such as 0,1 (default: all)' },
+  { flags: '--work-dir <folder>', description: 'folder for jobs and outputs (default: STATE-DIR/jobs)' },
   {
     flags: '--state-dir <folder>',
-    description: 'where the worker keeps what it must remember, its training included',
+    description: 'folder for the state of the worker and its training',
   },
   {
     flags: '--trainer <trainer>',
     description:
-      'a trainer of this rig: simpletuner=PYTHON, or ai-toolkit, kohya, onetrainer or diffusers=FOLDER, or a command with {config_path}, {output_dir} and {resume_from}; may be repeated',
+      'trainer on this machine: simpletuner=PYTHON; ai-toolkit, kohya, onetrainer or diffusers=FOLDER; or a command with {config_path}, {output_dir} and {resume_from}; repeatable',
     isRepeatable: true,
   },
   {
     flags: '--python <path>',
-    description:
-      'the Python of trainers, or a virtual environment (default: the one beside the trainer, or on PATH)',
+    description: 'Python or virtual environment for trainers (default: beside the trainer, or on PATH)',
   },
   {
     flags: '--bring <what>',
@@ -51,32 +50,31 @@ export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--data-cache <size>',
     description:
-      'how much disk the data of jobs may take, such as 200GB (default: half of what is free; or TRAINYARD_DATA_CACHE)',
+      'maximum size of cached training data, such as 200GB (default: TRAINYARD_DATA_CACHE, or half of the free space)',
   },
   {
     flags: '--leave-with-parent',
-    description: 'leave when stdin ends, and let the training go on, as with SIGUSR2',
+    description: 'exit when stdin ends and leave the training running, as with SIGUSR2',
   },
   {
     flags: '--no-selftest',
-    description: 'refuse jobs that only test the fleet: the self-test, and the sample training',
+    description: 'reject test jobs: the self-test and the sample training',
   },
   {
     flags: '--allow-config-scripts <keys>',
     description:
-      'let jobs use config keys that run programs or reach beyond the job, such as post_checkpoint_script,output_dir; may be repeated',
+      'config keys to allow although they run programs or reach outside the job folder, such as post_checkpoint_script,output_dir; repeatable',
     isRepeatable: true,
   },
   {
     flags: '--pin <sha256:...>',
-    description:
-      'take a server for the orchestrator by its key alone, as the panel shows it; may be repeated',
+    description: 'trust only a server with this key, as the panel shows it; repeatable',
     isRepeatable: true,
   },
-  { flags: '--ca-file <file>', description: "trust this certificate authority, besides the system's own" },
-  { flags: '--ssl-no-verify', description: 'do not check TLS certificates: for tests only' },
-  { flags: '--config <file>', description: 'settings by the names of these flags, as JSON' },
-  { flags: '-v, --verbose', description: 'show what the trainer prints' },
+  { flags: '--ca-file <file>', description: 'also trust this certificate authority (a PEM file)' },
+  { flags: '--ssl-no-verify', description: 'do not check TLS certificates (for tests only)' },
+  { flags: '--config <file>', description: 'JSON file with values for these options' },
+  { flags: '-v, --verbose', description: 'print the output of the trainer' },
 ];
 
 /** Options such as `--name` that take the next word as their value. */

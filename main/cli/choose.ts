@@ -28,12 +28,12 @@ export function choose<T>(
   const found = exact.length > 0 || word.length < leastTyped ? exact : fits(({ id }) => id.startsWith(word));
   const [only] = found;
   if (only === undefined) {
-    const message = `There is no ${what} "${word}": "trainyard ${what}s list" shows them`;
+    const message = `No ${what} "${word}". To list ${what}s, run "trainyard ${what}s list"`;
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
   if (found.length === 1) return { ok: true, value: only };
   const names = found.slice(0, mostShown).map(thing => `${called(thing).name} (${called(thing).id})`);
   const more = found.length > mostShown ? ` and ${found.length - mostShown} more` : '';
-  const message = `"${word}" may be any of ${names.join(', ')}${more}: give the id, or more of it`;
+  const message = `"${word}" is ambiguous: ${names.join(', ')}${more}. Give a longer id`;
   return { ok: false, failure: { code: exitCodes.usage, message } };
 }

@@ -22,48 +22,44 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['worker', async () => (await import('./worker.ts')).localWorkerCommand],
   group(
     'workers',
-    'See and steer the workers',
+    'List and manage workers',
     async () => (await import('./workers/index.ts')).workerCommands,
   ),
-  group('jobs', 'Submit, see and steer jobs', async () => (await import('./jobs/index.ts')).jobCommands),
+  group('jobs', 'Submit and manage jobs', async () => (await import('./jobs/index.ts')).jobCommands),
   group(
     'configs',
-    'See and change the configs that jobs are submitted by',
+    'List and edit training configs',
     async () => (await import('./configs/index.ts')).configCommands,
   ),
-  group(
-    'data',
-    'Store training data for jobs, and see what is stored',
-    async () => (await import('./data/index.ts')).dataCommands,
-  ),
+  group('data', 'Store and list training data', async () => (await import('./data/index.ts')).dataCommands),
   group(
     'queue',
-    'See and steer the queue as a whole',
+    'Pause, resume and limit the queue',
     async () => (await import('./queue/index.ts')).queueCommands,
   ),
   group(
     'audit',
-    'See what was done, and by whom',
+    'Read and verify the audit trail',
     async () => (await import('./audit/index.ts')).auditCommands,
   ),
   group(
     'backup',
-    'Make and list backups of the database',
+    'Create, list and restore database backups',
     async () => (await import('./backup/index.ts')).backupCommands,
   ),
   group(
     'tokens',
-    'Give people and scripts tokens of their own',
+    'Create, list and revoke access tokens',
     async () => (await import('./tokens/index.ts')).tokenCommands,
   ),
   group(
     'sessions',
-    'List browsers that are signed in, and sign them out',
+    'List and revoke browser sessions',
     async () => (await import('./sessions/index.ts')).sessionCommands,
   ),
   group(
     'settings',
-    'Show and change the settings of the server',
+    'Show and change server settings',
     async () => (await import('./settings/index.ts')).settingsCommands,
   ),
   [

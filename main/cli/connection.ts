@@ -119,7 +119,7 @@ function urlFrom(sources: Sources): Found<string> {
   if (local === null)
     return missing(
       exitCodes.unreachable,
-      `No orchestrator runs on ${dataDir}: start one with "trainyard server", or say with --url where it is`,
+      `No orchestrator runs on ${dataDir}: start one with "trainyard server", or give its address with --url`,
     );
   return local;
 }
@@ -154,7 +154,7 @@ function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
     const token = readToken(join(dataDir, 'admin-token'));
     return token.ok ? found({ text: token.value, isOfFolder: true }) : token;
   }
-  const hint = local?.ok ? `. The token of this machine's own orchestrator goes to ${local.value} only` : '';
+  const hint = local?.ok ? `. The token of this machine's orchestrator is only sent to ${local.value}` : '';
   return missing(exitCodes.rights, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
 }
 
@@ -181,7 +181,7 @@ function localUrl(dataDir: string): Found<string> | null {
     if (open !== null) return open;
     return isAddress(url)
       ? found(url)
-      : missing(exitCodes.failed, `${path} holds no address: start the orchestrator again`);
+      : missing(exitCodes.failed, `${path} contains no address. Restart the orchestrator`);
   } catch {
     return null;
   }
@@ -194,7 +194,7 @@ function readToken(path: string): Found<string> {
   } catch (cause) {
     return missing(
       exitCodes.rights,
-      `The token cannot be read: ${reasonOf(cause)}. Name the file that holds it with --token-file`,
+      `The token cannot be read: ${reasonOf(cause)}. Give the file with --token-file`,
     );
   }
 }
@@ -202,17 +202,14 @@ function readToken(path: string): Found<string> {
 /** Returns null when only the file's owner can access it. */
 function openToOthers(path: string): Found<never> | null {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return null;
-  return missing(
-    exitCodes.rights,
-    `${path} can be read by others: make it yours alone with "chmod 600 ${path}"`,
-  );
+  return missing(exitCodes.rights, `Other users can read ${path}. Run "chmod 600 ${path}"`);
 }
 
 /** Only these characters and lengths are valid in the header. */
 const checked = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? found(token)
-    : missing(exitCodes.rights, `There is no token in ${where}: it must be one word of printable characters`);
+    : missing(exitCodes.rights, `No token in ${where}: it must be one word of printable characters`);
 
 const word = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

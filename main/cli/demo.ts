@@ -26,10 +26,8 @@ const leastAccuracy = 0.95;
 /** Runs a whole training job, as a new user would see it. */
 export function demoCommand(invocation: Invocation): Command {
   return new Command('demo')
-    .description(
-      'Start an orchestrator and a worker in a temporary folder, and train a small network on them',
-    )
-    .option('--keep', 'leave both running afterwards')
+    .description('Run a demo: an orchestrator and a worker in a temporary folder train a small network')
+    .option('--keep', 'leave both running after the training')
     .action(async (options: { readonly keep?: boolean }) => {
       const started: Child[] = [];
       const stopAll = async (): Promise<void> => {

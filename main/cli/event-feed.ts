@@ -42,7 +42,7 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = longestSilenceMs } = address;
   const watchdog = new AbortController();
-  const tooLong = () => watchdog.abort(new Error('nothing has come for too long'));
+  const tooLong = () => watchdog.abort(new Error('the stream timed out'));
   const bark = setTimeout(tooLong, silenceMs).unref();
   const response = await send(from, {
     headers: {

@@ -59,41 +59,40 @@ export function failureOf(failure: CallFailure, url: string): Failure {
   const isOurs = status >= 500;
   const code = byStatus[status] ?? (isOurs ? exitCodes.failed : exitCodes.refused);
   if (word === 'route_not_found' || word === 'method_not_allowed')
-    return { code: exitCodes.failed, message: `${url} does not know this call: its version is older` };
+    return { code: exitCodes.failed, message: `${url} does not support this command: its version is older` };
   return { code, message: isOurs && id !== undefined ? `${detail} (request ${id})` : detail };
 }
 
 const untrusted =
-  'its certificate comes from nobody whom this machine trusts. Give --pin with the value that its panel shows, or the authority with --ca-file';
+  'this machine does not trust its certificate. Use --pin with the value from the panel, or --ca-file with the certificate authority';
 const byCode: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Connection refused. Check that the orchestrator runs, and the address and port',
-  ECONNRESET: 'it hung up. Check that the orchestrator listens there, and whether the address is https',
-  UND_ERR_SOCKET: 'it hung up. Check that the orchestrator listens there, and whether the address is https',
-  ENOTFOUND: 'its name is not known here. Check the address',
-  EAI_AGAIN: 'its name could not be looked up. Check the network and the address',
-  EHOSTUNREACH: 'there is no way to it from here. Check the network',
-  ENETUNREACH: 'there is no way to it from here. Check the network',
-  ETIMEDOUT: 'it does not answer. Check the network and firewalls',
-  UND_ERR_CONNECT_TIMEOUT: 'it does not answer. Check the network and firewalls',
-  TimeoutError: 'it does not answer in time. Check the network, and whether the orchestrator is busy',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS. Check whether the address is http',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS. Check whether the address is http',
+  ECONNREFUSED: 'Connection refused. Check the address and port, and that the orchestrator is running',
+  ECONNRESET: 'the connection was reset. Check the address, and whether it starts with https',
+  UND_ERR_SOCKET: 'the connection was reset. Check the address, and whether it starts with https',
+  ENOTFOUND: 'unknown host name. Check the address',
+  EAI_AGAIN: 'the name lookup failed. Check the network and the address',
+  EHOSTUNREACH: 'no route to host. Check the network',
+  ENETUNREACH: 'no route to host. Check the network',
+  ETIMEDOUT: 'no response. Check the network and firewalls',
+  UND_ERR_CONNECT_TIMEOUT: 'no response. Check the network and firewalls',
+  TimeoutError: 'the request timed out. Check the network and the load of the orchestrator',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS. Check whether the address starts with http:',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not use TLS. Check whether the address starts with http:',
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
   SELF_SIGNED_CERT_IN_CHAIN: untrusted,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
   UNABLE_TO_GET_ISSUER_CERT: untrusted,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  CERT_HAS_EXPIRED:
-    "its certificate has expired. Check this machine's clock; if that is right, renew it there",
-  CERT_NOT_YET_VALID: "its certificate is not valid yet. Check this machine's clock, then the one there",
+  CERT_HAS_EXPIRED: 'its certificate has expired. Check the clock of this machine, or renew the certificate',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet. Check the clocks of both machines',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'its certificate is for another name. Use that name in the address, or --pin with the value that its panel shows',
+    'its certificate is for another name. Use that name in the address, or --pin with the value from the panel',
 };
 
 /** Errors whose message contains text from the other side, which must be safe to print. */
 const withMessage: Readonly<Record<string, (shown: string) => string>> = {
   ERR_PIN_MISMATCH: shown =>
-    `it is not the one that --pin is for (${shown}). Nothing was sent to it. Compare with the value that the panel shows`,
+    `its key does not match --pin (${shown}). Nothing was sent. Compare --pin with the value in the panel`,
   ERR_NOT_PROVEN: shown =>
     `the program there does not prove that it works on the data folder (${shown}). No token was sent. The orchestrator has probably been killed, and another program uses its port: stop that program, or run "trainyard server" again. If an older version of the orchestrator runs there, restart it`,
   ERR_REDIRECTED: shown =>

@@ -33,14 +33,14 @@ type Labels = Readonly<Record<string, string>>;
 /** Collects `--label KEY=VALUE`, which may be repeated. */
 export function addLabel(text: string, before: Labels = {}): Labels {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Give it as KEY=VALUE.');
+  if (at < 1) throw new InvalidArgumentError('Use the form KEY=VALUE.');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
 /** Parses comma-separated names. */
 export function wordList(text: string): readonly string[] {
   const names = text.split(',').map(name => name.trim());
-  if (names.includes('')) throw new InvalidArgumentError('Give names with commas between them.');
+  if (names.includes('')) throw new InvalidArgumentError('Give names separated by commas.');
   return names;
 }
 
@@ -50,7 +50,7 @@ export function wordsAmong(what: string, known: readonly string[]): (text: strin
     const words = wordList(text);
     const unknown = words.find(word => !known.includes(word));
     if (unknown === undefined) return words;
-    throw new InvalidArgumentError(`There is no ${what} "${unknown}": give some of ${known.join(', ')}.`);
+    throw new InvalidArgumentError(`Unknown ${what} "${unknown}". Known: ${known.join(', ')}.`);
   };
 }
 

@@ -16,7 +16,7 @@ async function panelUrl(remote: Remote): Promise<string> {
 
 export const link: RemoteSpec = {
   name: 'link',
-  description: 'Print a link that signs a browser in to the panel, once and within ten minutes',
+  description: 'Print a one-time sign-in link for the panel, valid for ten minutes',
   async act(remote) {
     const base = await panelUrl(remote);
     const { path, expires_in_s: seconds } = await remote.ask(sessionApi.link);

@@ -32,7 +32,7 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
   /** Consecutive failures. */
   let failures = 0;
   const onReached = (): void => {
-    if (isLost) tell(remote, `Connected to ${remote.connection().url} again`);
+    if (isLost) tell(remote, `Reconnected to ${remote.connection().url}`);
     [isLost, failures] = [false, 0];
   };
   for (;;) {
@@ -40,7 +40,7 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
       return await act(onReached);
     } catch (cause) {
       const reason = lossReason(cause);
-      if (!isLost) tell(remote, `Lost ${remote.connection().url}: ${reason}. Trying again`);
+      if (!isLost) tell(remote, `Lost the connection to ${remote.connection().url}: ${reason}. Reconnecting`);
       isLost = true;
     }
     await pause(pausesMs[Math.min(failures, pausesMs.length - 1)]);

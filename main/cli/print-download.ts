@@ -18,7 +18,7 @@ export async function printDownload<C extends Call>(
   try {
     for await (const text of textsOf(body)) terminal.out(text);
   } catch {
-    fail(exitCodes.unreachable, 'The way to the orchestrator broke: what was printed is not all of it');
+    fail(exitCodes.unreachable, 'Lost the connection to the orchestrator. The output is incomplete');
   }
 }
 

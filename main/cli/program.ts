@@ -24,15 +24,15 @@ export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'e
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
   const { out, err } = invocation.terminal;
   const program = new Command('trainyard')
-    .description('Turns a workstation and some GPU boxes into one training fleet')
+    .description('Run training jobs on a fleet of GPU machines')
     .version(version)
     .enablePositionalOptions()
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no right, 4 not found, 5 conflict, 6 unreachable,\n' +
-        '7 refused, 8 the job that was waited for did not complete',
+      '\nExit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict,\n' +
+        '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete',
     )
-    .showHelpAfterError('With --help it says what it takes')
+    .showHelpAfterError('For usage, run the command with --help')
     .configureOutput({ writeOut: out, writeErr: err })
     .exitOverride();
   const wanted = commands.get(first);

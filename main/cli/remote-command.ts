@@ -47,25 +47,30 @@ export function withOutput(command: Command): Command {
   // Some commands use -f for another option, as in SimpleTuner.
   const format = command.options.some(({ short }) => short === '-f') ? '--format' : '-f, --format';
   return command
-    .option('--json', 'print the whole answer as JSON; with --output, those fields of it')
-    .addOption(new Option(`${format} <format>`, '"json" is the same as --json').choices(['table', 'json']))
-    .option('-o, --output <fields>', 'print these fields only, as in name,gpu_info.driver', wordList);
+    .option('--json', 'print JSON: all fields, or those of --output')
+    .addOption(
+      new Option(`${format} <format>`, 'output format; "json" is the same as --json').choices([
+        'table',
+        'json',
+      ]),
+    )
+    .option('-o, --output <fields>', 'print only these fields, such as name,gpu_info.driver', wordList);
 }
 
 export const withConnection = (command: Command): Command =>
   command
-    .optionsGroup('Which orchestrator:')
-    .option('--url <url>', 'where it is (default: on this machine; or SIMPLETUNER_ORCHESTRATOR_URL)')
-    .option('--token-file <file>', 'read its token from a file that only you can read')
-    .option('--token <token>', 'the token itself, for every user of this machine to see (or ADMIN_TOKEN)')
+    .optionsGroup('Connection:')
+    .option('--url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL, or this machine)')
+    .option('--token-file <file>', 'file with the access token; only you may be able to read it')
+    .option('--token <token>', 'access token, visible to all users of this machine (default: ADMIN_TOKEN)')
     .option(
       '--pin <sha256:...>',
-      'take a server for it by its key alone, as the panel shows it; may be repeated',
+      'trust only a server with this key, as the panel shows it; repeatable',
       collect,
     )
-    .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
-    .option('--data-dir <folder>', 'where an orchestrator of this machine keeps its things')
-    .option('--config <file>', 'settings by the names of these options, as JSON');
+    .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
+    .option('--data-dir <folder>', 'data folder of the orchestrator on this machine')
+    .option('--config <file>', 'JSON file with values for these options');
 
 async function run(invocation: Invocation, command: Command, act: RemoteSpec['act']): Promise<number> {
   const { terminal } = invocation;
@@ -84,5 +89,5 @@ async function run(invocation: Invocation, command: Command, act: RemoteSpec['ac
 
 export function warnOfToken({ err }: CliTerminal, flags: Flags): void {
   if (flags['token'] !== undefined)
-    err('The token in the arguments can be seen by every user of this machine: use --token-file\n');
+    err('Warning: every user of this machine can see a token in the arguments. Use --token-file\n');
 }

@@ -71,7 +71,7 @@ export function openRemote(
     async confirm(question) {
       if (isOn(flags, 'yes') || terminal.ask === null) return;
       const answer = await terminal.ask(`${question} [y/N] `);
-      if (!/^y(es)?$/i.test(answer?.trim() ?? '')) fail(exitCodes.failed, 'Nothing was changed');
+      if (!/^y(es)?$/i.test(answer?.trim() ?? '')) fail(exitCodes.failed, 'Cancelled: nothing was changed');
     },
   };
 }
@@ -97,4 +97,4 @@ const isKeyed = (body: unknown): boolean =>
   body.idempotency_key !== undefined;
 
 const doubtText = (hasKey: boolean): string =>
-  `.\nWhat was asked for may have been done all the same: ${hasKey ? 'ask again with the same key' : 'look before you ask again'}`;
+  `.\nThe change may have been made. ${hasKey ? 'Run the command again with the same key' : 'Check before you run the command again'}`;

@@ -13,7 +13,9 @@ const patienceMs = 2_000;
 
 /** Prints the version of this program, and the orchestrator's if it is reachable. Needs no token. */
 export function versionCommand({ env, terminal }: Invocation): Command {
-  const command = new Command('version').description('Say which version this is, and which the orchestrator');
+  const command = new Command('version').description(
+    'Print the version of this program and of the orchestrator',
+  );
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
     const url = findUrl(flags, env);

@@ -21,7 +21,7 @@ export async function watch(remote: Remote, watched: Watched): Promise<void> {
   const { terminal, flags } = remote;
   const isForPeople = flags['json'] !== true && flags['output'] === undefined;
   if (isForPeople && terminal.outScreen() !== null) return watchTable(remote, watched);
-  terminal.err(`Watching ${remote.connection().url}; Ctrl-C ends it\n`);
+  terminal.err(`Watching ${remote.connection().url}. Press Ctrl-C to stop\n`);
   return watchLines(remote, watched, isForPeople);
 }
 

@@ -18,7 +18,7 @@ test('audit list says who did what; audit verify finds the row that was changed'
   expect((await audit('list', '--limit', '1', '--offset', '1', '--json')).out).toContain(id);
   expect(await audit('list', '--type', 'weather')).toMatchObject({
     out: '',
-    err: 'No entries match\n',
+    err: 'No matching entries\n',
   });
   expect(await audit('verify')).toMatchObject({ code: 0, out: expect.stringContaining('whole'), err: '' });
 

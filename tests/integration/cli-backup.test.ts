@@ -20,7 +20,7 @@ test('a backup is made, listed, restored once somebody says yes, and taken back'
   const name = made.out.trim();
   await server.createWorker({ name: 'rig-2' });
   const refused = await run(['backup', 'restore', name], 'n');
-  expect(refused).toMatchObject({ code: 1, err: 'Nothing was changed\n' });
+  expect(refused).toMatchObject({ code: 1, err: 'Cancelled: nothing was changed\n' });
   expect(refused.questions.join('')).toContain(name);
   const restored = await run(['backup', 'restore', name], 'y');
   expect(restored).toMatchObject({ code: 0, out: expect.stringContaining(name) });

@@ -129,7 +129,7 @@ describe('cancelling many jobs', () => {
   it('cancels jobs with a status only', async () => {
     await submit();
     await submit();
-    expect((await jobs(['cancel', '--status', 'running', '-f'])).err).toContain('no such job');
+    expect((await jobs(['cancel', '--status', 'running', '-f'])).err).toContain('No matching jobs');
     expect(await all()).toEqual(['pending', 'pending']);
     expect((await jobs(['cancel', '-s', 'queued', '-f', '-o', 'status'])).out).toBe('cancelled\ncancelled\n');
   });
@@ -146,7 +146,7 @@ describe('cancelling many jobs', () => {
   it('needs --yes where there is no terminal: exit code 2', async () => {
     await submit();
     const { code, err } = await jobs(['cancel', '--all']);
-    expect([code, err]).toEqual([2, expect.stringContaining('add --yes')]);
+    expect([code, err]).toEqual([2, expect.stringContaining('confirm with --yes')]);
     expect(await all()).toEqual(['pending']);
   });
 

@@ -146,7 +146,7 @@ describe.skipIf(!isThere('fish'))('fish', () => {
        complete -C 'trainyard jobs submit my'`,
     );
     expect(lines).toEqual([
-      'unquarantine\tGive a quarantined worker jobs again',
+      'unquarantine\tRelease a worker from quarantine',
       expect.stringMatching(/^rig-1\tw_\w+ {2}connecting/),
       'my config.json',
     ]);

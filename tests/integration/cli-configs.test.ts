@@ -39,7 +39,9 @@ describe('trainyard configs', () => {
     writeFileSync(path, '{"model_family": "sdxl", "data_backend_config": "none.json"}');
     const lacking = await configs(['put', 'my lora', path, '--replace']);
     expect(lacking).toMatchObject({ code: 2, out: '' });
-    expect(lacking.err).toContain('names none.json (data_backend_config), but no such file is here');
+    expect(lacking.err).toContain(
+      'names none.json (data_backend_config), but the file is not in the current folder',
+    );
     const alone = ['--replace', '--config-only'];
     const replaced = await configs(['put', 'my lora', path, ...alone, '-o', 'name,created']);
     expect(replaced).toMatchObject({ code: 0, out: 'my lora\tfalse\n' });
@@ -54,7 +56,7 @@ describe('trainyard configs', () => {
     const kept = await configs(['delete', 'my lora'], { answer: 'n' });
     expect([kept.code, kept.questions]).toEqual([
       1,
-      ['Delete the config my lora? No job can be submitted by it any more. [y/N] '],
+      ['Delete config my lora? No new jobs can use it. [y/N] '],
     ]);
     expect(await configs(['delete', 'my lora', '--yes'])).toMatchObject({ code: 0 });
     expect(await configs(['get', 'my lora'])).toMatchObject({ code: 4, out: '' });
@@ -94,7 +96,7 @@ describe('trainyard configs', () => {
     const some = await configs(['list', '-o', 'name']);
     expect([some.out.trim().split('\n').length, some.err]).toEqual([
       100,
-      'There are more: --all lists them\n',
+      'Not all results are shown. To list all, use --all\n',
     ]);
     expect((await configs(['list', '--all', '-o', 'name'])).out.trim().split('\n')).toHaveLength(121);
     expect((await configs(['list', '--search', 'OTH', '-o', 'name'])).out).toBe('other\n');
@@ -103,7 +105,7 @@ describe('trainyard configs', () => {
   test.each([
     ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /cannot be read/],
     ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
-    ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /holds no keys with values/],
+    ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /is not an object/],
     ['no name', ['get', '.'], 2, /name of a config is needed/],
     ['a way up', ['delete', '..', '--yes'], 2, /name of a config is needed/],
     ['a way out', ['get', '../secret'], 7, /no way up, nothing hidden/],

@@ -46,7 +46,7 @@ describe('trainyard data', () => {
     expect(first.out).toMatch(
       /^Dataset {2}cats\nVersion {2}[0-9a-f]{12}\nSize {5}3 files, 15 bytes\nSent {5}3 files, 15 bytes\n$/,
     );
-    expect((await data('push', path)).out).toContain('nothing, all files were stored already');
+    expect((await data('push', path)).out).toContain('nothing, all files are already stored');
     appendFileSync(join(path, 'a.txt'), ', better');
     expect((await data('push', path, '-o', 'sent_files,sent_bytes,files')).out).toBe('1\t17\t3\n');
     const { out, err } = await data('list', '--all');
@@ -80,7 +80,7 @@ describe('trainyard data', () => {
   });
 
   test.each([
-    ['no folder', (): string => join(here, 'none'), 4, 'There is no folder or file'],
+    ['no folder', (): string => join(here, 'none'), 4, 'No file or folder'],
     ['an empty folder', (): string => folder('empty', { '.DS_Store': '' }), 2, 'has no files'],
     [
       'a link that leads out of it',
@@ -151,7 +151,7 @@ describe('a config that is submitted from this machine', () => {
     const away = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
     expect(away).toMatchObject({
       code: 0,
-      err: 'Data: /mnt/nas/cats is not on this machine, and is expected on the rig\n',
+      err: 'Data: /mnt/nas/cats is not on this machine; it must exist on the rig\n',
     });
     folder('cats', cats);
     expect(await trainyard(['jobs', 'submit', simpletuner('cats'), '--no-data'])).toMatchObject({
@@ -176,9 +176,9 @@ describe('a config that is submitted from this machine', () => {
     expect(outcome.err).toContain(`Data: ${path} (3 files`);
     const missing = await trainyard(['jobs', 'submit', own, '--data', join(here, 'none')]);
     expect(missing).toMatchObject({ code: 2, out: '' });
-    expect(missing.err).toContain('there is no such folder or file here');
+    expect(missing.err).toContain('no such file or folder on this machine');
     const stored = await trainyard(['jobs', 'submit', 'stored-config', '--data', path]);
     expect(stored).toMatchObject({ code: 2 });
-    expect(stored.err).toContain('--data goes with a config file of this machine');
+    expect(stored.err).toContain('--data needs a local config file');
   });
 });

@@ -81,7 +81,7 @@ test('of one that was killed it says so, and whether its database is whole', asy
     code: 1,
     results: { Lock: 'ok', Database: 'ok', Orchestrator: 'failed', Token: 'skipped' },
   });
-  expect(killed.about('Orchestrator')).toMatch(/Connection refused\. Check that the orchestrator runs/);
+  expect(killed.about('Orchestrator')).toMatch(/Connection refused\. Check the address and port/);
   writeFileSync(join(dataDir, 'trainyard.db'), 'something else');
   const torn = await doctor(dataDir);
   expect(torn.results).toMatchObject({ Database: 'failed' });
@@ -96,7 +96,7 @@ test('an orchestrator that can not say where it listens runs all the same, and l
   onTestFinished(() => server.kill('SIGKILL'));
   await server.said(/"event":"server\.not_announced"/);
   const { code, err } = await runTrainyard(['workers', 'list', '--data-dir', dataDir]);
-  expect([code, err]).toEqual([6, expect.stringContaining('say with --url where it is')]);
+  expect([code, err]).toEqual([6, expect.stringContaining('give its address with --url')]);
   server.kill('SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });

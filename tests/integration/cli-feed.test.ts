@@ -66,7 +66,7 @@ test('goes on after the last event that came, is patient with gaps, and ends whe
   expect(asked).toEqual(['7', '9']);
   expect(run).toMatchObject({ code: 3, out: '' });
   expect(run.err).toBe(
-    `Watching ${url}; Ctrl-C ends it\nSome events were missed\nLost ${url}: the connection broke. Trying again\n` +
+    `Watching ${url}. Press Ctrl-C to stop\nSome events were missed\nLost the connection to ${url}: the connection broke. Reconnecting\n` +
       'No more of that\n',
   );
 });
@@ -75,7 +75,7 @@ test('a stream that carries nothing any more is given up', async () => {
   const address = await startStub(response => void response.write(`: open\n\n${frame(event(1))}`));
   const events = await openEvents({ ...address, silenceMs: 300 });
   expect((await events.next()).value).toEqual(event(1));
-  await expect(events.next()).rejects.toThrow('nothing has come for too long');
+  await expect(events.next()).rejects.toThrow('the stream timed out');
 });
 
 test('a stream that carries but signs of life is not', async () => {

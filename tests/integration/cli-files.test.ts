@@ -71,7 +71,7 @@ test('what a job has brought is listed, newest first', async () => {
   const run = await jobs(['artifacts', 'flowers']);
   expect(run).toMatchObject({ code: 0, err: '' });
   const lines = run.out.split('\n');
-  expect(lines[0]).toMatch(/^KEY +KIND +SIZE +TRY +CAME +SHA-256$/);
+  expect(lines[0]).toMatch(/^KEY +KIND +SIZE +TRY +UPLOADED +SHA-256$/);
   expect(lines[1]).toMatch(/^checkpoint-300\/model\.safetensors +checkpoint +10 bytes +1 /);
   expect(lines[4]).toMatch(/^checkpoint-200\/model\.safetensors +checkpoint +300 kB +1 /);
   expect(lines[4]).toContain(sha256(weights).slice(0, 12));
@@ -90,7 +90,7 @@ test('checkpoints are listed with what they are good for', async () => {
   const { out, code } = await jobs(['checkpoints', job.jobId]);
   expect(code).toBe(0);
   const lines = out.split('\n');
-  expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +CAME +WHAT$/);
+  expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +UPLOADED +WHAT$/);
   expect(lines[1]).toMatch(/^checkpoint-300 +300 .* incomplete$/);
   expect(lines[2]).toMatch(
     /^checkpoint-200 +200 +- +300 kB +3 +1 .* newest: the next attempt continues from it$/,
@@ -99,7 +99,7 @@ test('checkpoints are listed with what they are good for', async () => {
   expect((await jobs(['checkpoints', job.jobId, '-o', 'name,newest'])).out).toContain(
     'checkpoint-200\ttrue\n',
   );
-  expect((await jobs(['checkpoints', empty])).err).toMatch(/has brought no checkpoints/);
+  expect((await jobs(['checkpoints', empty])).err).toMatch(/has no checkpoints/);
 });
 
 test('an attempt says what it went on from', async () => {
@@ -156,7 +156,7 @@ test('what one has made oneself is not written over, unless that is wanted', asy
   writeFileSync(join(folder, 'checkpoint-000100.bin'), 'mine');
   const run = await download([]);
   expect(run.code).toBe(5);
-  expect(run.err).toMatch(/checkpoint-000100\.bin is there already, and is another file/);
+  expect(run.err).toMatch(/checkpoint-000100\.bin already exists with other content/);
   // The files before it are still reported.
   expect(run.out).toContain('state.json');
   expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe('mine');
@@ -165,9 +165,9 @@ test('what one has made oneself is not written over, unless that is wanted', asy
 });
 
 test.each<[readonly string[], number, RegExp]>([
-  [['model', '--checkpoint', 'best'], 2, /Give keys or --checkpoint, not both/],
-  [['no-such-file'], 4, /no file and no folder "no-such-file"/],
-  [['--checkpoint', 'best'], 4, /no checkpoint that is the best one/],
+  [['model', '--checkpoint', 'best'], 2, /Specify keys or --checkpoint, not both/],
+  [['no-such-file'], 4, /no file or folder "no-such-file"/],
+  [['--checkpoint', 'best'], 4, /no best checkpoint/],
   [['--checkpoint', 'checkpoint-9'], 4, /no checkpoint "checkpoint-9"/],
 ])('%j brings nothing', async (args, code, words) => {
   const run = await download(args);

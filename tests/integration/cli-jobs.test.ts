@@ -74,7 +74,7 @@ describe('without a worker', () => {
     expect((await jobs(['get', id])).out).toMatch(/^Job +j_\w+\nStatus +cancelled\n/);
     expect((await jobs(['cancel', 'digits'])).code).toBe(4);
     expect((await jobs(['list', '--status', 'cancelled', '-o', 'id'])).out).toBe(`${id}\n`);
-    expect(await jobs(['list', '--active'])).toMatchObject({ out: '', err: 'There is no such job\n' });
+    expect(await jobs(['list', '--active'])).toMatchObject({ out: '', err: 'No matching jobs\n' });
   });
 
   test('a config is sent along from here', async () => {
@@ -88,7 +88,7 @@ describe('without a worker', () => {
     for (let at = 0; at < 2; at += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
     const run = await jobs(['cancel', 'digits']);
     expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toMatch(/^"digits" may be any of digits \(j_\w+\), digits \(j_\w+\): give the id/);
+    expect(run.err).toMatch(/^"digits" is ambiguous: digits \(j_\w+\), digits \(j_\w+\)\. Give a longer id/);
     for (const id of (await jobs(['list', '--active', '-o', 'id'])).out.trim().split('\n'))
       await jobs(['cancel', id]);
   });
@@ -108,7 +108,7 @@ describe('without a worker', () => {
       'a cause that there is not',
       2,
       ['submit', 'digits', '--retry-on', 'rain'],
-      /no cause "rain".*worker_lost/,
+      /Unknown cause "rain".*worker_lost/,
     ],
     ['too many stars', 2, ['submit', 'digits', '--label', 'a=*b*c*d*'], /^--label: at most 3 "\*"/],
     [
@@ -118,7 +118,7 @@ describe('without a worker', () => {
       /--on-lost-contact .*continue, stop/,
     ],
     ['a target that is not here', 5, ['submit', 'digits', '--target', 'local'], /use target "worker"/],
-    ['no such job', 4, ['get', 'j_none'], /no job "j_none".*jobs list/],
+    ['no such job', 4, ['get', 'j_none'], /No job "j_none".*jobs list/],
     ['a limit too high', 7, ['list', '--limit', '501'], /limit/],
   ])('%s: exit code %i, and why', async (_what, code, args, message) => {
     const run = await jobs(args);
@@ -149,10 +149,10 @@ describe('without a worker', () => {
         look();
       },
     });
-    const table = new RegExp(`0 on workers, 1 waiting\nID +STATUS.*\n${id} +pending`);
+    const table = new RegExp(`0 on workers, 1 pending\nID +STATUS.*\n${id} +pending`);
     await drawn(() => table.test(screen));
     await jobs(['cancel', id]);
-    await drawn(() => screen.includes('\r\u001b[3A\u001b[J0 on workers, 0 waiting\n'));
+    await drawn(() => screen.includes('\r\u001b[3A\u001b[J0 on workers, 0 pending\n'));
     for (const line of screen.replaceAll('\u001b[J', '\n').split('\n'))
       expect(line.length).toBeLessThanOrEqual(60);
   });
@@ -175,7 +175,7 @@ describe('with a worker', () => {
     await followed.said(/ \d+ %  step \d+\/\d+/);
     server.kill('SIGKILL');
     await server.exited;
-    await followed.said(/^Lost http.*Trying again$/);
+    await followed.said(/^Lost the connection to http.*Reconnecting$/);
     const again = ended(await startServer(['--port', new URL(server.url).port], server.dataDir));
     expect(await followed.exited).toEqual({ code: 0, signal: null });
     expect(followed.lines.at(-1)).toBe('completed');
@@ -237,6 +237,6 @@ describe('a watch that is no screen', () => {
     child.stdout.destroy();
     await server.submit({ config: {} });
     expect(await exited).toEqual({ code: 0, signal: null });
-    expect(said).toMatch(/^Watching \S+; Ctrl-C ends it\n$/);
+    expect(said).toMatch(/^Watching \S+. Press Ctrl-C to stop\n$/);
   });
 });

@@ -108,21 +108,21 @@ describe('what is there', () => {
     expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '4'])).toMatchObject({
       code: 0,
       out: textOf(['line 299', ...upTo(2_993, 2_990)]),
-      err: 'There are 7 more lines with it: -n all prints them, too\n',
+      err: '7 more lines match. To print all, use -n all\n',
     });
     expect((await logs([job.jobId, '--search', 'line', '-n', 'all'])).out).toBe(textOf(upTo(3_000)));
     expect(await logs([job.jobId, '--search', 'nowhere'])).toMatchObject({
       code: 0,
       out: '',
-      err: 'No line of 3000 has it\n',
+      err: 'None of 3000 lines match\n',
     });
   });
 
   test.each([
-    [['j_nowhere'], 4, /There is no job "j_nowhere"/],
+    [['j_nowhere'], 4, /No job "j_nowhere"/],
     [['JOB', '--attempt', '7'], 4, /no attempt 7/],
     [['JOB', '--attempt', '0'], 2, /--attempt/],
-    [['JOB', '-n', 'x'], 2, /Give a whole number, or all/],
+    [['JOB', '-n', 'x'], 2, /Give a whole number, or "all"/],
     [['JOB', '--search', ''], 2, /--search/],
     [['JOB', '--search', 'a', '--follow'], 2, /cannot be used/],
   ])('%j is refused', async (args, code, message) => {
@@ -187,7 +187,7 @@ describe('--follow', () => {
     const followed = start([job.jobId, '-f', '--url', first.url], { env: { ADMIN_TOKEN: first.adminToken } });
     await followed.written('line 19\n');
     await first.close();
-    await followed.written('Trying again\n');
+    await followed.written('Reconnecting\n');
     const again = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
     onTestFinished(() => again.close());
     const place = Buffer.byteLength(textOf(upTo(20)));
@@ -199,7 +199,7 @@ describe('--follow', () => {
     await rig.report(job, 'completed');
     const { code, out, err } = await followed.run;
     expect([code, out]).toEqual([0, textOf(upTo(40))]);
-    expect(err).toMatch(/^Lost http:\S+ .*Trying again\nConnected to \S+ again\n$/);
+    expect(err).toMatch(/^Lost the connection to http:\S+ .*Reconnecting\nReconnected to \S+\n$/);
   });
 
   test('goes on with the next attempt, and ends with one that is asked for', async () => {
@@ -211,7 +211,7 @@ describe('--follow', () => {
     const second = await openRig(server, `rig-${(count += 1)}`);
     await rig.report(job, 'failed', { exit_code: 1 });
     const after = await second.offered();
-    await all.written('tried again, as attempt 2\n');
+    await all.written('continues as attempt 2\n');
     for (const status of ['starting', 'running']) await second.report(after, status);
     await createShipper(server.url, second, after).print('second\n', true);
     await second.report(after, 'completed');

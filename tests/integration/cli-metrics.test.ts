@@ -57,7 +57,7 @@ test('of some keys, or of one attempt, alone', async () => {
   expect(first.out).toMatch(/\nloss +0\.4 +2 +0\.4 +0\.8\n/);
   const none = await metrics([job.jobId, '--attempt', '9']);
   expect(none).toMatchObject({ code: 0, out: '' });
-  expect(none.err).toMatch(/^Nothing was told of this training/);
+  expect(none.err).toMatch(/^No matching metrics/);
 });
 
 test('prints all that was answered, some fields, or comma-separated values for programs', async () => {
@@ -73,7 +73,7 @@ test('prints all that was answered, some fields, or comma-separated values for p
 });
 
 test.each<[readonly string[], number, RegExp]>([
-  [['--csv', '--json'], 2, /Give --csv or --json, not both/],
+  [['--csv', '--json'], 2, /Use --csv or --json, not both/],
   [['--keys', 'a,,b'], 2, /Give names with commas between them/],
   [['--attempt', 'two'], 2, /Give a whole number/],
 ])('%j is no way to ask', async (args, code, words) => {

@@ -87,7 +87,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
 describe('the queue as a whole', () => {
   test('is paused with a note, shown, and resumed', async () => {
     expect((await queue(['status'])).out).toBe(
-      'Queue        open\nWaiting      0\nOn workers   0\nAt once      any number\nOf one user  any number\n',
+      'Queue         open\nWaiting       0\nOn workers    0\nMax running   unlimited\nMax per user  unlimited\n',
     );
     const paused = await queue(['pause', '--note', 'new fans']);
     expect(paused).toMatchObject({ code: 0, err: '' });
@@ -104,9 +104,9 @@ describe('the queue as a whole', () => {
   });
 
   test('has limits, each set, kept and lifted on its own', async () => {
-    expect((await queue(['limits'])).out).toBe('At once      any number\nOf one user  any number\n');
+    expect((await queue(['limits'])).out).toBe('Max running   unlimited\nMax per user  unlimited\n');
     expect((await queue(['limits', '--max', '8', '--user-max', '2'])).out).toBe(
-      'At once      at most 8\nOf one user  at most 2\n',
+      'Max running   8\nMax per user  2\n',
     );
     expect((await queue(['limits', '--max', 'none', '-o', 'max_concurrent,user_max_concurrent'])).out).toBe(
       '\t2\n',
@@ -127,8 +127,8 @@ describe('the queue as a whole', () => {
     const id = await waiting();
     await jobs(['cancel', id]);
     const refused = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
-    expect(refused).toMatchObject({ code: 1, out: '', err: 'Nothing was changed\n' });
-    expect(refused.questions).toEqual(['Delete all jobs that ended 30 days ago or earlier? [y/N] ']);
+    expect(refused).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
+    expect(refused.questions).toEqual(['Delete all jobs that ended more than 30 days ago? [y/N] ']);
     // The job has only just ended.
     expect((await queue(['cleanup', '--older-than', '1d'])).out).toBe('Deleted  0 jobs\n');
     const asked = await queue(['cleanup', '--older-than', '1d', '--yes'], { answer: 'n' });
@@ -148,7 +148,7 @@ describe('the queue as a whole', () => {
     const { out } = await queue(['stats']);
     expect(out).toMatch(/^Queue +open\nWaiting +1\n/);
     expect(out).toMatch(/^Jobs +\d+ \w+\n/m);
-    expect(out).toMatch(/^Users +admin: 1 waiting, 0 on workers$/m);
+    expect(out).toMatch(/^Users +admin: 1 pending, 0 on workers$/m);
     expect(out).toMatch(/^Ended in 24 h +\d+ completed, \d+ failed, [1-9]\d* cancelled$/m);
     const figures = await queue(['stats', '-o', 'queue_depth,by_status.pending,by_user.admin.pending']);
     expect(figures.out).toBe('1\t1\t1\n');
@@ -185,7 +185,7 @@ describe('the queue as a whole', () => {
     await runTrainyard(['queue', 'limits', '--max', '4', ...flags]);
     await runTrainyard(['queue', 'resume', ...flags]);
     for (const watch of watches) {
-      await watch.said(/^20\S+Z {2}queue limits: at most 4 at once, any number of one user$/);
+      await watch.said(/^20\S+Z {2}queue limits: max running 4, max per user unlimited$/);
       await watch.said(/^20\S+Z {2}queue resumed$/);
     }
   });
@@ -208,7 +208,7 @@ describe('the order of jobs', () => {
     const submitted = await jobs(['submit', 'digits', '--requires-approval', '--label', 'gpu=none']);
     const [, id = ''] = /^Job +(j_\w+)\n/.exec(submitted.out) ?? [];
     expect(submitted.out).toBe(
-      `Job      ${id}\nBlocked  It waits for approval: "trainyard jobs approve ${id}" lets it run\n`,
+      `Job      ${id}\nBlocked  It needs approval: run "trainyard jobs approve ${id}"\n`,
     );
     const other = await waiting();
     expect((await jobs(['list', '--blocked', '-o', 'id,approval,position'])).out).toBe(`${id}\twanted\t\n`);
@@ -241,7 +241,9 @@ describe('a job', () => {
 
     const refused = await jobs(['delete', id], { answer: '' });
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.questions).toEqual([expect.stringContaining(`Delete the job ${id} (digits)?`)]);
+    expect(refused.questions).toEqual([
+      expect.stringContaining(`Delete job ${id} (digits) with its files and logs?`),
+    ]);
     expect((await jobs(['delete', id])).out).toBe(`Deleted  ${id} (digits)\n`);
     expect((await jobs(['get', id])).code).toBe(4);
   });
@@ -249,7 +251,7 @@ describe('a job', () => {
   test('that is not to wait is taken at once, or refused with the reason', async () => {
     const none = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*']);
     expect(none).toMatchObject({ code: 7, out: '' });
-    expect(none.err).toMatch(/^The job was not queued: No idle workers: /);
+    expect(none.err).toMatch(/^Job not submitted: No idle workers: /);
     const json = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--json']);
     expect(json.code).toBe(7);
     expect(JSON.parse(json.out)).toMatchObject({ success: false, status: 'rejected', job_id: null });
@@ -307,7 +309,7 @@ describe('why a job waits', () => {
     expect(out).toMatch(
       new RegExp(`^Job +${id}\\nStatus +pending\\nWhy +The queue is paused by admin: new fans`),
     );
-    expect(out).toMatch(/^Hopeless +No worker/m);
+    expect(out).toMatch(/^Hopeless +No registered worker/m);
     expect(out).toMatch(/^ *(Workers +)?small: \S.*4/m);
     const fields = await jobs(['why', id, '-o', 'job_id,unsatisfiable,reasons.0.code']);
     expect(fields.out).toBe(`${id}\ttrue\tpaused\n`);
@@ -315,7 +317,7 @@ describe('why a job waits', () => {
 
     const running = await server.submit({ config: {}, worker_labels: { gpu: 'none' } });
     expect((await jobs(['why', running])).out).toMatch(
-      /^Job .*\nStatus +dispatched\nWhy +It does not wait\n$/,
+      /^Job .*\nStatus +dispatched\nWhy +The job is not pending\n$/,
     );
     await worker.complete();
     expect(await jobs(['why', 'j_none'])).toMatchObject({ code: 4, out: '' });
@@ -329,12 +331,12 @@ describe('why a job waits', () => {
     const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
     expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
     const refused = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
-    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^It would +be refused\n/) });
-    expect(refused.err).toMatch(/^The job would not be queued: No idle workers/);
+    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^It would +be rejected\n/) });
+    expect(refused.err).toMatch(/^The job would be rejected: No idle workers/);
     const worker = await startWorker('tried', { gpu: 'tried' });
     const runs = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
     expect(runs.out).toBe(
-      `It would  run at once\nWorker    ${worker.id}\nGPUs      0\nTrainer   command\nNeeds     1 GPU\n`,
+      `It would  start now\nWorker    ${worker.id}\nGPUs      0\nTrainer   command\nNeeds     1 GPU\n`,
     );
     expect((await jobs(['list', '--all', '-o', 'id'])).out).toBe(before);
   });
@@ -385,7 +387,7 @@ describe('the list of jobs', () => {
     const run = await runTrainyard(['jobs', 'list', '--mine', '--url', url], {
       env: { ADMIN_TOKEN: 'ta_x' },
     });
-    expect(run).toMatchObject({ code: 0, err: 'There is no such job\n' });
+    expect(run).toMatchObject({ code: 0, err: 'No matching jobs\n' });
     expect(asked).toEqual(['/api/queue/me', '/api/queue?user=ada']);
   });
 
@@ -396,7 +398,7 @@ describe('the list of jobs', () => {
     expect(page).toMatchObject({
       code: 0,
       out: `${ids[0]}\n${ids[1]}\n`,
-      err: 'There are more: --all lists them\n',
+      err: 'Not all results are shown. To list all, use --all\n',
     });
     const all = await jobs(['list', '--active', '--all', '--json']);
     expect(all).toMatchObject({ code: 0, err: '' });
@@ -430,11 +432,11 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     ['a negative limit', 2, queue, ['limits', '--max', '-1'], /whole number/],
     ['a note of two lines', 2, queue, ['pause', '--note', 'a\nb'], /^--note: no line breaks/],
     ['no age', 2, queue, ['cleanup'], /--older-than/],
-    ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with its unit, such as 30d/],
+    ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with a unit, such as 30d/],
     ['an age that is none', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
     ['no such command', 2, queue, ['stop'], /unknown command 'stop'/],
     ['a wrong token', 3, queue, ['pause', '--token', 'ta_wrong'], /Invalid token/],
-    ['no such status', 2, jobs, ['list', '--status', 'pending,lost'], /no status "lost".*recovering/],
+    ['no such status', 2, jobs, ['list', '--status', 'pending,lost'], /Unknown status "lost".*recovering/],
     ['two users', 2, jobs, ['list', '--mine', '--user', 'x'], /'--mine' cannot be used with option '--user/],
     [
       'all, but not all',
@@ -443,10 +445,10 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
       ['list', '--all', '--limit', '5'],
       /cannot be used with option '-l, --limit/,
     ],
-    ['jobs of no such worker', 4, jobs, ['list', '--worker', 'nobody'], /no worker "nobody"/],
+    ['jobs of no such worker', 4, jobs, ['list', '--worker', 'nobody'], /No worker "nobody"/],
     ['a priority that there is not', 2, jobs, ['priority', 'x', 'asap'], /low, normal, high/],
     ['no priority', 2, jobs, ['priority', 'x'], /missing required argument 'priority'/],
-    ['no such job', 4, jobs, ['top', 'j_none'], /no job "j_none"/],
+    ['no such job', 4, jobs, ['top', 'j_none'], /No job "j_none"/],
     ['a reason of two lines', 2, jobs, ['reject', 'x', '--reason', 'a\nb'], /^--reason: no line breaks/],
     ['a trial to wait for', 2, jobs, ['submit', 'digits', '--dry-run', '--wait'], /cannot be used with/],
     ['a key with a space', 2, jobs, ['submit', 'digits', '--idempotency-key', 'a b'], /^--idempotency-key: /],

@@ -20,7 +20,11 @@ async function openServer() {
 
 test('sessions are listed, revoked by id, and revoked all at once', async () => {
   const { signIn, sessions } = await openServer();
-  expect(await sessions('list')).toMatchObject({ code: 0, out: '', err: 'No browser is signed in\n' });
+  expect(await sessions('list')).toMatchObject({
+    code: 0,
+    out: '',
+    err: 'No browser sessions. To sign in, run "trainyard link"\n',
+  });
   for (let count = 0; count < 3; count += 1) await signIn();
   const listed = await sessions('list', '-o', 'id,device');
   expect(listed.out).toMatch(/^(?:se_\w+\tprobe 1\n){3}$/);

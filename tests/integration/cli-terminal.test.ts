@@ -36,7 +36,7 @@ async function onTerminal(args: readonly string[], prompt: string, keys: string)
 }
 
 describe.skipIf(!hasScript)('a person at a terminal', () => {
-  const question = 'Its token will be dead. [y/N] ';
+  const question = 'Its token stops working. [y/N] ';
 
   test.each([
     ['says no', 'n\n', 1],
@@ -45,7 +45,7 @@ describe.skipIf(!hasScript)('a person at a terminal', () => {
   ])('%s: nothing is changed', async (_what, keys, code) => {
     const run = await onTerminal(['workers', 'delete', 'rig-1'], question, keys);
     expect(run.code).toBe(code);
-    if (code === 1) expect(run.screen).toMatch(/\nNothing was changed\n$/);
+    if (code === 1) expect(run.screen).toMatch(/\nCancelled: nothing was changed\n$/);
     expect(
       server.watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.deleted'),
     ).toEqual([]);

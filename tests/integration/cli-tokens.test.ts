@@ -25,7 +25,7 @@ test('a token is made, opens what it may, is listed, and is revoked by its name'
     '-o',
     'token',
   ]);
-  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('this once') });
+  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('only once') });
   const asNightly = (...args: readonly string[]) =>
     runTrainyard([...args, '--url', server.url], { env: { ADMIN_TOKEN: made.out.trim() } });
   expect(await asNightly('queue', 'status')).toMatchObject({ code: 0 });
@@ -36,7 +36,10 @@ test('a token is made, opens what it may, is listed, and is revoked by its name'
   const listed = await tokens(['list']);
   expect(listed.out).toMatch(/nightly +queue\.view queue\.submit +\d{4}-/);
   expect(listed.out).not.toContain(made.out.trim());
-  expect(await tokens(['revoke', 'nightly'], 'n')).toMatchObject({ code: 1, err: 'Nothing was changed\n' });
+  expect(await tokens(['revoke', 'nightly'], 'n')).toMatchObject({
+    code: 1,
+    err: 'Cancelled: nothing was changed\n',
+  });
   expect(await tokens(['revoke', 'nightly'], 'y')).toMatchObject({
     code: 0,
     out: expect.stringContaining('nightly'),

@@ -29,7 +29,7 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
   expect(await workers(['list'])).toMatchObject({
     code: 0,
     out: '',
-    err: 'There is no worker yet: "trainyard workers create NAME" makes one\n',
+    err: 'No workers. To add one, run "trainyard workers create NAME"\n',
   });
   const created = await workers([
     'create',
@@ -42,9 +42,9 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
     'rack=4',
   ]);
   expect(created.code).toBe(0);
-  expect(created.err).toMatch(/\nBoth are shown this once: keep what you need now\n$/);
+  expect(created.err).toMatch(/\nBoth are shown only once. Save what you need now\n$/);
   expect(created.out).toMatch(
-    /^Worker +rig one \(w_\w+\)\nStart it with +SIMPLETUNER_WORKER_TOKEN=tj_\S+ trainyard worker .*\nWhich works +once, until 2\S+Z\nToken for SimpleTuner's own worker +wt_\S+\n$/,
+    /^Worker +rig one \(w_\w+\)\nJoin command +SIMPLETUNER_WORKER_TOKEN=tj_\S+ trainyard worker .*\nValid +once, until 2\S+Z\nToken for SimpleTuner's own worker +wt_\S+\n$/,
   );
 
   const listed = await workers(['list', '--json']);
@@ -96,7 +96,7 @@ describe('how a worker joins', () => {
     expect(joinToken).toMatch(/^tj_[\w-]{43}$/);
     expect(Math.abs(Date.parse(at ?? '') - Date.now() - 1_800_000)).toBeLessThan(60_000);
     expect((await workers(['join', id])).out).toMatch(
-      /^Worker +rig-again \(w_\w+\)\nStart it with +SIMPLETUNER_WORKER_TOKEN=tj_\S+ .*\nWhich works +once, until 2\S+\n$/,
+      /^Worker +rig-again \(w_\w+\)\nJoin command +SIMPLETUNER_WORKER_TOKEN=tj_\S+ .*\nValid +once, until 2\S+\n$/,
     );
     const call = async (path: string): Promise<number> =>
       (
@@ -125,7 +125,7 @@ describe('how a worker joins', () => {
     await server.admin.call(settingsApi.change, { body: { public_url: 'https://yard.example.org' } });
     const far = await workers(['join', id]);
     expect(far.out).toContain('--orchestrator-url https://yard.example.org');
-    expect(far.err).toBe('It is shown this once: keep it now\n');
+    expect(far.err).toBe('The command is shown only once. Save it now\n');
     await server.admin.call(settingsApi.change, { body: { public_url: null } });
     await workers(['delete', id]);
     if (args[0] === 'create') await workers(['delete', 'rig-far']);
@@ -165,24 +165,24 @@ describe('how a worker joins', () => {
     const run = await runTrainyard(['workers', 'create', 'rig', '--url', url, '--token', 'ta_x']);
     expect(run.code).toBe(0);
     expect(run.out).toMatch(
-      /^Worker +rig \(w_1\)\nStart it with +TOKEN=wt_1 trainyard worker\nToken .* wt_1\n$/,
+      /^Worker +rig \(w_1\)\nJoin command +TOKEN=wt_1 trainyard worker\nToken .* wt_1\n$/,
     );
     expect(run.err).toMatch(
-      /^There is no join command, "workers join" makes one: .* its version is older\nThe token is shown this once: keep it now\n$/m,
+      /^No join command was created: .* its version is older\. To create one, run "trainyard workers join"\nThe token is shown only once\. Save it now\n$/m,
     );
   });
 });
 
 describe('before something is lost', () => {
   test.each<[readonly string[], RegExp]>([
-    [['delete', 'asked'], /^Delete the worker asked \(w_\w+\)\? Its token will be dead\. \[y\/N\] $/],
-    [['rotate', 'asked'], /^The token of asked will be dead at once\. Go on\? \[y\/N\] $/],
-    [['rotate', 'asked', '--after-job'], /dead when its job has ended\. Go on\?/],
+    [['delete', 'asked'], /^Delete worker asked \(w_\w+\)\? Its token stops working\. \[y\/N\] $/],
+    [['rotate', 'asked'], /^The token of asked stops working now\. Continue\? \[y\/N\] $/],
+    [['rotate', 'asked', '--after-job'], /stops working when its job ends\. Continue\?/],
   ])('%j asks the person at the terminal, and takes silence for a no', async (args, question) => {
     const { id } = await server.createWorker({ name: 'asked' });
     for (const answer of ['', 'n', 'yet', null]) {
       const run = await workers(args, { answer });
-      expect(run).toMatchObject({ code: 1, out: '', err: 'Nothing was changed\n' });
+      expect(run).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
       expect(run.questions).toEqual([expect.stringMatching(question)]);
     }
     expect((await workers(args, { answer: ' Yes ' })).code).toBe(0);
@@ -202,17 +202,17 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
   test.each<[string, number, readonly string[], RegExp]>([
     ['a time that is too short', 2, ['join', 'rig-x', '--expires', '30s'], /^--expires: /],
     ['a time that is none', 2, ['join', 'rig-x', '--expires', 'soon'], /30m/],
-    ['to join as nobody', 4, ['join', 'nobody'], /no worker "nobody"/],
-    ['no such worker', 4, ['drain', 'nobody'], /no worker "nobody".*workers list/],
+    ['to join as nobody', 4, ['join', 'nobody'], /No worker "nobody"/],
+    ['no such worker', 4, ['drain', 'nobody'], /No worker "nobody".*workers list/],
     ['a name that is none', 2, ['create', '  '], /^NAME: a name is needed$/m],
     ['a label that is none', 2, ['create', 'x', '--label', 'gpu'], /KEY=VALUE/],
     ['a label too long', 2, ['create', 'x', '--label', `k=${'v'.repeat(65)}`], /^--label: /],
     ['a type that is none', 2, ['create', 'x', '--type', 'loyal'], /persistent, ephemeral/],
     ['a deadline that is none', 2, ['drain', 'x', '--deadline', 'soon'], /30m/],
     ['no change', 2, ['label', 'rig-x'], /missing required argument 'change'/],
-    ['a change that is none', 2, ['label', 'rig-x', 'gpu'], /KEY=VALUE to set a label, and KEY-/],
+    ['a change that is none', 2, ['label', 'rig-x', 'gpu'], /KEY=VALUE to set a label, or KEY-/],
     ['a label without a name', 2, ['label', 'rig-x', '=a'], /KEY=VALUE/],
-    ['both', 2, ['label', 'rig-x', 'gpu=a', 'gpu-'], /either set or taken away: gpu/],
+    ['both', 2, ['label', 'rig-x', 'gpu=a', 'gpu-'], /set and removed at once: gpu/],
     [
       'a label that JavaScript has plans for',
       2,
@@ -220,9 +220,9 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
       /^KEY=VALUE: "__proto__"/,
     ],
     ['a new label too long', 2, ['label', 'rig-x', `k=${'v'.repeat(65)}`], /^KEY=VALUE: /],
-    ['labels of no such worker', 4, ['label', 'nobody', 'a=b'], /no worker "nobody"/],
+    ['labels of no such worker', 4, ['label', 'nobody', 'a=b'], /No worker "nobody"/],
     ['no name any more', 2, ['rename', 'rig-x', ' '], /^NAME: a name is needed/],
-    ['a new name for nobody', 4, ['rename', 'nobody', 'x'], /no worker "nobody"/],
+    ['a new name for nobody', 4, ['rename', 'nobody', 'x'], /No worker "nobody"/],
     ['no argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
     ['an option that there is not', 2, ['list', '--jsn'], /--json/],
     ['a wrong token', 3, ['list', '--token', 'ta_wrong'], /Invalid token/],
@@ -241,7 +241,7 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     const run = await runTrainyard(['workers', 'list', '--url', gone.url, '--token', gone.adminToken]);
     expect(run).toMatchObject({ code: 6, out: '' });
     expect(run.err).toContain(
-      `${gone.url} cannot be reached: Connection refused. Check that the orchestrator runs, and the address and port\n`,
+      `${gone.url} cannot be reached: Connection refused. Check the address and port, and that the orchestrator is running\n`,
     );
   });
 });
@@ -259,12 +259,15 @@ test('of a change without an answer it says that it may have been made; of a que
   const created = await runTrainyard(['workers', 'create', 'rig-1'], { env });
   expect(created).toMatchObject({
     code: 6,
-    err: expect.stringContaining('may have been done all the same: look'),
+    err: expect.stringContaining('may have been made. Check before'),
   });
   const keyed = await runTrainyard(['jobs', 'submit', 'digits', '--idempotency-key', 'k'], { env });
-  expect(keyed).toMatchObject({ code: 6, err: expect.stringContaining('ask again with the same key') });
+  expect(keyed).toMatchObject({
+    code: 6,
+    err: expect.stringContaining('Run the command again with the same key'),
+  });
   const listed = await runTrainyard(['workers', 'list'], { env });
-  expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been done') });
+  expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been made') });
 });
 
 test('a token in the arguments works, and is warned of once', async () => {
@@ -280,7 +283,7 @@ test('a token in the arguments works, and is warned of once', async () => {
   expect(run.code).toBe(0);
   expect(JSON.parse(run.out)).toMatchObject({ workers: [] });
   expect(run.err).toBe(
-    'The token in the arguments can be seen by every user of this machine: use --token-file\n',
+    'Warning: every user of this machine can see a token in the arguments. Use --token-file\n',
   );
 });
 
@@ -305,7 +308,7 @@ describe('labels', () => {
 
     const refused = await workers(['label', 'labelled', 'new=1', 'zone-']);
     expect(refused).toMatchObject({ code: 5, out: '' });
-    expect(refused.err).toMatch(/^labelled brings the label zone itself: /);
+    expect(refused.err).toMatch(/^labelled sets the label zone itself\. /);
     // An admin's label can override the agent's. After its removal, the agent's label is visible again.
     await workers(['label', 'labelled', 'zone=us', 'team-', 'gpu-']);
     expect(await given('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);

@@ -137,7 +137,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     const { token } = await server.createWorker({ name: 'rig-1' });
     const program = worker(server.url, '', ['--worker-token', token]);
     await program.said(/^Connected/);
-    expect(program.lines.join('\n')).toContain('can be seen by every user');
+    expect(program.lines.join('\n')).toContain('every user of this machine can see a token');
   });
 
   test('a certificate of nobody known: SSL certificate verify failed, until told to trust it', async () => {

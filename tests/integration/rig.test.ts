@@ -161,11 +161,11 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
     const [, trainer] = await worker.said(/^Job .* runs: .*\(pid (\d+)\)/);
 
-    await update().said(/is what the orchestrator has, version /);
+    await update().said(/is up to date \(version /);
     appendFileSync(served, 'another build');
     const { sha256: told } = valueOf(await server.admin.call(agentApi.manifest));
     expect((await update(` --sums ${'0'.repeat(64)}`).exited).code).toBe(1);
-    await update(` --sums ${told.sums}`).said(/is version .* now\. A worker that runs goes on/);
+    await update(` --sums ${told.sums}`).said(/to version .*\. A running worker uses the old version/);
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
 
     const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));

@@ -47,7 +47,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     const [code, said] = await machine.run(['install-service', ...args, ...more], secret);
     expect([code, said]).toEqual([
       0,
-      expect.stringContaining('is a service now: journalctl --user -u') as string,
+      expect.stringContaining('as a service: journalctl --user -u') as string,
     ]);
     const unit = 'trainyard-worker-rig-1.service';
     expect(machine.calls()).toEqual([
@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
 
     expect(await machine.run(['uninstall-service', '--user', '--name', 'rig-1'])).toEqual([
       0,
-      expect.stringContaining(`stays in ${state}`) as string,
+      expect.stringContaining(`Its state is kept in ${state}`) as string,
     ]);
     expect(machine.calls().slice(3)).toEqual([`--user disable --now ${unit}`, '--user daemon-reload']);
     expect([existsSync(machine.unit), existsSync(machine.token)]).toEqual([false, false]);
@@ -105,7 +105,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     const install = ['install-service', '--user', '--orchestrator-url', server.url, '--name', 'rig-1'];
     expect(await machine.run(install)).toEqual([
       73,
-      expect.stringMatching(/runs already \(pid \d+\): stop it/),
+      expect.stringMatching(/is already running \(pid \d+\): stop it/),
     ]);
     expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);
     worker.kill('SIGKILL');
@@ -139,7 +139,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     ['without a token', args, 'has not joined yet', { SIMPLETUNER_WORKER_TOKEN: '' }],
     ['without a trainer', [...args, '--trainer', '/nowhere/train {config_path}'], 'No trainer found'],
     ['without an address', ['--user', '--name', 'rig-1'], 'Say where the orchestrator is'],
-    ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'has a line break in it'],
+    ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'contains a line break'],
     [
       'with a pin that protects nothing',
       [...args, '--pin', `sha256:${'A'.repeat(43)}=`],

@@ -6,7 +6,7 @@ import { sieveFlags, sieveOf, withSieve } from './sieve.ts';
 
 export const exportAll: RemoteSpec = {
   name: 'export',
-  description: 'Print all entries, oldest first, one line of JSON each',
+  description: 'Print all entries as JSON lines, oldest first',
   shape: withSieve,
   async act(remote) {
     const query = readInput(auditApi.export.query, sieveOf(remote.flags), sieveFlags);

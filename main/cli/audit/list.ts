@@ -26,8 +26,8 @@ const columns: readonly Column<Entry>[] = [
 /** Adds the options for paging. */
 const withPage = (command: Command): Command =>
   withSieve(command)
-    .option('--limit <count>', 'show at most this many, up to 500 (default: 50)', wholeNumber)
-    .option('--offset <count>', 'skip this many of the newest', wholeNumber);
+    .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber);
 
 const pageOf = ({ flags }: Remote) => ({
   ...sieveOf(flags),
@@ -37,11 +37,11 @@ const pageOf = ({ flags }: Remote) => ({
 const pageFlags = { ...sieveFlags, limit: '--limit', offset: '--offset' };
 
 const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
-  printRows(remote, { answer, rows: answer.entries, columns, none: 'No entries match' });
+  printRows(remote, { answer, rows: answer.entries, columns, none: 'No matching entries' });
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List what was done and by whom, newest first',
+  description: 'List audit entries, newest first',
   shape: withPage,
   async act(remote) {
     const query = readInput(auditApi.list.query, pageOf(remote), pageFlags);
@@ -51,9 +51,8 @@ export const list: RemoteSpec = {
 
 export const ofUser: RemoteSpec = {
   name: 'user',
-  description: 'List what one user, or one worker, did, newest first',
-  shape: command =>
-    withPage(command.argument('<id>', 'the name of their token, "admin", or the id of a worker')),
+  description: 'List actions of a user or worker, newest first',
+  shape: command => withPage(command.argument('<id>', 'token name, "admin", or worker id')),
   async act(remote, [id = '']) {
     const query = readInput(auditApi.user.query, pageOf(remote), pageFlags);
     print(remote, await remote.ask(auditApi.user, { params: { id }, query }));
@@ -62,7 +61,7 @@ export const ofUser: RemoteSpec = {
 
 export const security: RemoteSpec = {
   name: 'security',
-  description: 'List sign-ins, refusals, and changes of tokens and settings, newest first',
+  description: 'List security events, newest first: sign-ins, rejections, token and settings changes',
   shape: withPage,
   async act(remote) {
     const query = readInput(auditApi.security.query, pageOf(remote), pageFlags);

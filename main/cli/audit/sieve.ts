@@ -5,15 +5,12 @@ import type { Flags } from '../../config.ts';
 /** Adds the filter options that all audit commands share. */
 export const withSieve = (command: Command): Command =>
   command
-    .option(
-      '--type <type>',
-      'only entries of this type, such as worker.created, or worker.* for all of workers',
-    )
-    .option('--event-type <type>', 'as --type')
-    .option('--actor <id>', 'only what this token, or this worker, did')
+    .option('--type <type>', 'only entries of this type, such as worker.created or worker.*')
+    .option('--event-type <type>', 'same as --type')
+    .option('--actor <id>', 'only actions of this token or worker')
     .option('--target <id>', 'only entries about the worker, job or token with this id')
-    .option('--since <time>', 'not earlier, such as 2026-01-31 or 2026-01-31T12:00:00Z')
-    .option('--until <time>', 'earlier than this');
+    .option('--since <time>', 'only entries from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z')
+    .option('--until <time>', 'only entries before this time');
 
 export const sieveOf = (flags: Flags) => ({
   event_type: textOf(flags, 'type') ?? textOf(flags, 'event-type') ?? undefined,

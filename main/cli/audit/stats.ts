@@ -9,7 +9,7 @@ type Counted = ValueOf<typeof auditApi.stats>['by_type'];
 
 export const stats: RemoteSpec = {
   name: 'stats',
-  description: 'Count what was done, by type and by who did it',
+  description: 'Count audit entries by type and actor',
   shape: withSieve,
   async act(remote) {
     const query = readInput(auditApi.stats.query, sieveOf(remote.flags), sieveFlags);

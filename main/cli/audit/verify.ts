@@ -9,14 +9,14 @@ import type { Remote } from '../remote.ts';
 
 export const verify: RemoteSpec = {
   name: 'verify',
-  description: 'Check that no row was changed, removed or put in between; exit code 1 if one was',
+  description: 'Check that no row was changed, removed or inserted; exit with code 1 otherwise',
   shape: command =>
     command
-      .option('--from <seq>', 'start with this row', wholeNumber)
-      .option('--to <seq>', 'end with this row', wholeNumber)
+      .option('--from <seq>', 'first row to check', wholeNumber)
+      .option('--to <seq>', 'last row to check', wholeNumber)
       .option('--witness <file>', 'also compare with the marks in this witness file')
-      .option('--start-id <seq>', 'as --from', wholeNumber)
-      .option('--end-id <seq>', 'as --to', wholeNumber),
+      .option('--start-id <seq>', 'same as --from', wholeNumber)
+      .option('--end-id <seq>', 'same as --to', wholeNumber),
   async act(remote) {
     const asked = {
       from: numberOf(remote.flags, 'from') ?? numberOf(remote.flags, 'start-id') ?? undefined,

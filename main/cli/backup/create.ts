@@ -4,7 +4,7 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 export const create: RemoteSpec = {
   name: 'create',
-  description: 'Make a backup of the database, on the running server, and check it',
+  description: 'Create and check a backup of the database',
   async act(remote) {
     const answer = await remote.ask(backupApi.make);
     printOne(remote, {

@@ -12,10 +12,11 @@ const columns: readonly Column<BackupView>[] = [
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the backups of the database, newest first',
+  description: 'List backups, newest first',
   async act(remote) {
     const answer = await remote.ask(backupApi.list);
-    const none = 'There is none yet: one is made every hour, and with trainyard backup create';
+    const none =
+      'No backups. The server creates one every hour. To create one now, run "trainyard backup create"';
     printRows(remote, { answer, rows: answer.backups, columns, none });
   },
 };

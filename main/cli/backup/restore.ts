@@ -8,20 +8,21 @@ const patienceMs = 290_000;
 
 export const restore: RemoteSpec = {
   name: 'restore',
-  description:
-    'Put a backup in the place of the database, on the running server; what there is now is kept as a backup',
+  description: 'Restore a backup on the running server. The current state is backed up first',
   shape: command =>
-    command.argument('<backup>', 'its name, as in trainyard backup list').option('--yes', 'do not ask'),
+    command
+      .argument('<backup>', 'name of the backup, as "trainyard backup list" shows it')
+      .option('--yes', 'skip the confirmation'),
   async act(remote, [wanted = '']) {
     const { backups } = await remote.ask(backupApi.list);
     const backup =
       backups.find(({ name }) => name === wanted) ??
-      fail(exitCodes.notFound, `There is no backup ${wanted}: trainyard backup list shows what there is`);
+      fail(exitCodes.notFound, `No backup "${wanted}". To list backups, run "trainyard backup list"`);
     await remote.confirm(
-      `Restore ${backup.name}, made at ${backup.at}? What has changed since then goes out of use, jobs and tokens included.`,
+      `Restore ${backup.name}, made at ${backup.at}? All later changes are lost, including jobs and tokens.`,
     );
     remote.terminal.err(
-      'Checks the backup, keeps what there is now, and changes over: workers train on meanwhile\n',
+      'Checking the backup, saving the current state, and restoring. Workers keep training\n',
     );
     const answer = await remote.ask(backupApi.restore, {
       params: { name: backup.name },
@@ -32,10 +33,10 @@ export const restore: RemoteSpec = {
       answer,
       facts: [
         ['Restored', answer.restored.name],
-        ['As it was', answer.restored.at],
-        ['Kept', `${answer.saved.name}, what there was until now`],
+        ['Restored to', answer.restored.at],
+        ['Kept', `${answer.saved.name} (the state before)`],
       ],
     });
-    remote.terminal.err(`To take it back: trainyard backup restore ${answer.saved.name}\n`);
+    remote.terminal.err(`To undo, run: trainyard backup restore ${answer.saved.name}\n`);
   },
 };

@@ -4,8 +4,8 @@ import { scripts } from './scripts.ts';
 
 export function completionCommand({ terminal }: Invocation): Command {
   return new Command('completion')
-    .description('Print a script that lets your shell complete the commands of this program')
-    .addArgument(new Argument('<shell>', 'which one it is for').choices(Object.keys(scripts)))
+    .description('Print a shell completion script')
+    .addArgument(new Argument('<shell>', 'shell to complete in').choices(Object.keys(scripts)))
     .addHelpText(
       'after',
       '\nIn ~/.bashrc:                   source <(trainyard completion bash)' +

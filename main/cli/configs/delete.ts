@@ -5,11 +5,11 @@ import { configName, takesConfig } from './name.ts';
 
 export const remove: RemoteSpec = {
   name: 'delete',
-  description: 'Delete a config; what lies beside it stays, and jobs keep what they had',
-  shape: command => takesConfig(command).option('--yes', 'do not ask'),
+  description: 'Delete a config. Submitted jobs keep their copy',
+  shape: command => takesConfig(command).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const name = configName(word);
-    await remote.confirm(`Delete the config ${name}? No job can be submitted by it any more.`);
+    await remote.confirm(`Delete config ${name}? No new jobs can use it.`);
     const answer = await remote.ask(configsApi.remove, { params: { name } });
     printOne(remote, { answer, facts: [['Deleted', `${name} (${answer.file})`]] });
   },

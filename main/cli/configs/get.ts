@@ -5,7 +5,7 @@ import { configName, takesConfig } from './name.ts';
 
 export const get: RemoteSpec = {
   name: 'get',
-  description: 'Print a config, as JSON',
+  description: 'Print a config as JSON',
   shape: takesConfig,
   async act(remote, [word]) {
     const answer = await remote.ask(configsApi.get, { params: { name: configName(word) } });

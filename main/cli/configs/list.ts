@@ -19,21 +19,21 @@ const columns: readonly Column<ConfigView>[] = [
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the configs that jobs can be submitted by',
+  description: 'List configs',
   shape: command =>
     command
-      .option('--search <text>', 'only those with this in their name')
-      .option('--all', 'all of them, however many'),
+      .option('--search <text>', 'only configs with this text in their name')
+      .option('--all', 'list all results'),
   async act(remote) {
     const { flags, terminal } = remote;
     const q = textOf(flags, 'search') ?? undefined;
     const answer = await pages(remote, q, isOn(flags, 'all'));
     const none =
       q === undefined
-        ? `There is no config yet: put NAME.json into ${answer.folder}, or use "trainyard configs put NAME FILE"`
-        : 'There is no such config';
+        ? `No configs. To add one, run "trainyard configs put NAME FILE", or save NAME.json in ${answer.folder}`
+        : 'No matching configs';
     printRows(remote, { answer, rows: answer.entries, columns, none });
-    if (answer.next_cursor !== null) terminal.err('There are more: --all lists them\n');
+    if (answer.next_cursor !== null) terminal.err('Not all results are shown. To list all, use --all\n');
   },
 };
 

@@ -8,13 +8,12 @@ import { configName, takesConfig } from './name.ts';
 
 export const put: RemoteSpec = {
   name: 'put',
-  description:
-    'Make a config of a file of this machine, with the files that it names; jobs that were submitted before keep what they had',
+  description: 'Save a local file as a config, with the files that it names',
   shape: command =>
     takesConfig(command)
-      .argument('<file>', 'the file, in JSON, YAML or TOML')
-      .option('--replace', 'also where there is one of this name')
-      .option('--config-only', 'without the files that it names, which are on the server already'),
+      .argument('<file>', 'JSON, YAML or TOML file')
+      .option('--replace', 'replace an existing config')
+      .option('--config-only', 'omit the files that it names; they must be on the server'),
   async act(remote, [word, file = '']) {
     const name = configName(word);
     const headers: Record<string, string> = isOn(remote.flags, 'replace') ? {} : { 'if-none-match': '*' };
@@ -35,6 +34,6 @@ export const put: RemoteSpec = {
       ],
     });
     for (const warning of answer.warnings)
-      remote.terminal.err(`No job can be submitted by it yet: ${plain(warning)}\n`);
+      remote.terminal.err(`Jobs cannot use this config yet: ${plain(warning)}\n`);
   },
 };

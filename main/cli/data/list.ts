@@ -19,7 +19,7 @@ export const columns: readonly Column<DatasetView>[] = [
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List datasets and the space that they use',
+  description: 'List datasets and their size',
   shape: command =>
     command
       .option('--all', 'also list older versions')
@@ -32,7 +32,7 @@ export const list: RemoteSpec = {
     const none =
       worker === null
         ? 'No datasets yet. Store one with "trainyard data push FOLDER"'
-        : `The rig of ${worker.name} has no dataset`;
+        : `No datasets on the rig of ${worker.name}`;
     printRows(remote, { answer, rows: answer.datasets, columns, none });
     const limit = answer.limit_bytes === null ? '' : ` of ${sizeText(answer.limit_bytes)}`;
     if (answer.datasets.length > 0) remote.terminal.err(`${sizeText(answer.stored_bytes)}${limit} stored\n`);

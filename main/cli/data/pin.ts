@@ -7,10 +7,10 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 export const pin: RemoteSpec = {
   name: 'pin',
-  description: 'Keep a version of a dataset even when no job uses it',
+  description: 'Pin a version of a dataset, so that it is kept even if no job uses it',
   shape: command =>
     command
-      .argument('<dataset>', 'its name, for the newest version; or NAME@VERSION')
+      .argument('<dataset>', 'dataset name for its newest version, or NAME@VERSION')
       .option('--remove', 'unpin it'),
   async act(remote, [word = '']) {
     const { id } = await findVersion(remote, word);
@@ -30,7 +30,7 @@ async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
   if (one === undefined)
     return fail(
       exitCodes.notFound,
-      `There is no dataset ${word}: trainyard data list --all shows what there is`,
+      `No dataset "${word}". To list datasets, run "trainyard data list --all"`,
     );
   if (new Set(found.map(({ owner }) => owner)).size === 1) return one;
   const owners = found.map(({ owner }) => owner).join(', ');

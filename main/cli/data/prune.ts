@@ -10,8 +10,8 @@ export const prune: RemoteSpec = {
   shape: command =>
     command
       .argument('[name...]', 'datasets to remove completely')
-      .option('-n, --dry-run', 'remove nothing: print what would be removed')
-      .option('--yes', 'do not ask'),
+      .option('-n, --dry-run', 'print what would be removed, without removing it')
+      .option('--yes', 'skip the confirmation'),
   async act(remote, names) {
     const body = names.length === 0 ? {} : { names: [...names] };
     const tried = await remote.ask(datasetsApi.prune, { body: { ...body, dry_run: true } });

@@ -9,12 +9,12 @@ import { indexData, pushData } from './push.ts';
 
 export const push: RemoteSpec = {
   name: 'push',
-  description: 'Store a folder of training data, or a file, for jobs. Sends only new files',
+  description: 'Store a folder or file of training data. Only new files are sent',
   shape: command =>
     command
-      .argument('<path>', 'the folder, or the file')
+      .argument('<path>', 'folder or file to store')
       .option('--name <name>', 'name of the dataset (default: the name of the folder)')
-      .option('--keep', 'pin it: this version stays even when no job uses it'),
+      .option('--keep', 'pin this version, so that it is kept even if no job uses it'),
   async act(remote, [path = '']) {
     const { flags } = remote;
     const name = readInput(DatasetName, textOf(flags, 'name') ?? basename(resolve(path)), { '': '--name' });
@@ -29,7 +29,7 @@ export const push: RemoteSpec = {
         [
           'Sent',
           sent.files === 0
-            ? 'nothing, all files were stored already'
+            ? 'nothing, all files are already stored'
             : `${sent.files} files, ${sizeText(sent.bytes)}`,
         ],
       ],

@@ -63,7 +63,7 @@ export async function indexData(
     return fail(exitCodes.usage, `${path} cannot be pushed: ${outcome.problems.join('. ')}`);
   } catch (cause) {
     if (cause instanceof CommandEnd) throw cause;
-    if (!existsSync(root)) return fail(exitCodes.notFound, `There is no folder or file ${path} here`);
+    if (!existsSync(root)) return fail(exitCodes.notFound, `No file or folder ${path} on this machine`);
     return fail(exitCodes.usage, `${path} cannot be read: ${reasonOf(cause)}`);
   } finally {
     display.finish();

@@ -9,7 +9,7 @@ import { addFleetOptions, readOptions } from './options.ts';
 export const demoFleetCommand = (invocation: Invocation): Command =>
   remoteCommand(invocation, {
     name: 'demo-fleet',
-    description: 'Let simulated workers join an orchestrator, until Ctrl-C: no GPU, and nothing is trained',
+    description: 'Run simulated workers until Ctrl-C. They need no GPU and train nothing',
     shape: addFleetOptions,
     act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
   });

@@ -19,15 +19,15 @@ export interface FleetOptions {
 
 export const addFleetOptions = (command: Command): Command =>
   command
-    .option('--workers <count>', `so many workers, up to ${mostWorkers}`, from(1, mostWorkers), 10)
-    .option('--ephemeral <count>', 'so many of them leave after one job', wholeNumber, 0)
-    .option('--flaky <count>', 'so many of them vanish now and then, and come back', wholeNumber, 0)
-    .option('--job-seconds <time>', 'how long a job takes, give or take a third', jobTime, 60)
-    .option('--fail-rate <share>', 'the share of jobs that fail, 0 to 1', share, 0.1)
+    .option('--workers <count>', `number of workers, up to ${mostWorkers}`, from(1, mostWorkers), 10)
+    .option('--ephemeral <count>', 'number of workers that leave after one job', wholeNumber, 0)
+    .option('--flaky <count>', 'number of workers that disconnect from time to time', wholeNumber, 0)
+    .option('--job-seconds <time>', 'duration of a job, plus or minus a third', jobTime, 60)
+    .option('--fail-rate <share>', 'share of jobs that fail, 0 to 1', share, 0.1)
     .option('--submit-rate <rate>', 'submit sample jobs, such as 6/min or 100/h', submitRate)
-    .option('--seed <text>', 'another one makes another fleet', '1')
-    .option('--keep', 'leave the workers, as offline ones, at the end')
-    .option('-v, --verbose', 'show what each worker says');
+    .option('--seed <text>', 'seed of the random choices', '1')
+    .option('--keep', 'keep the workers at the end, as offline')
+    .option('-v, --verbose', 'print the messages of each worker');
 
 /** Ends the command when the options contradict each other. */
 export function readOptions(flags: Flags): FleetOptions {

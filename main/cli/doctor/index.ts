@@ -19,7 +19,7 @@ const timeoutMs = 5_000;
 /** Checks everything that other commands depend on, and prints remedies for what is wrong. */
 export function doctorCommand({ env, terminal, exit }: Invocation): Command {
   const command = new Command('doctor').description(
-    'Check the data folder of this machine, the way to the orchestrator, and the token',
+    'Check the data folder, the connection to the orchestrator, and the token',
   );
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
@@ -44,14 +44,14 @@ const columns: readonly Column<Check>[] = [
 async function examine(flags: Flags, env: Env): Promise<readonly Check[]> {
   const way = await checkWay(flags, env);
   const token =
-    way.result === 'ok' ? await checkToken(flags, env) : skipped('Token', 'Nobody is there to ask');
+    way.result === 'ok' ? await checkToken(flags, env) : skipped('Token', 'The orchestrator is unreachable');
   const folder = findLocalFolder(flags, env);
   if (!folder.ok) return [failed('Config', folder.failure.message)];
   const { dataDir, isMeant } = folder.value;
   const programs =
     way.result === 'ok'
       ? await checkPrograms(flags, env)
-      : skipped('Worker program', 'Nobody is there to ask');
+      : skipped('Worker program', 'The orchestrator is unreachable');
   return [...(await checkFolder(dataDir, isMeant && way.result === 'ok')), way, token, programs];
 }
 
@@ -73,11 +73,10 @@ async function checkPrograms(flags: Flags, env: Env): Promise<Check> {
   const what = 'Worker program';
   const url = findUrl(flags, env);
   const network = findNetwork(flags, env);
-  if (!url.ok || !network.ok) return skipped(what, 'Nobody is there to ask');
+  if (!url.ok || !network.ok) return skipped(what, 'The orchestrator is unreachable');
   const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs, fetch: network.value });
   const result = await client.call(agentApi.manifest);
-  if (!result.ok)
-    return skipped(what, 'None to give to rigs: "npm run build" where the orchestrator is makes it');
+  if (!result.ok) return skipped(what, 'Not built. Run "npm run build" on the machine of the orchestrator');
   const names = result.value.programs.map(({ name }) => name);
   return passed(what, `Rigs can fetch ${names.join(' and ')}`);
 }

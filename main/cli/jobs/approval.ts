@@ -7,7 +7,7 @@ import { findJob, showJob } from './find.ts';
 
 export const approve: RemoteSpec = {
   name: 'approve',
-  description: 'Let a job run that was submitted with --requires-approval',
+  description: 'Approve a job, so that it can run',
   shape: command => takesJob(command, among.blocked),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.blocked);
@@ -17,9 +17,9 @@ export const approve: RemoteSpec = {
 
 export const reject: RemoteSpec = {
   name: 'reject',
-  description: 'End a job that was submitted with --requires-approval: it fails',
+  description: 'Reject a job that needs approval; it fails',
   shape: command =>
-    takesJob(command, among.blocked).option('--reason <text>', 'why, for whoever submitted it'),
+    takesJob(command, among.blocked).option('--reason <text>', 'reason for the user who submitted the job'),
   async act(remote, [word]) {
     const reason = textOf(remote.flags, 'reason') ?? undefined;
     const query = readInput(queueApi.reject.query, { reason }, { reason: '--reason' });

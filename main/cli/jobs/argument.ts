@@ -17,7 +17,7 @@ export class JobArgument extends Argument {
   readonly which: JobQuery;
 
   constructor(which: JobQuery, name = '<job>') {
-    super(name, 'its id, the beginning of its id, or the name of its config');
+    super(name, 'job id, the start of a job id, or a config name');
     this.which = which;
   }
 }

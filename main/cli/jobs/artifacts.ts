@@ -15,13 +15,13 @@ const columns: readonly Column<ArtifactView>[] = [
   { title: 'KIND', text: ({ kind }) => kind },
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
   { title: 'TRY', text: ({ attempt }) => String(attempt) },
-  { title: 'CAME', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
   { title: 'SHA-256', text: ({ sha256 }) => sha256.slice(0, 12) },
 ];
 
 export const artifacts: RemoteSpec = {
   name: 'artifacts',
-  description: 'List the files that a job has brought, newest first',
+  description: 'List the files of a job, newest first',
   shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word);
@@ -30,7 +30,7 @@ export const artifacts: RemoteSpec = {
       answer,
       rows: answer.artifacts,
       columns,
-      none: `The job ${id} has brought no files`,
+      none: `Job ${id} has no files`,
     });
   },
 };

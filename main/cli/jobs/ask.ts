@@ -21,12 +21,12 @@ const specOf = (what: RequestKind, description: string, wanted: string): RemoteS
 
 export const save = specOf(
   'save',
-  'Ask the trainer of a running job for a checkpoint, as $requests in its config lets it be asked',
+  'Request a checkpoint from a running job. Its config needs $requests',
   'a checkpoint',
 );
 
 export const sample = specOf(
   'sample',
-  'Ask the trainer of a running job for samples, as $requests in its config lets it be asked',
+  'Request samples from a running job. Its config needs $requests',
   'samples',
 );

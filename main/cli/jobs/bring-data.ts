@@ -30,11 +30,11 @@ export async function bringData(
   const data: NonNullable<SubmitRequest['data']> = [];
   for (const path of named)
     if (placeOf(path, configPath) === null)
-      return fail(exitCodes.usage, `--data ${path}: there is no such folder or file here`);
+      return fail(exitCodes.usage, `--data ${path}: no such file or folder on this machine`);
   for (const path of new Set([...dataPaths(bundle), ...named])) {
     const place = placeOf(path, configPath);
     if (place === null) {
-      err(`Data: ${path} is not on this machine, and is expected on the rig\n`);
+      err(`Data: ${path} is not on this machine; it must exist on the rig\n`);
       continue;
     }
     const folder = await indexData(remote, place);
@@ -46,7 +46,7 @@ export async function bringData(
     const name = basename(place).slice(0, 120);
     const { dataset, sent } = await pushData(remote, folder, { name, isPinned: false });
     const news =
-      sent.files === 0 ? 'all files stored already' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
+      sent.files === 0 ? 'all files already stored' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
     err(`Data: ${path} (${whole}; ${news})\n`);
     data.push({ path, version: dataset.version, is_file: statSync(place).isFile() });
   }

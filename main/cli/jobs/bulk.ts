@@ -10,7 +10,7 @@ import { everyPage } from './pages.ts';
 
 /** Adds `--yes`, and `-f, --force` as in SimpleTuner. */
 export const withYes = (command: Command): Command =>
-  command.option('--yes', 'do not ask').option('-f, --force', 'the same as --yes');
+  command.option('--yes', 'skip the confirmation').option('-f, --force', 'the same as --yes');
 
 type Result = Readonly<{
   status: string;
@@ -41,10 +41,10 @@ export async function actOnAll(remote: Remote, { jobs, verb, act }: Bulk): Promi
   }
   const failed = results.filter(({ error }) => error !== null);
   const answer = { success: failed.length === 0, count: results.length - failed.length, jobs: results };
-  printRows(remote, { answer, rows: results, columns, none: 'There is no such job' });
+  printRows(remote, { answer, rows: results, columns, none: 'No matching jobs' });
   if (failed.length === 0) return;
   for (const { job_id: id, error } of failed) terminal.err(`${id}: ${error}\n`);
-  fail(exitCodes.failed, `${failed.length} of ${results.length} jobs were left as they are`);
+  fail(exitCodes.failed, `${failed.length} of ${results.length} jobs could not be changed`);
 }
 
 const columns: readonly Column<BulkResult>[] = [
@@ -56,7 +56,7 @@ const columns: readonly Column<BulkResult>[] = [
 /** Asks before changing many jobs. Without a terminal, unlike for a single job, scripts must give `--yes`. */
 async function confirmMany(remote: Remote, question: string): Promise<void> {
   if (!isOn(remote.flags, 'yes') && remote.terminal.ask === null)
-    fail(exitCodes.usage, `${question} There is no terminal to ask at: add --yes`);
+    fail(exitCodes.usage, `${question} Without a terminal, confirm with --yes`);
   await remote.confirm(question);
 }
 

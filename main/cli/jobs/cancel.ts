@@ -16,14 +16,14 @@ const cancellable = ['running', 'pending', 'queued', 'blocked'];
 
 export const cancel: RemoteSpec = {
   name: 'cancel',
-  description: 'Cancel a job, a running one too; or many jobs with --status or --all',
+  description: 'Cancel a pending or running job, or several with --status or --all',
   shape: command => withYes(addOptions(command)),
   async act(remote, [word]) {
     const { flags } = remote;
     const statuses = flags['status'];
     const isBulk = isOn(flags, 'all') || Array.isArray(statuses);
     if (isBulk === (word !== undefined))
-      fail(exitCodes.usage, 'Give a job, or --status STATUS, or --all for all jobs that have not ended');
+      fail(exitCodes.usage, 'Specify a job, --status STATUS, or --all for all jobs that have not ended');
     if (word !== undefined) return cancelNamed(remote, word);
     const wanted = Array.isArray(statuses) ? statuses.map(String) : [...onWorkers, ...waiting];
     const jobs = await jobsWith(
@@ -38,7 +38,7 @@ const addOptions = (command: Command): Command =>
   command
     .addArgument(new JobArgument(among.unended, '[job]'))
     .addOption(
-      new Option('-s, --status <status>', 'all jobs with this status; with commas')
+      new Option('-s, --status <status>', 'all jobs with these statuses, separated by commas')
         .choices(cancellable)
         .argParser(wordsAmong('status', cancellable)),
     )
@@ -47,19 +47,19 @@ const addOptions = (command: Command): Command =>
 async function cancelNamed(remote: Remote, word: string): Promise<void> {
   const { id, status, config_name: name, worker_name: worker } = await findJob(remote, word, among.unended);
   if (!isWaiting(status))
-    await remote.confirm(`Stop the job ${id} (${name}), which is ${status} on ${worker ?? 'its worker'}?`);
+    await remote.confirm(`Cancel job ${id} (${name}), which is ${status} on ${worker ?? 'its worker'}?`);
   showJob(remote, await remote.ask(queueApi.cancel, { params: { id } }));
 }
 
 export const release: RemoteSpec = {
   name: 'release',
-  description: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
-  shape: command => takesJob(command, among.unended).option('--yes', 'do not ask'),
+  description: 'Stop waiting for an unreachable worker: requeue its job, or end it as cancelled',
+  shape: command => takesJob(command, among.unended).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, status, worker_name: worker } = await findJob(remote, word, among.unended);
-    const next = status === 'cancelling' ? 'ends as cancelled' : 'goes to another worker';
+    const next = status === 'cancelling' ? 'ends as cancelled' : 'is requeued for another worker';
     await remote.confirm(
-      `The job ${id} ${next}, and ${worker ?? 'its worker'} may still train it for now. Go on?`,
+      `Job ${id} ${next}, but ${worker ?? 'its worker'} may still be training it. Continue?`,
     );
     showJob(remote, await remote.ask(queueApi.release, { params: { id } }));
   },

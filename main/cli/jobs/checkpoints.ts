@@ -14,7 +14,7 @@ const columns: readonly Column<CheckpointView>[] = [
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
   { title: 'FILES', text: ({ files }) => String(files) },
   { title: 'TRY', text: ({ attempt }) => String(attempt) },
-  { title: 'CAME', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
   { title: 'WHAT', text: marks },
 ];
 
@@ -38,7 +38,7 @@ export const checkpoints: RemoteSpec = {
       answer,
       rows: answer.checkpoints,
       columns,
-      none: `The job ${id} has brought no checkpoints`,
+      none: `Job ${id} has no checkpoints`,
     });
   },
 };

@@ -17,7 +17,9 @@ export function filesNamed(files: readonly ArtifactView[], names: readonly strin
   const isMeant = (key: string, name: string): boolean => key === name || key.startsWith(`${name}/`);
   const unknown = wanted.find(name => !files.some(({ key }) => isMeant(key, name)));
   if (unknown !== undefined)
-    return missing(`The job has no file and no folder "${unknown}": "trainyard jobs artifacts" lists them`);
+    return missing(
+      `The job has no file or folder "${unknown}". To list its files, run "trainyard jobs artifacts"`,
+    );
   return { ok: true, files: files.filter(({ key }) => wanted.some(name => isMeant(key, name))) };
 }
 
@@ -33,8 +35,8 @@ export function filesOfCheckpoint(
   if (found === undefined) {
     return missing(
       word === 'newest' || word === 'best'
-        ? `The job has no checkpoint that is the ${word} one: "trainyard jobs checkpoints" lists them`
-        : `The job has no checkpoint "${word}": "trainyard jobs checkpoints" lists them`,
+        ? `The job has no ${word} checkpoint. To list its checkpoints, run "trainyard jobs checkpoints"`
+        : `The job has no checkpoint "${word}". To list its checkpoints, run "trainyard jobs checkpoints"`,
     );
   }
   // Samples may be in the checkpoint's folder, but do not belong to it.

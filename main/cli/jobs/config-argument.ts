@@ -70,7 +70,7 @@ export function readConfig(path: string): TrainerConfig {
     return fail(exitCodes.usage, `${path} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
   return isObject(parsed.value)
     ? parsed.value
-    : fail(exitCodes.usage, `${path} holds no keys with values: a config is written as {"key": value, ...}`);
+    : fail(exitCodes.usage, `${path} is not an object: a config has the form {"key": value, ...}`);
 }
 
 const isObject = (value: unknown): value is TrainerConfig =>
@@ -96,7 +96,10 @@ function findNear(configPath: string, named: string): FoundFile {
   const places = isAbsolute(named) ? [named] : foldersAround(configPath).map(folder => join(folder, named));
   const found = [...places, join(own, basename(named.replaceAll('\\', '/')))].find(isFile);
   if (found === undefined)
-    return { ok: false, reason: 'no such file is here, beside the config, or in a folder above it' };
+    return {
+      ok: false,
+      reason: 'the file is not in the current folder, beside the config, or in a folder above it',
+    };
   try {
     return { ok: true, text: readFileSync(found, 'utf8') };
   } catch (cause) {
@@ -112,7 +115,7 @@ function textOf(path: string): string {
   } catch (cause) {
     return fail(
       exitCodes.usage,
-      `The config cannot be read: ${reasonOf(cause)}. Give a file of this machine, or the name of a config of the orchestrator`,
+      `The config cannot be read: ${reasonOf(cause)}. Give a local file, or the name of a config on the orchestrator`,
     );
   }
 }

@@ -7,11 +7,11 @@ import { findJob } from './find.ts';
 
 export const remove: RemoteSpec = {
   name: 'delete',
-  description: 'Delete a job that has ended',
+  description: 'Delete an ended job',
   shape: command => withYes(takesJob(command, among.ended)),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word, among.ended);
-    await remote.confirm(`Delete the job ${id} (${name})? What it was and how it ended goes with it.`);
+    await remote.confirm(`Delete job ${id} (${name}) with its files and logs?`);
     const answer = await remote.ask(queueApi.remove, { params: { id } });
     printOne(remote, { answer, facts: [['Deleted', `${id} (${name})`]] });
   },

@@ -31,16 +31,17 @@ const columns: readonly Column<Row>[] = [
 
 export const download: RemoteSpec = {
   name: 'download',
-  description: 'Download files of a job: all of them, those that are named, or those of a checkpoint',
+  description: 'Download all files of a job, or selected ones',
   shape: command =>
     takesJob(command, among.all)
-      .argument('[key...]', 'files, or folders of them, by their keys')
-      .option('--to <folder>', 'where they go (default: here)')
-      .option('--checkpoint <name>', 'the files of this checkpoint: its name, newest or best')
-      .option('--overwrite', 'replace what is there under the same names'),
+      .argument('[key...]', 'keys of files or folders (default: all files)')
+      .option('--to <folder>', 'destination (default: the current folder)')
+      .option('--checkpoint <name>', 'only the files of this checkpoint: a name, "newest" or "best"')
+      .option('--overwrite', 'replace existing files'),
   async act(remote, [word, ...names]) {
     const checkpoint = textOf(remote.flags, 'checkpoint');
-    if (checkpoint !== null && names.length > 0) fail(exitCodes.usage, 'Give keys or --checkpoint, not both');
+    if (checkpoint !== null && names.length > 0)
+      fail(exitCodes.usage, 'Specify keys or --checkpoint, not both');
     const { id } = await findJob(remote, word);
     const { artifacts } = await everyArtifact(remote, id);
     const chosen =
@@ -53,7 +54,7 @@ export const download: RemoteSpec = {
           );
     if (!chosen.ok) throw new CommandEnd(chosen.failure);
     const { rows, failure } = await saveAll(remote, chosen.files);
-    const none = `The job ${id} has brought no files`;
+    const none = `Job ${id} has no files`;
     if (failure === null || rows.length > 0)
       printRows(remote, { answer: { job_id: id, files: rows }, rows, columns, none });
     if (failure !== null) throw new CommandEnd(failure);

@@ -10,8 +10,8 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
   return [
     ['Job', explanation.job_id],
     ['Status', status],
-    ['Why', summary ?? 'It does not wait'],
-    ['Hopeless', unsatisfiable ? 'No worker that ever registered could take it, idle or not' : null],
+    ['Why', summary ?? 'The job is not pending'],
+    ['Hopeless', unsatisfiable ? 'No registered worker can run it' : null],
     ['Position', position === null ? null : String(position)],
     // A single reason is already in the summary.
     ['Held back', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
@@ -23,21 +23,21 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
 function workerText({ name, local, fits, reasons, datasets }: Judged): string {
   const where = local ? ' (the orchestrator’s own machine)' : '';
   const details = reasons.map(({ detail }) => detail);
-  return `${name}${where}: ${[...(fits ? ['It fits'] : []), ...details, ...dataText(datasets)].join('; ')}`;
+  return `${name}${where}: ${[...(fits ? ['eligible'] : []), ...details, ...dataText(datasets)].join('; ')}`;
 }
 
 function dataText(datasets: Judged['datasets']): readonly string[] {
   if (datasets === null) return [];
   const { here, wanted } = datasets;
-  if (here === wanted) return ['Has the data'];
-  return [here === 0 ? 'Has to fetch the data' : `Has ${here} of ${wanted} datasets`];
+  if (here === wanted) return ['has the data'];
+  return [here === 0 ? 'must fetch the data' : `has ${here} of ${wanted} datasets`];
 }
 
 function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {
   if (summary === null) return null;
   // The blocker may also be the reason why there is no prediction.
   if (start === null) return none === summary ? null : none;
-  return `${start.at}, in ${duration(start.in_s)}: a guess. ${start.basis}`;
+  return `${start.at}, in ${duration(start.in_s)} (estimate). ${start.basis}`;
 }
 
 const lines = (all: readonly string[]): string | null => all.join('\n') || null;

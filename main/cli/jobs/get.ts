@@ -7,7 +7,7 @@ import { detailFacts } from './text.ts';
 
 export const get: RemoteSpec = {
   name: 'get',
-  description: 'Show one job, with its attempts and why it waits',
+  description: 'Show a job and its attempts',
   shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word);

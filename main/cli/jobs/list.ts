@@ -27,11 +27,9 @@ export const list: RemoteSpec = {
       ? await everyPage(remote, filter)
       : await remote.ask(queueApi.list, { query });
     const isWhole = Object.values(filter).every(value => value === undefined) && !query.offset;
-    const none = isWhole
-      ? 'There is no job yet: "trainyard jobs submit CONFIG" makes one'
-      : 'There is no such job';
+    const none = isWhole ? 'No jobs. To submit one, run "trainyard jobs submit CONFIG"' : 'No matching jobs';
     printRows(remote, { answer, rows: answer.entries, columns: jobColumns, none });
-    if (answer.next_cursor !== null) terminal.err('There are more: --all lists them\n');
+    if (answer.next_cursor !== null) terminal.err('Not all results are shown. To list all, use --all\n');
   },
 };
 
@@ -39,19 +37,19 @@ function addOptions(command: Command): Command {
   const names = [...ShownStatus.options, 'queued', 'training'];
   return command
     .addOption(
-      new Option('-s, --status <status>', 'only these; with commas')
+      new Option('-s, --status <status>', 'only these statuses, separated by commas')
         .choices(ShownStatus.options)
         .argParser(wordsAmong('status', names)),
     )
-    .option('--active', 'only those that have not ended')
-    .option('--blocked', 'only those that wait for approval')
-    .option('--user <name>', 'only those of this user')
-    .addOption(new Option('--mine', 'only your own').conflicts('user'))
-    .option('--worker <worker>', 'only those of this worker')
-    .option('--search <text>', 'only jobs with these words in their id, config, user, worker or error')
-    .option('-l, --limit <count>', 'show at most this many, up to 500 (default: 50)', wholeNumber)
-    .option('--offset <count>', 'skip this many of the newest', wholeNumber)
-    .addOption(new Option('--all', 'all of them, however many').conflicts(['limit', 'offset']));
+    .option('--active', 'only jobs that have not ended')
+    .option('--blocked', 'only jobs that need approval')
+    .option('--user <name>', 'only jobs of this user')
+    .addOption(new Option('--mine', 'only your own jobs').conflicts('user'))
+    .option('--worker <worker>', 'only jobs of this worker')
+    .option('--search <text>', 'only jobs with this text in their id, config, user, worker or error')
+    .option('-l, --limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber)
+    .addOption(new Option('--all', 'list all results').conflicts(['limit', 'offset']));
 }
 
 async function filterOf(remote: Remote): Promise<JobQuery> {

@@ -32,7 +32,7 @@ export async function followLogs(remote: Remote, printer: LogPrinter, wanted: Wa
     if (wanted.attempt !== undefined) return;
     const next = after ?? (await attemptAfter(remote, id, attempt));
     if (next === null) return;
-    remote.terminal.err(`Attempt ${attempt} is over: the job is tried again, as attempt ${next}\n`);
+    remote.terminal.err(`Attempt ${attempt} ended. The job continues as attempt ${next}\n`);
     page = await beginning(remote, id, next);
     line = page.first_line;
   }
@@ -51,7 +51,7 @@ function beginning(remote: Remote, id: JobId, attempt: number | undefined): Prom
       if (failure.kind !== 'problem' || failure.problem.code !== 'log_not_begun')
         throw new CommandEnd(failureOf(failure, remote.connection().url));
       onReached();
-      if (!isTold) remote.terminal.err(`${failure.problem.detail}. Waiting for it; Ctrl-C ends that\n`);
+      if (!isTold) remote.terminal.err(`${failure.problem.detail}. Waiting for it; press Ctrl-C to stop\n`);
       isTold = true;
       await pause(betweenLooksMs);
     }
@@ -88,7 +88,7 @@ function followAttempt(
       over.abort();
     }
     printer.clear();
-    throw new FeedLost('it ended the stream');
+    throw new FeedLost('the orchestrator ended the stream');
   });
 }
 

@@ -16,8 +16,7 @@ const inSearch = 1_000;
 
 export const logs: RemoteSpec = {
   name: 'logs',
-  description:
-    'Print what a job has printed, its last lines first of all; with --follow what comes, to its end',
+  description: 'Print the last log lines of a job, or follow its log',
   shape: addOptions,
   async act(remote, [word]) {
     const { flags } = remote;
@@ -37,24 +36,18 @@ export const logs: RemoteSpec = {
 
 function addOptions(command: Command): Command {
   return takesJob(command, among.all)
-    .option(
-      '-f, --follow',
-      'go on with what comes, until nothing more will, also when the job is tried again',
-    )
-    .option('--attempt <number>', 'of this attempt (default: the newest that has a log)', wholeNumber)
-    .option('-n, --lines <count>', `how many of the last lines, or all (default: ${usual})`, lineCount)
-    .option('--timestamps', 'begin each line with the time at which it came')
+    .option('-f, --follow', 'print new lines until the job ends, including retries')
+    .option('--attempt <number>', 'number of the attempt (default: the newest with a log)', wholeNumber)
+    .option('-n, --lines <count>', `number of last lines to print, or "all" (default: ${usual})`, lineCount)
+    .option('--timestamps', 'print the time before each line')
     .addOption(
-      new Option(
-        '--search <text>',
-        'print those lines alone in which this stands, in whatever case',
-      ).conflicts('follow'),
+      new Option('--search <text>', 'print only lines with this text, ignoring case').conflicts('follow'),
     );
 }
 
 function lineCount(text: string): number {
   if (text === 'all') return Number.POSITIVE_INFINITY;
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number, or all.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number, or "all".');
   return Number(text);
 }
 
@@ -80,9 +73,8 @@ async function printMatches(
     line = (found.matches.at(-1)?.line ?? 0) + 1;
     if (found.matches.length < limit || shown >= most) {
       const left = found.total_matches - shown;
-      if (shown === 0) remote.terminal.err(`No line of ${found.total_lines} has it\n`);
-      else if (left > 0)
-        remote.terminal.err(`There are ${left} more lines with it: -n all prints them, too\n`);
+      if (shown === 0) remote.terminal.err(`None of ${found.total_lines} lines match\n`);
+      else if (left > 0) remote.terminal.err(`${left} more lines match. To print all, use -n all\n`);
       return;
     }
   }

@@ -34,15 +34,15 @@ const mostWidth = 60;
 
 export const metrics: RemoteSpec = {
   name: 'metrics',
-  description: 'Show the figures of a training: the newest, the extremes and, on a terminal, their curves',
+  description: 'Show training metrics: latest, lowest, highest and, on a terminal, curves',
   shape: command =>
     takesJob(command, among.all)
-      .option('--keys <names>', 'of these alone, as in loss,learning_rate', wordList)
-      .option('--attempt <n>', 'of this attempt alone', wholeNumber)
-      .option('--csv', 'print the curves as they are kept, as comma-separated values'),
+      .option('--keys <names>', 'only these metrics, such as loss,learning_rate', wordList)
+      .option('--attempt <n>', 'only this attempt', wholeNumber)
+      .option('--csv', 'print the curves as comma-separated values'),
   async act(remote, [word]) {
     const { flags, terminal } = remote;
-    if (isOn(flags, 'csv') && isOn(flags, 'json')) fail(exitCodes.usage, 'Give --csv or --json, not both');
+    if (isOn(flags, 'csv') && isOn(flags, 'json')) fail(exitCodes.usage, 'Use --csv or --json, not both');
     const { id } = await findJob(remote, word);
     const keys = Array.isArray(flags['keys']) ? flags['keys'].map(String).join(',') : undefined;
     const attempt = numberOf(flags, 'attempt');
@@ -55,7 +55,7 @@ export const metrics: RemoteSpec = {
       answer,
       rows: rowsOf(answer),
       columns: screen === null ? columns : [...columns, curveColumn(Math.max(10, room))],
-      none: 'Nothing was told of this training, or not of these keys and this attempt',
+      none: 'No matching metrics',
     });
   },
 };

@@ -16,7 +16,7 @@ export function priorityOf(text: string): number {
 
 export const priority: RemoteSpec = {
   name: 'priority',
-  description: 'Change the priority of a job that waits',
+  description: 'Change the priority of a pending job',
   shape: command =>
     takesJob(command, among.pending).addArgument(
       new Argument('<priority>', '0 to 50, or a name').choices(Object.keys(priorities)).argParser(priorityOf),
@@ -30,7 +30,7 @@ export const priority: RemoteSpec = {
 
 export const top: RemoteSpec = {
   name: 'top',
-  description: 'Put a job that waits before all others, until another one is put there',
+  description: 'Move a pending job to the top of the queue',
   shape: command => takesJob(command, among.pending),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.pending);

@@ -10,14 +10,14 @@ const purgeable = [...waitingStatuses, 'queued', ...finalStatuses];
 
 export const purge: RemoteSpec = {
   name: 'purge',
-  description: 'Delete all jobs with a status; pending ones are cancelled first',
+  description: 'Delete jobs by status. Pending jobs are cancelled first',
   shape: command => withYes(addOptions(command)),
   async act(remote) {
     const { flags } = remote;
     const { status } = flags;
     const named = Array.isArray(status) ? status.map(String) : [];
     const statuses = isOn(flags, 'all') ? [...waitingStatuses, ...finalStatuses] : named;
-    if (statuses.length === 0) fail(exitCodes.usage, 'Give --status STATUS or --all');
+    if (statuses.length === 0) fail(exitCodes.usage, 'Specify --status STATUS or --all');
     await actOnAll(remote, {
       jobs: await jobsWith(remote, statuses),
       verb: 'Delete, with their files and logs,',
@@ -29,11 +29,11 @@ export const purge: RemoteSpec = {
 const addOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('-s, --status <status>', 'only these; with commas, or repeat it')
+      new Option('-s, --status <status>', 'only these statuses, separated by commas; repeatable')
         .choices(purgeable)
         .argParser((text: string, before: readonly string[] | undefined) => [
           ...(before ?? []),
           ...wordsAmong('status', purgeable)(text),
         ]),
     )
-    .addOption(new Option('--all', 'all that are not on a worker').conflicts('status'));
+    .addOption(new Option('--all', 'all jobs that are not on a worker').conflicts('status'));

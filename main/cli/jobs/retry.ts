@@ -6,7 +6,7 @@ import { concludeSubmission, mayWait } from './submission.ts';
 
 export const retry: RemoteSpec = {
   name: 'retry',
-  description: 'Submit a job that has ended once more, as a new job with the config that it had',
+  description: 'Submit an ended job again, as a new job with the same config',
   shape: command => mayWait(takesJob(command, among.ended)),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.ended);

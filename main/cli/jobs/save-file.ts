@@ -51,21 +51,18 @@ async function save(way: Way, file: ArtifactView, options: SaveOptions): Promise
     onBytes(file.bytes);
     return { path, outcome: 'already there' };
   }
-  if (there === 'other') fail(exitCodes.conflict, `${path} is there already, and is no file`);
+  if (there === 'other') fail(exitCodes.conflict, `${path} already exists and is not a file`);
   if (there === 'file' && !isOverwriting)
-    fail(
-      exitCodes.conflict,
-      `${path} is there already, and is another file. Move it away, or give --overwrite`,
-    );
+    fail(exitCodes.conflict, `${path} already exists with other content. Move it, or use --overwrite`);
   const partPath = partOf(path, file.sha256);
   if ((await kindOf(partPath)) === 'other')
-    fail(exitCodes.conflict, `${partPath} is in the way: it is no file`);
+    fail(exitCodes.conflict, `${partPath} already exists and is not a file`);
   const part = await open(partPath, 'a');
   try {
     await fetchRest(way, file, part, onBytes);
     if ((await sumOf(partPath)) !== file.sha256) {
       await part.truncate(0);
-      fail(exitCodes.failed, `What came of ${file.key} is not what was sent there: run the command again`);
+      fail(exitCodes.failed, `The checksum of ${file.key} does not match. Run the command again`);
     }
     await part.sync();
   } finally {
@@ -86,7 +83,7 @@ async function placeIn(folder: string, key: string): Promise<string> {
   if (!parsed.success)
     return fail(
       exitCodes.failed,
-      `The orchestrator lists ${JSON.stringify(key)}, which is no name of a file`,
+      `The orchestrator lists ${JSON.stringify(key)}, which is not a valid file name`,
     );
   const segments = parsed.data.split('/');
   const name = segments.pop() ?? '';
@@ -96,7 +93,7 @@ async function placeIn(folder: string, key: string): Promise<string> {
     place = join(place, segment);
     await mkdir(place).catch(() => undefined);
     if (!(await lstat(place)).isDirectory())
-      fail(exitCodes.conflict, `${place} is there already, and is no folder`);
+      fail(exitCodes.conflict, `${place} already exists and is not a folder`);
   }
   return join(place, name);
 }
@@ -129,7 +126,7 @@ async function fetchRest(
     const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-`, 'if-range': etag } : {};
     const answer = await openDownload(way, url, { headers, signal: over.signal });
     if (answer.headers.get('etag') !== etag)
-      fail(exitCodes.conflict, `${key} has become another file meanwhile: run the command again`);
+      fail(exitCodes.conflict, `${key} changed during the download. Run the command again`);
     // A server without ranges sends the file from the start.
     if (answer.status !== 206 && from > 0) {
       await part.truncate(0);
@@ -164,7 +161,7 @@ async function write(
 }
 
 const brokenText = (key: string): string =>
-  `The way to the orchestrator broke. What has come of ${key} is kept: run the command again, and it goes on from there`;
+  `Lost the connection to the orchestrator. To resume the download of ${key}, run the command again`;
 
 async function sumOf(path: string): Promise<string> {
   const hash = createHash('sha256').setEncoding('hex');

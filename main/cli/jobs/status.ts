@@ -8,7 +8,7 @@ import { get } from './get.ts';
 /** As in SimpleTuner: shows the whole queue, or one job if it is named. */
 export const status: RemoteSpec = {
   name: 'status',
-  description: 'Show the queue and its figures, or one job',
+  description: 'Show queue statistics, or one job',
   shape: command => command.addArgument(new JobArgument(among.all, '[job]')),
   async act(remote, args) {
     if (args[0] !== undefined) return get.act(remote, args);

@@ -17,8 +17,8 @@ type TriedOut = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: tru
 /** Adds the wait options of commands that create a job. */
 export const mayWait = (command: Command): Command =>
   command
-    .option('--wait', 'wait for its end; exit code 8 when it does not complete')
-    .option('--follow', 'the same, with its progress');
+    .option('--wait', 'wait until the job ends; exit with code 8 unless it completes')
+    .option('--follow', 'like --wait, and show progress');
 
 /** Prints the result of a submission, or waits for the end of the job. Ends the command when no job was created. */
 export async function concludeSubmission(remote: Remote, answer: Submitted): Promise<void> {
@@ -26,12 +26,12 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
   if (!answer.success) {
     // For scripts only; people read the reason on stderr.
     printOne(remote, { answer, facts: [] });
-    return fail(exitCodes.refused, `The job was not queued: ${answer.reason ?? noWorker}`);
+    return fail(exitCodes.refused, `Job not submitted: ${answer.reason ?? noWorker}`);
   }
   const isFollowed = isOn(flags, 'follow');
   if (!isFollowed && !isOn(flags, 'wait')) return printOne(remote, { answer, facts: submittedFacts(answer) });
   const blocked = answer.status === 'blocked' ? `. ${blockedText(answer)}` : '';
-  terminal.err(`Job ${answer.job_id} is submitted; Ctrl-C leaves it running${blocked}\n`);
+  terminal.err(`Submitted job ${answer.job_id}. Ctrl-C leaves it running${blocked}\n`);
   const show = isFollowed ? createJobDisplay(terminal) : () => undefined;
   concludeJob(remote, await followJob(remote, answer.job_id, show));
 }
@@ -40,11 +40,11 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
 export function concludeTrial(remote: Remote, answer: TriedOut): void {
   printOne(remote, { answer, facts: trialFacts(answer) });
   if (answer.status === 'rejected')
-    fail(exitCodes.refused, `The job would not be queued: ${answer.reason ?? noWorker}`);
+    fail(exitCodes.refused, `The job would be rejected: ${answer.reason ?? noWorker}`);
   remote.terminal.err('Nothing was submitted\n');
 }
 
-const noWorker = 'no worker takes it at once';
+const noWorker = 'no worker can start it now';
 
 /** @internal */
 export function submittedFacts(answer: Accepted): readonly Fact[] {
@@ -60,10 +60,10 @@ export function submittedFacts(answer: Accepted): readonly Fact[] {
 }
 
 const endings: Readonly<Record<TriedOut['status'], string>> = {
-  running: 'run at once',
+  running: 'start now',
   queued: 'wait',
   blocked: 'wait for approval',
-  rejected: 'be refused',
+  rejected: 'be rejected',
 };
 
 /** @internal */
@@ -100,4 +100,4 @@ const placeFacts = ({
 ];
 
 const blockedText = ({ job_id: id }: Accepted): string =>
-  `It waits for approval: "trainyard jobs approve ${id}" lets it run`;
+  `It needs approval: run "trainyard jobs approve ${id}"`;

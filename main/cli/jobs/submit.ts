@@ -68,7 +68,7 @@ async function dataOf(remote: Remote, argument: ConfigArgument, configPath: stri
   if (!('config' in argument))
     return named.length === 0
       ? []
-      : fail(exitCodes.usage, '--data goes with a config file of this machine, such as ./NAME.json');
+      : fail(exitCodes.usage, '--data needs a local config file, such as ./NAME.json');
   if (flags['data'] === false) return [];
   const { config, dataloader = null, files = {} } = argument;
   const isDryRun = isOn(flags, 'dry-run');
@@ -80,24 +80,21 @@ function hintAtPaths(cause: unknown): never {
   if (!(cause instanceof CommandEnd) || cause.failure.code !== exitCodes.notFound) throw cause;
   return fail(
     exitCodes.notFound,
-    `${cause.failure.message}. A file of this machine is given by its path, such as ./NAME.json`,
+    `${cause.failure.message}. For a local file, give its path, such as ./NAME.json`,
   );
 }
 
 function addOptions(command: Command): Command {
   return mayWait(
     command
-      .argument(
-        '<config>',
-        'the name of a config of the orchestrator, or the path of a JSON, YAML or TOML file',
-      )
+      .argument('<config>', 'name of a config on the orchestrator, or path of a JSON, YAML or TOML file')
       .addOption(
-        new Option('-t, --target <target>', 'where it may run (default: auto)').choices(Target.options),
+        new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )
-      .option('--gpus <count>', 'GPUs that it needs (default: num_processes of the config)', wholeNumber)
-      .option('--vram <gb>', 'GB that each GPU must have, as it is sold', decimal)
-      .option('--accelerator <kind>', 'cuda, rocm, mps, ...')
-      .option('--label <key=glob>', 'what a label of the worker must match; repeat it for more', addLabel)
+      .option('--gpus <count>', 'number of GPUs (default: num_processes of the config)', wholeNumber)
+      .option('--vram <gb>', 'minimum memory of each GPU, in GB (nominal size)', decimal)
+      .option('--accelerator <kind>', 'kind of GPU: cuda, rocm, mps, ...')
+      .option('--label <key=glob>', 'label that the worker must have; repeatable', addLabel)
       .addOption(
         new Option('--priority <priority>', '0 to 50, or a name (default: normal)')
           .choices(Object.keys(priorities))
@@ -105,32 +102,33 @@ function addOptions(command: Command): Command {
       )
       .option(
         '--max-retries <count>',
-        'how often it is tried again when its worker is lost (default: 3)',
+        'maximum number of retries after a lost worker (default: 3)',
         wholeNumber,
       )
       .addOption(
-        new Option('--retry-on <causes>', 'after which causes it is tried again besides; with commas')
+        new Option('--retry-on <causes>', 'other failures to retry after, separated by commas')
           .choices(FailureCause.options)
           .argParser(wordsAmong('cause', FailureCause.options)),
       )
-      .option('--timeout <time>', 'the longest that one attempt may run, such as 12h', timeSpan)
+      .option('--timeout <time>', 'time limit of each attempt, such as 12h', timeSpan)
       .addOption(
-        new Option('--on-lost-contact <what>', 'what the worker does when it reaches nobody').choices(
+        new Option('--on-lost-contact <what>', 'what the worker does when it loses the orchestrator').choices(
           OnLostContact.options,
         ),
       )
-      .option('--data <path>', 'push this folder or file too; the config has the same path', collect)
-      .option('--no-data', 'push no data: the rigs have it under the same paths')
-      .option('--any-gpu', 'on any GPUs, whatever accelerate_visible_devices in the config says')
-      .option('--requires-approval', 'hold it until a user with the permission approves it')
+      .option(
+        '--data <path>',
+        'also push this folder or file, which the config names by the same path; repeatable',
+        collect,
+      )
+      .option('--no-data', 'do not push data; the rigs have it at the same paths')
+      .option('--any-gpu', 'ignore accelerate_visible_devices in the config')
+      .option('--requires-approval', 'hold the job until a user with permission approves it')
       .addOption(new Option('--for-approval', 'the same as --requires-approval').hideHelp())
       .addOption(noWait())
-      .option(
-        '--idempotency-key <key>',
-        'for 24 hours the same key means the same job, however often it is sent',
-      )
+      .option('--idempotency-key <key>', 'submit only once per key within 24 hours')
       .addOption(
-        new Option('-n, --dry-run', 'submit nothing: print what would happen, and why').conflicts([
+        new Option('-n, --dry-run', 'print what would happen, without submitting').conflicts([
           'wait',
           'follow',
         ]),
@@ -140,7 +138,10 @@ function addOptions(command: Command): Command {
 
 /** Commander would treat it as the negation of `--wait`, but the two options are independent. */
 function noWait(): Option {
-  const option = new Option('--no-wait', 'do not queue it: exit code 7 unless a worker takes it at once');
+  const option = new Option(
+    '--no-wait',
+    'do not queue the job; exit with code 7 unless a worker can start it now',
+  );
   option.negate = false;
   return option;
 }

@@ -50,10 +50,10 @@ export function situation(job: JobView): string {
 function holdText({ kind, since, until, releasable }: Hold): string {
   const what =
     kind === 'silent'
-      ? `its worker is silent since ${since}, and may still train`
-      : `asked to stop at ${since}, not confirmed yet`;
-  const next = until === null ? '' : `; given up at ${until}`;
-  return `${what}${next}${releasable ? '; "trainyard jobs release" waits no longer' : ''}`;
+      ? `no contact with its worker since ${since}; it may still be training`
+      : `stop requested at ${since}, not confirmed yet`;
+  const next = until === null ? '' : `; timeout at ${until}`;
+  return `${what}${next}${releasable ? '; to stop waiting, run "trainyard jobs release"' : ''}`;
 }
 
 function progressText({ percent, step, total_steps: total, loss, eta_s: eta }: Progress): string {
@@ -84,7 +84,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
   ['Approval', job.approval],
   ['Retry of', job.retry_of],
   ['Position', job.position === null ? null : String(job.position)],
-  ['Wants', wants(job)],
+  ['Requires', wants(job)],
   ['Submitted', job.queued_at],
   ['Started', job.started_at],
   ['Ended', job.completed_at],
@@ -112,9 +112,9 @@ export const warningsText = (warnings: readonly JobWarning[] = []): string | nul
 function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   const what =
     files === null || bytes === null
-      ? `the worker uploads files since ${since}`
+      ? `the worker has been uploading files since ${since}`
       : `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) not uploaded since ${since}`;
-  return `${what}${reason === null ? '' : `: ${reason}`}\n"trainyard jobs give-up" stops waiting for them`;
+  return `${what}${reason === null ? '' : `: ${reason}`}\nTo stop waiting for them, run "trainyard jobs give-up"`;
 }
 
 /** A short form for a table column. */
@@ -127,7 +127,7 @@ function priorityText({ priority, priority_name: name, boosts, is_top: isTop }: 
   const times = boosts === 1 ? 'once' : `${boosts} times`;
   const parts = [
     `${priority} (${name})`,
-    boosts === 0 ? null : `raised ${times}, because it has waited for long`,
+    boosts === 0 ? null : `raised ${times} because of its long wait`,
     isTop ? 'moved to the top' : null,
   ];
   return parts.filter(part => part !== null).join(', ');

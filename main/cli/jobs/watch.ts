@@ -11,8 +11,7 @@ import { jobColumns, situation } from './text.ts';
 
 export const watch: RemoteSpec = {
   name: 'watch',
-  description:
-    'Watch the jobs that have not ended: a table on a screen, elsewhere a line for each event; or one job until its end',
+  description: 'Watch all active jobs, or one job until it ends',
   shape: command => command.addArgument(new JobArgument(among.unended, '[job]')),
   async act(remote, [word]) {
     if (word !== undefined) {
@@ -30,7 +29,7 @@ export const watch: RemoteSpec = {
           remote.ask(queueApi.list, { query }),
           remote.ask(queueApi.status),
         ]);
-        const counts = `${queue.total_running} on workers, ${queue.total_pending} waiting`;
+        const counts = `${queue.total_running} on workers, ${queue.total_pending} pending`;
         const head = [counts, pausedLine(queue)].filter(part => part !== null).join('. ');
         return [cutLine(head, columns), ...tableLines(entries, jobColumns, columns)];
       },

@@ -7,7 +7,7 @@ import { findJob } from './find.ts';
 
 export const why: RemoteSpec = {
   name: 'why',
-  description: 'Say why a job waits, what each worker lacks for it, and when it may start',
+  description: 'Explain why a job is pending and when it may start',
   shape: command => takesJob(command, among.unended),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.unended);

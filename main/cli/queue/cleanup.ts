@@ -12,7 +12,7 @@ const dayS = 86_400;
  * everything.
  */
 function age(text: string): number {
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with its unit, such as 30d.');
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with a unit, such as 30d.');
   const seconds = timeSpan(text);
   if (seconds < dayS || seconds > 365 * dayS) throw new InvalidArgumentError('Give 1d to 365d.');
   return seconds;
@@ -20,14 +20,14 @@ function age(text: string): number {
 
 export const cleanup: RemoteSpec = {
   name: 'cleanup',
-  description: 'Delete the jobs that ended long ago; the audit trail keeps what was done',
+  description: 'Delete old jobs',
   shape: command =>
     command
-      .requiredOption('--older-than <time>', 'those that ended so long ago or earlier, such as 30d', age)
-      .option('--yes', 'do not ask'),
+      .requiredOption('--older-than <time>', 'minimum age of the jobs, such as 30d', age)
+      .option('--yes', 'skip the confirmation'),
   async act(remote) {
     const seconds = numberOf(remote.flags, 'older-than') ?? Number.NaN;
-    await remote.confirm(`Delete all jobs that ended ${daysText(seconds)} ago or earlier?`);
+    await remote.confirm(`Delete all jobs that ended more than ${daysText(seconds)} ago?`);
     const answer = await remote.ask(queueApi.cleanup, { query: { days: seconds / dayS } });
     printOne(remote, {
       answer,

@@ -56,27 +56,31 @@ const flagNames = {
 
 export const limits: RemoteSpec = {
   name: 'limits',
-  description: 'Show the limits and rules of the queue, or set them; running jobs continue',
+  description: 'Show or change the limits of the queue. Running jobs continue',
   shape: command =>
     command
-      .option('--max <count>', 'at most this many jobs at once, or "none"', limitOf)
-      .option('--user-max <count>', 'at most this many jobs of each user, or "none"', limitOf)
-      .option('--team-max <count>', 'at most this many jobs of each team, or "none"', limitOf)
+      .option('--max <count>', 'maximum number of running jobs, or "none"', limitOf)
+      .option('--user-max <count>', 'maximum number of running jobs per user, or "none"', limitOf)
+      .option('--team-max <count>', 'maximum number of running jobs per team, or "none"', limitOf)
       .option(
         '--team <name=count>',
-        'at most this many jobs of this team; "none" for no limit, "default" for --team-max; repeatable',
+        'maximum number of running jobs of a team; "none", or "default" for --team-max; repeatable',
         teamLimit,
       )
       .option(
         '--local-gpus <count>',
-        'GPUs that a job may use on the server\'s own machine, or "none"',
+        'maximum number of GPUs that jobs use on the server\'s own machine, or "none"',
         limitOf,
       )
-      .option('--local-jobs <count>', "jobs on the server's own machine: 0 keeps jobs off it", limitOf)
-      .option('--fair-share <on|off>', 'whether teams have limits and take turns', isOnOrOff)
+      .option(
+        '--local-jobs <count>',
+        "maximum number of jobs on the server's own machine; 0 for none",
+        limitOf,
+      )
+      .option('--fair-share <on|off>', 'apply team limits and share workers between teams', isOnOrOff)
       .option(
         '--approval <users>',
-        'new jobs of these users need approval, with commas; "*" for all who may not manage the queue; "none"',
+        'users whose new jobs need approval, separated by commas; "*" for all users who cannot manage the queue; or "none"',
         usersIn,
       ),
   async act(remote) {

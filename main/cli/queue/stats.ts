@@ -11,7 +11,7 @@ type StuckJobs = Stats['waiting_for_offline'][number];
 
 export const stats: RemoteSpec = {
   name: 'stats',
-  description: 'Count jobs by status and user, and show how long they wait and run',
+  description: 'Count jobs by status and user, with wait and run times',
   async act(remote) {
     const answer = await remote.ask(queueApi.stats);
     printOne(remote, { answer, facts: statsFacts(answer) });
@@ -25,7 +25,7 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
     'Users',
     lines(
       Object.entries(figures.by_user).map(
-        ([user, { pending, running }]) => `${user}: ${pending} waiting, ${running} on workers`,
+        ([user, { pending, running }]) => `${user}: ${pending} pending, ${running} on workers`,
       ),
     ),
   ],
@@ -33,7 +33,7 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
   ['This machine', localText(figures.local)],
   ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
   [
-    'Fits nowhere',
+    'Unschedulable',
     lines(
       figures.unsatisfiable.map(({ job_id: id, count }) =>
         count === 1 ? id : `${id} and ${count - 1} like it`,

@@ -12,11 +12,11 @@ export const queueFacts = (queue: QueueView): readonly Fact[] => [
 ];
 
 export const limitFacts = (limits: Concurrency): readonly Fact[] => [
-  ['At once', limitText(limits.max_concurrent)],
-  ['Of one user', limitText(limits.user_max_concurrent)],
-  ['Of one team', limits.team_max_concurrent === null ? null : limitText(limits.team_max_concurrent)],
-  ...Object.entries(limits.team_limits).map(([team, most]): Fact => [`Of team ${team}`, limitText(most)]),
-  ['Fair share', limits.enable_fair_share ? null : 'off: teams have no limits and take no turns'],
+  ['Max running', limitText(limits.max_concurrent)],
+  ['Max per user', limitText(limits.user_max_concurrent)],
+  ['Max per team', limits.team_max_concurrent === null ? null : limitText(limits.team_max_concurrent)],
+  ...Object.entries(limits.team_limits).map(([team, most]): Fact => [`Max of team ${team}`, limitText(most)]),
+  ['Fair share', limits.enable_fair_share ? null : 'off: no team limits'],
   ['GPUs on this machine', localText(limits.local_gpu_max_concurrent, null)],
   ['Jobs on this machine', localText(limits.local_job_max_concurrent, 1)],
   ['Approval', approvalText(limits.approval_required_for)],
@@ -29,7 +29,7 @@ const localText = (most: number | null, usual: number | null): string | null =>
 const approvalText = (users: readonly string[]): string | null => {
   if (users.length === 0) return null;
   const named = users.filter(user => user !== everyone);
-  const all = users.includes(everyone) ? ['all who may not manage the queue'] : [];
+  const all = users.includes(everyone) ? ['all users who cannot manage the queue'] : [];
   return `required for ${[...all, ...named].join(', ')}`;
 };
 
@@ -45,15 +45,15 @@ export function queueEventText({ type, queue }: QueueEvent): string {
     case 'queue.resumed':
       return 'queue resumed';
     case 'queue.limits_changed':
-      return `queue limits: ${limitText(queue.max_concurrent)} at once, ${limitText(queue.user_max_concurrent)} of one user`;
+      return `queue limits: max running ${limitText(queue.max_concurrent)}, max per user ${limitText(queue.user_max_concurrent)}`;
     case 'queue.cleaned':
-      return 'queue cleaned: old jobs were deleted';
+      return 'old jobs deleted';
   }
 }
 
 const pauseText = ({ by, note }: NonNullable<QueueView['paused']>): string =>
   `paused by ${by}${note === null ? '' : `: ${note}`}`;
 
-const limitText = (most: number | null): string => (most === null ? 'any number' : `at most ${most}`);
+const limitText = (most: number | null): string => (most === null ? 'unlimited' : String(most));
 
 const forApproval = (blocked: number): string => (blocked === 0 ? '' : `, ${blocked} of them for approval`);

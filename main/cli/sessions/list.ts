@@ -14,9 +14,14 @@ const columns: readonly Column<SessionView>[] = [
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the browsers that are signed in',
+  description: 'List browser sessions',
   async act(remote) {
     const answer = await remote.ask(sessionApi.list);
-    printRows(remote, { answer, rows: answer.sessions, columns, none: 'No browser is signed in' });
+    printRows(remote, {
+      answer,
+      rows: answer.sessions,
+      columns,
+      none: 'No browser sessions. To sign in, run "trainyard link"',
+    });
   },
 };

@@ -7,15 +7,15 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 export const revoke: RemoteSpec = {
   name: 'revoke',
-  description: 'Sign a browser out; its streams end',
+  description: 'Revoke browser sessions',
   shape: command =>
     command
-      .argument('[session]', 'its id, as "trainyard sessions list" shows it')
-      .option('--all', 'sign all browsers out')
-      .option('--yes', 'do not ask'),
+      .argument('[session]', 'session id, as "trainyard sessions list" shows it')
+      .option('--all', 'revoke all browser sessions')
+      .option('--yes', 'skip the confirmation'),
   async act(remote, [wanted]) {
     const isAll = isOn(remote.flags, 'all');
-    if (isAll === (wanted !== undefined)) fail(exitCodes.usage, 'Give the id of a session, or --all');
+    if (isAll === (wanted !== undefined)) fail(exitCodes.usage, 'Specify a session id, or --all');
     if (isAll) {
       await remote.confirm('Sign all browsers out?');
       const answer = await remote.ask(sessionApi.revokeAll);

@@ -39,8 +39,8 @@ export const findKey = (name: string): SettingKey =>
 export const get: RemoteSpec = {
   name: 'get',
   isDefault: true,
-  description: 'Show the settings of the server, and which flag or file fixes them',
-  shape: command => command.argument('[settings...]', 'show only these, such as public_url'),
+  description: 'Show server settings, and the flags or files that override them',
+  shape: command => command.argument('[settings...]', 'names of settings, such as public_url (default: all)'),
   async act(remote, names) {
     const keys = names.length === 0 ? settingKeys : names.map(findKey);
     printSettings(remote, await remote.ask(settingsApi.get), keys);

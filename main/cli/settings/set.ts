@@ -7,11 +7,11 @@ import { nested, valueFrom } from './keys.ts';
 
 export const set: RemoteSpec = {
   name: 'set',
-  description: 'Change settings of the running server. If one is refused, none changes',
+  description: 'Change settings of the running server, all or none',
   shape: command =>
     command.argument(
       '<settings...>',
-      'each as NAME=VALUE, such as public_url=https://yard.example.org; "none" removes a value, switches take yes or no',
+      'NAME=VALUE, such as public_url=https://yard.example.org; "none" removes a value; switches are yes or no',
     ),
   async act(remote, words) {
     const wanted = words.map(word => {

@@ -7,17 +7,17 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 export const create: RemoteSpec = {
   name: 'create',
-  description: 'Create a token for a person or a script, and print it this once',
+  description: 'Create a token and print it once',
   shape: command =>
     command
-      .argument('<name>', 'who it is for: their jobs belong to this name')
+      .argument('<name>', 'name of the user or script; owns the jobs submitted with the token')
       .option(
         '--allow <permissions>',
-        `what it may do, with commas between: ${permissions.join(', ')} (default: ${ownPermissions.join(',')})`,
+        `permissions, separated by commas: ${permissions.join(', ')} (default: ${ownPermissions.join(',')})`,
         wordsAmong('permission', permissions),
       )
-      .option('--team <name>', 'the team that their jobs count for (default: none)')
-      .option('--expires <time>', 'it expires after this time, such as 90d (default: never)', timeSpan),
+      .option('--team <name>', 'team of the user, for team limits (default: none)')
+      .option('--expires <time>', 'lifetime of the token, such as 90d (default: unlimited)', timeSpan),
   async act(remote, [name]) {
     const { flags } = remote;
     const body = readInput(
@@ -35,12 +35,12 @@ export const create: RemoteSpec = {
       answer,
       facts: [
         ['Token', answer.token],
-        ['Of', `${answer.name} (${answer.id})`],
+        ['Name', `${answer.name} (${answer.id})`],
         ['Team', answer.team],
-        ['May', answer.permissions.join(', ')],
+        ['Permissions', answer.permissions.join(', ')],
         ['Expires', answer.expires_at ?? 'never'],
       ],
     });
-    remote.terminal.err('The token is shown this once: keep it now\n');
+    remote.terminal.err('The token is shown only once. Save it now\n');
   },
 };

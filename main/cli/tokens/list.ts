@@ -7,21 +7,21 @@ const columns: readonly Column<TokenView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'NAME', text: ({ name }) => name },
   { title: 'TEAM', text: ({ team }) => team ?? '' },
-  { title: 'MAY', text: ({ permissions }) => permissions.join(' ') },
+  { title: 'PERMISSIONS', text: ({ permissions }) => permissions.join(' ') },
   { title: 'EXPIRES', text: ({ expires_at: at }) => at ?? 'never' },
   { title: 'LAST USED', text: ({ last_used_at: at }) => at ?? 'never' },
 ];
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the tokens of people and scripts, without their secrets',
+  description: 'List tokens, without their secrets',
   async act(remote) {
     const answer = await remote.ask(tokensApi.list);
     printRows(remote, {
       answer,
       rows: answer.tokens,
       columns,
-      none: 'There is the admin token alone: trainyard tokens create NAME --allow queue.view makes another one',
+      none: 'No tokens besides the admin token. To create one, run "trainyard tokens create NAME"',
     });
   },
 };

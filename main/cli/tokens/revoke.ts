@@ -5,14 +5,14 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 export const revoke: RemoteSpec = {
   name: 'revoke',
-  description: 'Revoke a token: it, and every browser that signed in with it, is shut out at once',
-  shape: command => command.argument('<token>', 'its id or its name').option('--yes', 'do not ask'),
+  description: 'Revoke a token and sign out its browser sessions',
+  shape: command => command.argument('<token>', 'token id or name').option('--yes', 'skip the confirmation'),
   async act(remote, [wanted = '']) {
     const { tokens } = await remote.ask(tokensApi.list);
     const token =
       tokens.find(({ id, name }) => id === wanted || name === wanted) ??
-      fail(exitCodes.notFound, `There is no token ${wanted}: trainyard tokens list shows what there is`);
-    await remote.confirm(`Revoke the token ${token.name}? Whoever uses it is shut out at once.`);
+      fail(exitCodes.notFound, `No token "${wanted}". To list tokens, run "trainyard tokens list"`);
+    await remote.confirm(`Revoke token ${token.name}? Its users lose access now.`);
     const answer = await remote.ask(tokensApi.revoke, { params: { id: token.id } });
     printOne(remote, { answer, facts: [['Revoked', `${token.name} (${token.id})`]] });
   },

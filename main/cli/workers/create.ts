@@ -8,16 +8,16 @@ import { showIssued } from './issued.ts';
 
 export const create: RemoteSpec = {
   name: 'create',
-  description: 'Create a worker, and print this once how it joins',
+  description: 'Create a worker and print its join command',
   shape: command =>
     command
-      .argument('<name>', 'how you call it')
+      .argument('<name>', 'name of the worker')
       .addOption(
-        new Option('--type <type>', 'ephemeral ones are removed an hour after they were last seen')
+        new Option('--type <type>', 'kind of worker; ephemeral workers are removed after an hour offline')
           .choices(WorkerType.options)
           .default('persistent'),
       )
-      .option('--label <key=value>', 'a label that jobs can ask for; repeat it for more', addLabel),
+      .option('--label <key=value>', 'label that jobs can require; repeatable', addLabel),
   async act(remote, [name]) {
     const { type, label } = remote.flags;
     const body = readInput(

@@ -5,11 +5,11 @@ import { findWorker, takesWorker } from './find.ts';
 
 export const remove: RemoteSpec = {
   name: 'delete',
-  description: 'Delete a worker that is offline; its token is dead then',
-  shape: command => takesWorker(command).option('--yes', 'do not ask'),
+  description: 'Delete an offline worker and revoke its token',
+  shape: command => takesWorker(command).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, name } = await findWorker(remote, word);
-    await remote.confirm(`Delete the worker ${name} (${id})? Its token will be dead.`);
+    await remote.confirm(`Delete worker ${name} (${id})? Its token stops working.`);
     const answer = await remote.ask(workersApi.remove, { params: { id } });
     printOne(remote, { answer, facts: [['Deleted', `${name} (${id})`]] });
   },

@@ -5,11 +5,11 @@ import { findWorker, showWorker, takesWorker } from './find.ts';
 
 export const drain: RemoteSpec = {
   name: 'drain',
-  description: 'Let a worker finish its job, and give it no other',
+  description: 'Drain a worker: it finishes its job and gets no other',
   shape: command =>
     takesWorker(command)
-      .option('--reason <text>', 'shown to everybody who looks at it')
-      .option('--deadline <time>', 'such as 30m: what still runs then goes to another worker', timeSpan),
+      .option('--reason <text>', 'note to show with the worker')
+      .option('--deadline <time>', 'requeue the job if it still runs after this time, such as 30m', timeSpan),
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);
     const body = { reason: textOf(remote.flags, 'reason'), deadline_s: numberOf(remote.flags, 'deadline') };
@@ -19,7 +19,7 @@ export const drain: RemoteSpec = {
 
 export const undrain: RemoteSpec = {
   name: 'undrain',
-  description: 'Give a drained worker jobs again',
+  description: 'End the drain of a worker',
   shape: takesWorker,
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);
@@ -29,7 +29,7 @@ export const undrain: RemoteSpec = {
 
 export const unquarantine: RemoteSpec = {
   name: 'unquarantine',
-  description: 'Give a quarantined worker jobs again',
+  description: 'Release a worker from quarantine',
   shape: takesWorker,
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);

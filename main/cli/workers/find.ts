@@ -9,7 +9,7 @@ import { workerFacts } from './text.ts';
 
 /** Adds a worker argument. Completion recognises it by its name. */
 export const takesWorker = (command: Command): Command =>
-  command.argument('<worker>', 'its name, its id, or the beginning of its id');
+  command.argument('<worker>', 'worker name, id, or the start of an id');
 
 /** Finds the worker that a person names. */
 export async function findWorker({ ask }: Remote, word = ''): Promise<WorkerView> {

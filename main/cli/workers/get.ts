@@ -3,7 +3,7 @@ import { findWorker, showWorker, takesWorker } from './find.ts';
 
 export const get: RemoteSpec = {
   name: 'get',
-  description: 'Show one worker',
+  description: 'Show a worker',
   shape: takesWorker,
   act: async (remote, [word]) => showWorker(remote, await findWorker(remote, word)),
 };

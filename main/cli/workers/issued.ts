@@ -23,16 +23,16 @@ export async function showIssued(remote: Remote, issued: ValueOf<typeof workersA
     },
     facts: [
       ['Worker', `${name} (${id})`],
-      ...(join === null ? [['Start it with', lasting] as const] : startFacts(join)),
-      ['Which works', join === null ? null : onceUntil(join)],
+      ...(join === null ? [['Join command', lasting] as const] : startFacts(join)),
+      ['Valid', join === null ? null : onceUntil(join)],
       ["Token for SimpleTuner's own worker", token],
     ],
   });
   const { terminal } = remote;
   warnOfLoopback(remote, join?.connection_command ?? lasting, `trainyard workers join ${id}`);
-  if (trouble === null) return terminal.err('Both are shown this once: keep what you need now\n');
-  terminal.err(`There is no join command, "workers join" makes one: ${trouble}\n`);
-  terminal.err('The token is shown this once: keep it now\n');
+  if (trouble === null) return terminal.err('Both are shown only once. Save what you need now\n');
+  terminal.err(`No join command was created: ${trouble}. To create one, run "trainyard workers join"\n`);
+  terminal.err('The token is shown only once. Save it now\n');
 }
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
@@ -43,10 +43,10 @@ export const startFacts = ({
   connection_command: plain,
 }: Joinable): readonly Fact[] =>
   install === null
-    ? [['Start it with', plain]]
+    ? [['Join command', plain]]
     : [
-        ['Start it with', install],
-        ['Where the program is', plain],
+        ['Join command', install],
+        ['If installed', plain],
       ];
 
 export const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;

@@ -9,12 +9,11 @@ import { onceUntil, startFacts } from './issued.ts';
 
 export const join: RemoteSpec = {
   name: 'join',
-  description:
-    'Print a command that makes a machine this worker, once; the token that it has works until then',
+  description: 'Print a one-time join command for a worker. Its old token works until the command is used',
   shape: command =>
     takesWorker(command).option(
       '--expires <time>',
-      'it works for this long, from 1m to 7d (default: 1h)',
+      'how long the command is valid, from 1m to 7d (default: 1h)',
       timeSpan,
     ),
   async act(remote, [word]) {
@@ -31,10 +30,10 @@ export const join: RemoteSpec = {
       facts: [
         ['Worker', `${answer.name} (${answer.worker_id})`],
         ...startFacts(answer),
-        ['Which works', onceUntil(answer)],
+        ['Valid', onceUntil(answer)],
       ],
     });
     warnOfLoopback(remote, answer.connection_command, `trainyard workers join ${id}`);
-    remote.terminal.err('It is shown this once: keep it now\n');
+    remote.terminal.err('The command is shown only once. Save it now\n');
   },
 };

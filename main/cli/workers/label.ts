@@ -22,21 +22,21 @@ export interface LabelChanges {
 export function addChange(text: string, before: LabelChanges = { set: {}, removed: [] }): LabelChanges {
   const [, key] = /^([^=]+)-$/s.exec(text) ?? [];
   if (key === undefined && !/^[^=]+=/s.test(text))
-    throw new InvalidArgumentError('Give KEY=VALUE to set a label, and KEY- to take it away.');
+    throw new InvalidArgumentError('Give KEY=VALUE to set a label, or KEY- to remove it.');
   const changes =
     key === undefined
       ? { ...before, set: addLabel(text, before.set) }
       : { ...before, removed: [...before.removed, key] };
   const both = changes.removed.find(name => Object.hasOwn(changes.set, name));
   if (both === undefined) return changes;
-  throw new InvalidArgumentError(`It is either set or taken away: ${both}.`);
+  throw new InvalidArgumentError(`A label cannot be set and removed at once: ${both}.`);
 }
 
 export const label: RemoteSpec = {
   name: 'label',
-  description: 'Set labels of a worker, or take them away; the others stay',
+  description: 'Set or remove labels of a worker',
   shape: (command: Command) =>
-    takesWorker(command).argument('<change...>', 'KEY=VALUE to set a label, KEY- to take it away', addChange),
+    takesWorker(command).argument('<change...>', 'KEY=VALUE to set a label, KEY- to remove it', addChange),
   async act(remote, [word, ...words]) {
     const changes = words.reduce<LabelChanges | undefined>(
       (before, text) => addChange(text, before),
@@ -58,7 +58,7 @@ function changedLabels(
   if (foreign !== undefined)
     return fail(
       exitCodes.conflict,
-      `${name} brings the label ${foreign} itself: take it away where its agent is started, or set another value here`,
+      `${name} sets the label ${foreign} itself. Remove it from the options of the worker, or override it with another value`,
     );
   const kept = Object.entries(given).filter(([key]) => !removed.includes(key));
   return { ...Object.fromEntries(kept), ...set };

@@ -7,16 +7,18 @@ import { workerColumns } from './text.ts';
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the workers',
+  description: 'List workers',
   shape: command =>
-    command.addOption(new Option('--status <status>', 'only these').choices(WorkerStatus.options)),
+    command.addOption(
+      new Option('--status <status>', 'only workers with this status').choices(WorkerStatus.options),
+    ),
   async act(remote) {
     const status = WorkerStatus.optional().parse(remote.flags['status']);
     const answer = await remote.ask(workersApi.list, { query: { status_filter: status } });
     const none =
       status === undefined
-        ? 'There is no worker yet: "trainyard workers create NAME" makes one'
-        : `No worker is ${status}`;
+        ? 'No workers. To add one, run "trainyard workers create NAME"'
+        : `No ${status} workers`;
     printRows(remote, { answer, rows: answer.workers, columns: workerColumns, none });
   },
 };

@@ -5,8 +5,8 @@ import { findWorker, showWorker, takesWorker } from './find.ts';
 
 export const rename: RemoteSpec = {
   name: 'rename',
-  description: 'Call a worker by another name; its id and its token stay',
-  shape: command => takesWorker(command).argument('<name>', 'how you call it from now on'),
+  description: 'Rename a worker',
+  shape: command => takesWorker(command).argument('<name>', 'new name'),
   async act(remote, [word, name]) {
     const body = readInput(workersApi.update.body, { name }, { name: 'NAME' });
     const { id } = await findWorker(remote, word);

@@ -17,7 +17,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Id', worker.id],
   ['Status', workerStatus(worker)],
   ['Type', worker.worker_type],
-  ['Place', worker.local ? "the orchestrator's own machine" : null],
+  ['Location', worker.local ? "the orchestrator's own machine" : null],
   ['GPUs', gpusOf(worker)],
   ['GPU trouble', troubleLines(worker).join('\n') || null],
   ['Job', worker.current_job_id],

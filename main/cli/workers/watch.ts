@@ -8,7 +8,7 @@ import { workerColumns, workerStatus } from './text.ts';
 
 export const watch: RemoteSpec = {
   name: 'watch',
-  description: 'Watch the workers: a table on a screen, elsewhere a line for each event',
+  description: 'Watch all workers',
   async act(remote) {
     const { as_of_seq: after } = await remote.ask(workersApi.list);
     await watchFleet(remote, {

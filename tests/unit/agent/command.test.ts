@@ -99,7 +99,7 @@ describe('a token in the arguments', () => {
     const { url } = await dismissive();
     const { err } = await run(['--orchestrator-url', url, '--worker-token', 'wt_canary']);
     expect(
-      err.match(/can be seen by every user of this machine: --worker-token-file hides it/g),
+      err.match(/every user of this machine can see a token in the arguments\. Use --worker-token-file/g),
     ).toHaveLength(1);
     expect(err).not.toContain('canary');
   });

@@ -67,21 +67,21 @@ describe('changes of labels', () => {
   });
 
   test.each(['gpu', '', '-', '=a', '=-'])('are not "%s"', word => {
-    expect(() => changes(word)).toThrow('KEY=VALUE to set a label, and KEY-');
+    expect(() => changes(word)).toThrow('KEY=VALUE to set a label, or KEY-');
   });
 
   test.each([
     ['a=b', 'a-'],
     ['a-', 'a=b'],
   ])('are not both: %s %s', (...words) => {
-    expect(() => changes(...words)).toThrow('either set or taken away: a');
+    expect(() => changes(...words)).toThrow('set and removed at once: a');
   });
 });
 
 test('a list of known words has no others', () => {
   const read = wordsAmong('fruit', ['apple', 'pear']);
   expect(read('pear, apple')).toEqual(['pear', 'apple']);
-  expect(() => read('pear,plum')).toThrow('no fruit "plum": give some of apple, pear');
+  expect(() => read('pear,plum')).toThrow('Unknown fruit "plum". Known: apple, pear');
 });
 
 test.each([
@@ -99,7 +99,7 @@ test.each(['51', '-1', '1.5', '', 'asap', '007'])('no priority: "%s"', text => {
 
 test('a list of words has no holes', () => {
   expect(wordList('a, b')).toEqual(['a', 'b']);
-  expect(() => wordList('a,,b')).toThrow('commas between');
+  expect(() => wordList('a,,b')).toThrow('separated by commas');
 });
 
 describe('a config', () => {
@@ -167,7 +167,7 @@ describe('a config', () => {
     [
       'is missing',
       { 'config/lora.json': simpletuner },
-      /lora\.json names config\/multidatabackend\.json \(data_backend_config\), but no such file is here/,
+      /lora\.json names config\/multidatabackend\.json \(data_backend_config\), but the file is not in the current folder/,
     ],
     [
       'is no JSON',
@@ -188,8 +188,8 @@ describe('a config', () => {
       file('x.toml', 'a = 1\na = 2'),
       /x\.toml is not valid TOML: line 2, column 1: /,
     ],
-    ['is a list', file('y.json', '[1]'), /y\.json holds no keys with values/],
-    ['is a text', file('z.json', '"steps"'), /z\.json holds no keys with values/],
+    ['is a list', file('y.json', '[1]'), /y\.json is not an object/],
+    ['is a text', file('z.json', '"steps"'), /z\.json is not an object/],
   ])('that %s ends the command as a mistake in its use', async (_what, path, message) => {
     await expectFailure(path, message);
   });

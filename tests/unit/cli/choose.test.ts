@@ -39,7 +39,7 @@ describe('nothing is meant by', () => {
   ])('%s', (_what, word) => {
     expect(find(word)).toEqual({
       ok: false,
-      failure: { code: 4, message: `There is no worker "${word}": "trainyard workers list" shows them` },
+      failure: { code: 4, message: `No worker "${word}". To list workers, run "trainyard workers list"` },
     });
   });
 
@@ -48,7 +48,7 @@ describe('nothing is meant by', () => {
       ok: false,
       failure: {
         code: 2,
-        message: '"w_aaaa" may be any of rig-1 (w_aaaa1111), rig-10 (w_aaaa2222): give the id, or more of it',
+        message: '"w_aaaa" is ambiguous: rig-1 (w_aaaa1111), rig-10 (w_aaaa2222). Give a longer id',
       },
     });
     expect(find('twin')).toMatchObject({ ok: false, failure: { code: 2 } });
@@ -57,6 +57,6 @@ describe('nothing is meant by', () => {
   test('what fits many: some are named', () => {
     const many = Array.from({ length: 9 }, (_, at) => ({ id: `w_same${at}`, name: `rig-${at}` }));
     const choice = find('w_same', many);
-    expect(choice.ok ? '' : choice.failure.message).toContain('rig-4 (w_same4) and 4 more:');
+    expect(choice.ok ? '' : choice.failure.message).toContain('rig-4 (w_same4) and 4 more. Give a longer id');
   });
 });

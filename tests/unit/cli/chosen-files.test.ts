@@ -68,7 +68,7 @@ describe('files of a checkpoint', () => {
   test('one that there is not is not found', () => {
     expect(keysOf(filesOfCheckpoint(files, [checkpoint('checkpoint-5')], 'best'))).toMatchObject({
       code: 4,
-      message: expect.stringContaining('no checkpoint that is the best one') as string,
+      message: expect.stringContaining('no best checkpoint') as string,
     });
     expect(keysOf(filesOfCheckpoint(files, all, 'checkpoint-6'))).toMatchObject({ code: 4 });
   });

@@ -71,7 +71,7 @@ describe('a token goes to no address but its own:', () => {
     expect(find({ url: 'http://other:8001' })).toEqual(
       refused(
         3,
-        /^No token for http:\/\/other:8001: give --token-file.*goes to http:\/\/127\.0\.0\.1:8001 only$/,
+        /^No token for http:\/\/other:8001: give --token-file.*is only sent to http:\/\/127\.0\.0\.1:8001$/,
       ),
     );
     expect(find({ url: 'http://127.0.0.1:8002' })).toMatchObject({ ok: false });
@@ -145,7 +145,9 @@ describe('a token comes', () => {
     };
     const open = made.file(path, texts[path] ?? 'ta_open', 0o640);
     const named = flags['token-file'] === undefined ? {} : { 'token-file': open };
-    expect(made.find(named)).toEqual(refused(3, new RegExp(`can be read by others.*chmod 600 ${open}`)));
+    expect(made.find(named)).toEqual(
+      refused(3, new RegExp(`Other users can read ${open}.*chmod 600 ${open}`)),
+    );
   });
 
   test('not from a file that is not there, or holds none', () => {
@@ -155,7 +157,7 @@ describe('a token comes', () => {
     );
     for (const text of ['', 'two words', 'x'.repeat(600), 'ta_\u00e9']) {
       const path = file('token', text);
-      expect(find({ 'token-file': path })).toEqual(refused(3, /There is no token in/));
+      expect(find({ 'token-file': path })).toEqual(refused(3, /No token in/));
     }
   });
 

@@ -49,21 +49,21 @@ describe('a refusal keeps its words, and its exit code is', () => {
   test('1 for a call that an older one does not know, and says so', () => {
     expect(problem('route_not_found')).toEqual({
       code: 1,
-      message: `${url} does not know this call: its version is older`,
+      message: `${url} does not support this command: its version is older`,
     });
   });
 });
 
 describe('an orchestrator that can not be reached: exit code 6, the reason, and what to do', () => {
   test.each([
-    ['ECONNREFUSED', /Connection refused\. Check that the orchestrator runs/],
-    ['ENOTFOUND', /name is not known here\. Check the address/],
-    ['UND_ERR_SOCKET', /hung up.*https/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS.*http/],
+    ['ECONNREFUSED', /Connection refused\. Check the address and port/],
+    ['ENOTFOUND', /unknown host name\. Check the address/],
+    ['UND_ERR_SOCKET', /connection was reset.*https/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not use TLS.*http/],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', /--pin .*--ca-file/],
-    ['CERT_HAS_EXPIRED', /expired. Check this machine's clock/],
-    ['CERT_NOT_YET_VALID', /not valid yet. Check this machine's clock/],
-    ['ERR_PIN_MISMATCH', /not the one that --pin is for \(deep down\)\. Nothing was sent/],
+    ['CERT_HAS_EXPIRED', /expired. Check the clock of this machine/],
+    ['CERT_NOT_YET_VALID', /not valid yet. Check the clocks/],
+    ['ERR_PIN_MISMATCH', /does not match --pin \(deep down\)\. Nothing was sent/],
     ['ERR_REDIRECTED', /redirects to deep down, where the token must not go/],
     ['EWHATEVER', /deep down/],
   ])('%s', (code, message) => {
@@ -74,7 +74,7 @@ describe('an orchestrator that can not be reached: exit code 6, the reason, and 
 
   test('a limit of time', () => {
     const cause = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-    expect(failureOf({ kind: 'unreachable', cause }, url).message).toContain('does not answer in time');
+    expect(failureOf({ kind: 'unreachable', cause }, url).message).toContain('the request timed out');
   });
 
   test('something that is no error', () => {

@@ -13,13 +13,13 @@ const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, st
 describe('a job', () => {
   test.each([
     [{}, '10', '10 (normal)'],
-    [{ boosts: 1 }, '10 +1', '10 (normal), raised once, because it has waited for long'],
-    [{ boosts: 3 }, '10 +3', '10 (normal), raised 3 times, because it has waited for long'],
+    [{ boosts: 1 }, '10 +1', '10 (normal), raised once because of its long wait'],
+    [{ boosts: 3 }, '10 +3', '10 (normal), raised 3 times because of its long wait'],
     [{ is_top: true }, '10 top', '10 (normal), moved to the top'],
     [
       { boosts: 2, is_top: true },
       '10 top',
-      '10 (normal), raised 2 times, because it has waited for long, moved to the top',
+      '10 (normal), raised 2 times because of its long wait, moved to the top',
     ],
   ])('with %j shows its place in the line', (given, inColumn, inFull) => {
     const column = jobColumns.find(({ title }) => title === 'PRIORITY');
@@ -44,8 +44,8 @@ describe('a job', () => {
 
   test('shows all that it wants', () => {
     const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
-    expect(facts(given)['Wants']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
-    expect(facts({})['Wants']).toBeNull();
+    expect(facts(given)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    expect(facts({})['Requires']).toBeNull();
   });
 });
 
@@ -130,7 +130,7 @@ describe('a submission', () => {
   test('that is blocked says so, and what to do', () => {
     expect(factLines(submittedFacts({ ...accepted, status: 'blocked', reason: 'No idle workers' }))).toEqual([
       'Job      j_1',
-      'Blocked  It waits for approval: "trainyard jobs approve j_1" lets it run',
+      'Blocked  It needs approval: run "trainyard jobs approve j_1"',
     ]);
   });
 });
@@ -171,14 +171,14 @@ describe('why a job waits', () => {
       'Job        j_1',
       'Status     pending',
       'Why        No idle workers',
-      'Hopeless   No worker that ever registered could take it, idle or not',
+      'Hopeless   No registered worker can run it',
       'Position   3',
       'Held back  It is paused',
       '           4 of 4 run',
       'Workers    rig-1: busy; old',
-      '           here (the orchestrator’s own machine): It fits; It had it last',
-      '           rig-3: It fits',
-      'Start      2026-01-02T03:04:05Z, in 1 min 15 s: a guess. By the speed of 2 jobs',
+      '           here (the orchestrator’s own machine): eligible; It had it last',
+      '           rig-3: eligible',
+      'Start      2026-01-02T03:04:05Z, in 1 min 15 s (estimate). By the speed of 2 jobs',
     ]);
   });
 
@@ -201,7 +201,7 @@ describe('why a job waits', () => {
     expect(factLines(explanationFacts(runs))).toEqual([
       'Job     j_1',
       'Status  running',
-      'Why     It does not wait',
+      'Why     The job is not pending',
     ]);
   });
 
@@ -222,7 +222,7 @@ describe('why a job waits', () => {
       'Position  3',
     ]);
     expect(factLines(trialFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
-      'It would  run at once',
+      'It would  start now',
       'GPUs      0, 1',
     ]);
   });

@@ -29,11 +29,11 @@ const paused = (note: string | null) => queueView({ paused: { note, by: 'ada', s
 describe('the queue', () => {
   test('that is open, without a limit', () => {
     expect(factLines(queueFacts(queueView({ total_pending: 3, total_running: 2 })))).toEqual([
-      'Queue        open',
-      'Waiting      3',
-      'On workers   2',
-      'At once      any number',
-      'Of one user  any number',
+      'Queue         open',
+      'Waiting       3',
+      'On workers    2',
+      'Max running   unlimited',
+      'Max per user  unlimited',
     ]);
   });
 
@@ -41,11 +41,11 @@ describe('the queue', () => {
     const limits = { max_concurrent: 0, user_max_concurrent: 1 };
     const queue = { ...paused('new fans'), ...limits, total_pending: 3, total_blocked: 2 };
     expect(factLines(queueFacts(queue))).toEqual([
-      `Queue        paused by ada: new fans, since ${at}`,
-      'Waiting      3, 2 of them for approval',
-      'On workers   0',
-      'At once      at most 0',
-      'Of one user  at most 1',
+      `Queue         paused by ada: new fans, since ${at}`,
+      'Waiting       3, 2 of them for approval',
+      'On workers    0',
+      'Max running   0',
+      'Max per user  1',
     ]);
   });
 
@@ -71,9 +71,9 @@ describe('what happens to the queue is told', () => {
     [
       'queue.limits_changed',
       queueView({ max_concurrent: 4 }),
-      'queue limits: at most 4 at once, any number of one user',
+      'queue limits: max running 4, max per user unlimited',
     ],
-    ['queue.cleaned', queueView(), 'queue cleaned: old jobs were deleted'],
+    ['queue.cleaned', queueView(), 'old jobs deleted'],
   ])('%s', (type, queue, text) => {
     expect(told(type, queue)).toBe(text);
   });
@@ -137,12 +137,12 @@ test('figures of a queue without jobs say nothing of averages; of others they do
   expect(factLines(statsFacts(some)).slice(5)).toEqual([
     'Jobs           2 pending',
     '               7 completed',
-    'Users          ada: 1 waiting, 0 on workers',
-    '               bob: 1 waiting, 3 on workers',
+    'Users          ada: 1 pending, 0 on workers',
+    '               bob: 1 pending, 3 on workers',
     'Ended in 24 h  7 completed, 0 failed, 0 cancelled',
     'This machine   1 running, 2 pending, 2 of 4 GPUs in use',
     'GPU hours      12.25 in 24 h',
-    'Fits nowhere   j_1',
+    'Unschedulable  j_1',
     '               j_2 and 2 like it',
     'Offline only   rig-a: 1 pending',
     '               rig-b or 2 more: 5 pending',

@@ -147,7 +147,7 @@ test('a file that was replaced meanwhile is not mixed with the one before', asyn
   lay(part(), content.slice(0, 10));
   const failure = await failureOf(save({ serves: 'another one' }).saved);
   expect(failure).toMatchObject({ code: exitCodes.conflict });
-  expect(failure.message).toContain('has become another file');
+  expect(failure.message).toContain('changed during the download');
   expect(readFileSync(part(), 'utf8')).toBe(content.slice(0, 10));
 });
 
@@ -168,7 +168,7 @@ describe('what is there already', () => {
 
   test('is no folder, and no link', async () => {
     mkdirSync(target(), { recursive: true });
-    expect((await failureOf(save({}, file, true).saved)).message).toContain('is no file');
+    expect((await failureOf(save({}, file, true).saved)).message).toContain('is not a file');
   });
 });
 
@@ -177,7 +177,7 @@ describe('nothing is written beside the folder', () => {
     'by the name %j',
     async key => {
       const failure = await failureOf(save({}, { ...file, key }).saved);
-      expect(failure.message).toContain('no name of a file');
+      expect(failure.message).toContain('not a valid file name');
       expect([asked, existsSync(folder)]).toEqual([[], false]);
     },
   );
