@@ -44,7 +44,7 @@ export const JobsQuery = z.object({
     .min(0)
     .max(1e9)
     .default(0)
-    .describe('Number of jobs to skip; ignored with `cursor`.'),
+    .describe('Number of jobs to skip.'),
   cursor: z.coerce
     .string()
     .max(2_000)
