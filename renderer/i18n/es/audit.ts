@@ -20,6 +20,6 @@ export const audit: Readonly<Record<keyof typeof source, string>> = {
   'audit.anyType': 'Todos los eventos',
   'audit.since': 'Desde',
   'audit.until': 'Hasta',
-  'audit.export': 'Exportar JSON Lines',
+  'audit.export': 'Exportar JSONL',
   'audit.trimmed': 'Las entradas hasta la {seq, number} se eliminaron por su antigüedad.',
 };
