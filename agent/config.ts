@@ -49,18 +49,20 @@ const variables: Readonly<Record<string, string>> = {
   'worker-token': tokenVariable,
   name: 'SIMPLETUNER_WORKER_NAME',
   persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
-  bring: 'SIMPLETUNER_WORKER_BRING',
+  upload: 'SIMPLETUNER_WORKER_BRING',
   'data-cache': 'TRAINYARD_DATA_CACHE',
 };
 
 /** Loads the settings. Each value is looked up separately: flag, then environment, then file, then default. */
-export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
-  const file = readConfigFile(flags['config'], env);
+export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
+  const file = readConfigFile(given['config'], env);
   if (!file.ok) return file;
+  const flags = withCurrentNames(given);
+  const settings = withCurrentNames(file.value.settings);
   const setting = (name: string): unknown => {
     const inEnv = env[variables[name] ?? ''];
     // An empty variable counts as unset.
-    return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? file.value.settings[name];
+    return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? settings[name];
   };
   /**
    * Adds the source of a value to a failure: its variable, or its key in the file. The message itself names only flags.
@@ -105,7 +107,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
     'trainer',
   );
   if (!trainers.ok) return trainers;
-  const bring = located(parseBring(text('bring')), 'bring');
+  const bring = located(parseBring(text('upload')), 'upload');
   if (!bring.ok) return bring;
   const dataCache = located(parseSize(text('data-cache')), 'data-cache');
   if (!dataCache.ok) return dataCache;
@@ -226,10 +228,14 @@ function parseGpus(given: unknown): Loaded<readonly number[] | null> {
   return fail(`--gpus takes the numbers of GPUs, such as "0,1": not ${JSON.stringify(given)}`);
 }
 
+/** Accepts `bring`, the older name of `upload`. */
+const withCurrentNames = ({ bring, ...settings }: Flags): Flags =>
+  bring === undefined ? settings : { upload: bring, ...settings };
+
 function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
   const found = bringChoices.find(choice => choice === (text ?? 'all'));
   if (found !== undefined) return { ok: true, value: found };
-  return fail(`--bring takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
+  return fail(`--upload takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
 }
 
 const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { workerOptions } from '../protocol/worker-options.ts';
 import type { Flags } from './config.ts';
 
@@ -17,10 +17,12 @@ export const givenFlags = (command: Command): Flags => {
 
 /** Adds the options of `trainyard worker`. A worker's service takes the same ones. */
 export const withWorkerOptions = (command: Command): Command =>
-  workerOptions.reduce(
-    (shaped, { flags, description, isRepeatable }) =>
-      isRepeatable ? shaped.option(flags, description, collect) : shaped.option(flags, description),
-    command,
-  );
+  workerOptions.reduce((shaped, { flags, description, isRepeatable, isHidden }) => {
+    const option = new Option(flags, description).hideHelp(isHidden === true);
+    return shaped.addOption(isRepeatable ? option.argParser(collect) : option);
+  }, command);
 
-const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
+const collect = (value: string, earlier: readonly string[] | undefined): readonly string[] => [
+  ...(earlier ?? []),
+  value,
+];

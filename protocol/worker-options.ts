@@ -4,6 +4,8 @@ interface WorkerOption {
   readonly description: string;
   /** May be used several times; each use adds a value. */
   readonly isRepeatable?: true;
+  /** An older name, which the help leaves out. */
+  readonly isHidden?: true;
 }
 
 /** Options of `trainyard worker`. The agent parses them, and the install script forwards them. */
@@ -44,9 +46,10 @@ export const workerOptions: readonly WorkerOption[] = [
     description: 'Python or virtual environment for trainers (default: beside the trainer, or on PATH)',
   },
   {
-    flags: '--bring <what>',
-    description: 'which outputs in {output_dir} to upload: all (default), checkpoints, or none',
+    flags: '--upload <what>',
+    description: 'outputs in {output_dir} to upload: all, checkpoints or none (default: all)',
   },
+  { flags: '--bring <what>', description: 'same as --upload', isHidden: true },
   {
     flags: '--data-cache <size>',
     description:

@@ -10,6 +10,13 @@ export interface Called {
   readonly name: string;
 }
 
+interface Choosing<T> {
+  readonly what: string;
+  readonly called: (thing: T) => Called;
+  /** Takes the first of several things with the same name, such as the newest of jobs. */
+  readonly prefersFirst?: boolean;
+}
+
 const mostShown = 5;
 /** In characters. A shorter id prefix is more likely a typo. */
 const leastTyped = 4;
@@ -21,17 +28,18 @@ const leastTyped = 4;
 export function choose<T>(
   word: string,
   things: readonly T[],
-  { what, called }: { readonly what: string; readonly called: (thing: T) => Called },
+  { what, called, prefersFirst = false }: Choosing<T>,
 ): Choice<T> {
   const fits = (fit: (called: Called) => boolean) => things.filter(thing => fit(called(thing)));
   const exact = fits(({ id, name }) => id === word || name === word);
   const found = exact.length > 0 || word.length < leastTyped ? exact : fits(({ id }) => id.startsWith(word));
   const [only] = found;
+  const isName = exact.length > 0;
   if (only === undefined) {
     const message = `No ${what} "${word}". To list ${what}s, run "trainyard ${what}s list"`;
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
-  if (found.length === 1) return { ok: true, value: only };
+  if (found.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };
   const names = found.slice(0, mostShown).map(thing => `${called(thing).name} (${called(thing).id})`);
   const more = found.length > mostShown ? ` and ${found.length - mostShown} more` : '';
   const message = `"${word}" is ambiguous: ${names.join(', ')}${more}. Give a longer id`;

@@ -1,5 +1,6 @@
 import { escapeUnseen } from '../../protocol/line.ts';
 import type { Flags } from '../config.ts';
+import { exitCodes, fail } from './failure.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal } from './invocation.ts';
 import { type Column, type Fact, factLines, plain, tableLines } from './table.ts';
@@ -27,13 +28,13 @@ export function printRows<T extends Row>(
 ): void {
   const { answer, rows, columns, none } = found;
   const fields = fieldNames(flags);
-  warnOfUnknown(terminal, fields, rows[0]);
   if (isOn(flags, 'json'))
     terminal.out(json(fields === null ? answer : rows.map(row => picked(row, fields)), 2));
   else if (fields !== null) for (const row of rows) terminal.out(fieldLine(row, fields));
   else if (rows.length > 0)
     terminal.out(lines(tableLines(rows, columns, terminal.outScreen()?.columns ?? null)));
   else terminal.err(`${none}\n`);
+  failOnUnknown(fields, rows[0]);
 }
 
 /** Prints one object: one fact per line. */
@@ -42,10 +43,10 @@ export function printOne(
   found: { readonly answer: Row; readonly facts: readonly Fact[] },
 ): void {
   const fields = fieldNames(flags);
-  warnOfUnknown(terminal, fields, found.answer);
   if (isOn(flags, 'json')) terminal.out(json(picked(found.answer, fields), 2));
   else if (fields !== null) terminal.out(fieldLine(found.answer, fields));
   else terminal.out(lines(factLines(found.facts)));
+  failOnUnknown(fields, found.answer);
 }
 
 /** Prints one of a series of events, always as one line. */
@@ -61,12 +62,15 @@ function fieldNames(flags: Flags): readonly string[] | null {
   return Array.isArray(names) ? names.map(String) : null;
 }
 
-/** Only a warning: the command has already succeeded, and a token that is shown once must not be lost. */
-function warnOfUnknown({ err }: CliTerminal, names: readonly string[] | null, row: Row | undefined): void {
+/** Runs after the output: the command has already succeeded, and a token that is shown once must not be lost. */
+function failOnUnknown(names: readonly string[] | null, row: Row | undefined): void {
   if (names === null || row === undefined) return;
   const unknown = names.filter(name => !Object.hasOwn(row, name.split('.', 1)[0] ?? ''));
   if (unknown.length > 0)
-    err(`There is no field ${unknown.join(', ')}: the fields are ${Object.keys(row).join(', ')}\n`);
+    fail(
+      exitCodes.usage,
+      `Unknown ${unknown.length === 1 ? 'field' : 'fields'} ${unknown.join(', ')}. Known fields: ${Object.keys(row).join(', ')}`,
+    );
 }
 
 const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).join('');

@@ -36,7 +36,7 @@ export interface ProgressDisplay<P = Progress> {
   finish(): void;
 }
 
-/** Updates one line on a terminal. Elsewhere it prints a line per tenth of the way, to keep logs short. */
+/** Updates one line on a terminal. Elsewhere it prints nothing, because a bar in a log is only noise. */
 export const createProgressDisplay = (
   write: (text: string) => void,
   screen: () => Screen | null,
@@ -48,19 +48,13 @@ export function createDisplay<P extends Pick<Progress, 'percent'>>(
   screen: () => Screen | null,
   lineOf: (progress: P) => string,
 ): ProgressDisplay<P> {
-  let tenth = -1;
   let isOpen = false;
   return {
     show(progress) {
       const size = screen();
-      if (size !== null) {
-        write(`\r\u001b[2K${cutLine(lineOf(progress), size.columns - 1)}`);
-        isOpen = true;
-        return;
-      }
-      const reached = Math.floor((progress.percent ?? 0) / 10);
-      if (reached > tenth) write(`${lineOf(progress)}\n`);
-      tenth = Math.max(tenth, reached);
+      if (size === null) return;
+      write(`\r\u001b[2K${cutLine(lineOf(progress), size.columns - 1)}`);
+      isOpen = true;
     },
     finish() {
       if (isOpen) write('\n');

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Flags } from '../config.ts';
 import { CommandEnd, exitCodes } from './failure.ts';
+import { withExamples } from './examples.ts';
 import { collect, flagsOf, wordList } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
@@ -10,6 +11,8 @@ import { plainLines } from './table.ts';
 export interface RemoteSpec {
   readonly name: string;
   readonly description: string;
+  /** Command lines for the end of the help. */
+  readonly examples?: readonly string[];
   /** Runs when the group is called without a command. */
   readonly isDefault?: boolean;
   /** Adds the arguments and options. */
@@ -34,13 +37,12 @@ export function commandGroup(
 }
 
 export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command {
-  const { name, description, shape = command => command, act } = spec;
-  return withConnection(withOutput(shape(new Command(name).description(description)))).action(
-    async (...given: readonly unknown[]) => {
-      const command = given.at(-1);
-      if (command instanceof Command) invocation.exit(await run(invocation, command, act));
-    },
-  );
+  const { name, description, examples = [], shape = each => each, act } = spec;
+  const command = withConnection(withOutput(shape(new Command(name).description(description))));
+  return withExamples(command, examples).action(async (...given: readonly unknown[]) => {
+    const self = given.at(-1);
+    if (self instanceof Command) invocation.exit(await run(invocation, self, act));
+  });
 }
 
 export function withOutput(command: Command): Command {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { findSample } from '../../agent/sample.ts';
 import { type Flags, loadServerConfig } from '../config.ts';
+import { withExamples } from './examples.ts';
 import { collect, flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -19,9 +20,11 @@ function isTold(): Promise<boolean> {
   });
 }
 
+const examples = ['trainyard server --configs-dir ~/configs', 'trainyard server --host 0.0.0.0 --ssl'];
+
 export function serverCommand(invocation: Invocation): Command {
   const { exit } = invocation;
-  const command = new Command('server').description('Run the orchestrator');
+  const command = withExamples(new Command('server').description('Run the orchestrator'), examples);
   return withLocalWorkerOptions(withDataOptions(withNetworkOptions(command)))
     .option('--config <file>', 'JSON file with values for these options')
     .option('--json', 'print one line of JSON when ready, and log in JSON')

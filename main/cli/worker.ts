@@ -1,11 +1,17 @@
 import type { Command } from 'commander';
 import { workerCommand } from '../../agent/command.ts';
 import { version } from '../../protocol/version.ts';
+import { withExamples } from './examples.ts';
 import type { Invocation } from './invocation.ts';
+
+const examples = [
+  'trainyard worker --orchestrator-url http://127.0.0.1:8001 --worker-token-file token --persistent',
+  'trainyard worker --config worker.json --gpus 0,1 --trainer simpletuner=/opt/simpletuner/.venv',
+];
 
 /** The agent that is bundled for rigs, as a command of this program. */
 export function localWorkerCommand({ env, terminal, exit, ownCommand, onSignal }: Invocation): Command {
-  return workerCommand({
+  const worker = workerCommand({
     env,
     exit,
     onSignal,
@@ -14,4 +20,5 @@ export function localWorkerCommand({ env, terminal, exit, ownCommand, onSignal }
     out: terminal.out,
     err: terminal.err,
   });
+  return withExamples(worker, examples);
 }

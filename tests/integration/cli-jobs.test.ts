@@ -72,7 +72,7 @@ describe('without a worker', () => {
     // Cancelling loses nothing here, so the command does not ask.
     expect(await jobs(['cancel', 'digits'], { answer: 'n' })).toMatchObject({ code: 0, questions: [] });
     expect((await jobs(['get', id])).out).toMatch(/^Job +j_\w+\nStatus +cancelled\n/);
-    expect((await jobs(['cancel', 'digits'])).code).toBe(4);
+    expect((await jobs(['cancel', 'digits'])).code).toBe(5);
     expect((await jobs(['list', '--status', 'cancelled', '-o', 'id'])).out).toBe(`${id}\n`);
     expect(await jobs(['list', '--active'])).toMatchObject({ out: '', err: 'No matching jobs\n' });
   });
@@ -89,8 +89,29 @@ describe('without a worker', () => {
     const run = await jobs(['cancel', 'digits']);
     expect(run).toMatchObject({ code: 2, out: '' });
     expect(run.err).toMatch(/^"digits" is ambiguous: digits \(j_\w+\), digits \(j_\w+\)\. Give a longer id/);
-    for (const id of (await jobs(['list', '--active', '-o', 'id'])).out.trim().split('\n'))
-      await jobs(['cancel', id]);
+    const [newest = '', older = ''] = (await jobs(['list', '--active', '-o', 'id'])).out.trim().split('\n');
+    for (const command of ['get', 'why'])
+      expect((await jobs([command, 'digits'])).out).toMatch(new RegExp(`^Job +${newest}\n`));
+    for (const id of [newest, older]) await jobs(['cancel', id]);
+    for (const command of ['cancel', 'why'])
+      expect(await jobs([command, 'digits'])).toMatchObject({
+        code: 5,
+        err: expect.stringContaining('(digits) has already ended: cancelled') as string,
+      });
+  });
+
+  test('an unknown field of -o is a usage error', async () => {
+    const run = await jobs(['list', '-o', 'nosuch']);
+    expect([run.code, run.err]).toEqual([
+      2,
+      expect.stringMatching(/^Unknown field nosuch\. Known fields: id, /),
+    ]);
+  });
+
+  test('the help of a command ends with examples', async () => {
+    expect((await runTrainyard(['jobs', 'submit', '--help'])).out).toMatch(
+      /\nExamples:\n {2}\$ trainyard jobs submit .*\n {2}\$ trainyard jobs submit .*\n$/,
+    );
   });
 
   test.each<[string, number, readonly string[], RegExp]>([
@@ -172,7 +193,6 @@ describe('with a worker', () => {
     );
     const followed = ended(trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]));
     await followed.said(/^Running on rig-1$/);
-    await followed.said(/ \d+ %  step \d+\/\d+/);
     server.kill('SIGKILL');
     await server.exited;
     await followed.said(/^Lost the connection to http.*Reconnecting$/);

@@ -81,7 +81,7 @@ describe('what is there', () => {
       { line: 0, text: 'one' },
       { line: 1, text: '\u001b[2Ktwo' },
     ]);
-    expect((await logs([job.jobId, '-o', 'line,text'])).out).toBe('0\tone\n1\t[2Ktwo\n');
+    expect((await logs([job.jobId, '-o', 'line,text'])).out).toBe('0\tone\n1\ttwo\n');
     expect((await logs([job.jobId, '--timestamps', '--attempt', '1'])).out).toMatch(
       /^\d{4}-\S+Z one\n\d{4}-\S+Z two\n$/,
     );
@@ -96,10 +96,13 @@ describe('what is there', () => {
       'tab\there',
     ];
     await shipper.print(textOf(texts), true);
-    for (const options of [{}, { screen }])
-      expect((await logs([job.jobId], options)).out).toBe(
-        textOf(['\u001b[1;31mred\u001b[0m\u001b[0m', 'abcdefgh', ' txt.exe', 'tab\there']),
-      );
+    const others = ['abcdefgh', ' txt.exe', 'tab\there'];
+    expect((await logs([job.jobId], { screen })).out).toBe(
+      textOf(['\u001b[1;31mred\u001b[0m\u001b[0m', ...others]),
+    );
+    for (const options of [{}, { screen, env: { NO_COLOR: '1' } }])
+      expect((await logs([job.jobId], options)).out).toBe(textOf(['red', ...others]));
+    expect((await logs([job.jobId, '-n', '4', '-o', 'text'])).out).toMatch(/^red\n/);
   });
 
   test('is searched in any case; how much more there is, is said beside it', async () => {

@@ -9,6 +9,10 @@ import { configName, takesConfig } from './name.ts';
 export const put: RemoteSpec = {
   name: 'put',
   description: 'Save a local file as a config, with the files that it names',
+  examples: [
+    'trainyard configs put my-config ./config.json',
+    'trainyard configs put my-config ./config.yaml --replace',
+  ],
   shape: command =>
     takesConfig(command)
       .argument('<file>', 'JSON, YAML or TOML file')

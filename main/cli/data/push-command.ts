@@ -10,6 +10,7 @@ import { indexData, pushData } from './push.ts';
 export const push: RemoteSpec = {
   name: 'push',
   description: 'Store a folder or file of training data. Only new files are sent',
+  examples: ['trainyard data push ./cats', 'trainyard data push /data/cats --name cats --keep'],
   shape: command =>
     command
       .argument('<path>', 'folder or file to store')

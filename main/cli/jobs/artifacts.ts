@@ -8,7 +8,7 @@ import type { Remote } from '../remote.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 
 const columns: readonly Column<ArtifactView>[] = [
   { title: 'KEY', text: ({ key }) => key },
@@ -24,7 +24,7 @@ export const artifacts: RemoteSpec = {
   description: 'List the files of a job, newest first',
   shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
-    const { id } = await findJob(remote, word);
+    const { id } = await findNewestJob(remote, word);
     const answer = await everyArtifact(remote, id);
     printRows(remote, {
       answer,

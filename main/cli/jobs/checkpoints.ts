@@ -5,7 +5,7 @@ import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 
 const columns: readonly Column<CheckpointView>[] = [
   { title: 'NAME', text: ({ name }) => name },
@@ -32,7 +32,7 @@ export const checkpoints: RemoteSpec = {
   description: 'List the checkpoints of a job, newest first',
   shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
-    const { id } = await findJob(remote, word);
+    const { id } = await findNewestJob(remote, word);
     const answer = await remote.ask(artifactsApi.checkpoints, { params: { id } });
     printRows(remote, {
       answer,

@@ -12,7 +12,7 @@ import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
 import { everyArtifact } from './artifacts.ts';
 import { filesNamed, filesOfCheckpoint } from './chosen-files.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 import { saveFile } from './save-file.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
@@ -32,6 +32,10 @@ const columns: readonly Column<Row>[] = [
 export const download: RemoteSpec = {
   name: 'download',
   description: 'Download all files of a job, or selected ones',
+  examples: [
+    'trainyard jobs download my-config --to ./results',
+    'trainyard jobs download my-config --checkpoint best',
+  ],
   shape: command =>
     takesJob(command, among.all)
       .argument('[key...]', 'keys of files or folders (default: all files)')
@@ -42,7 +46,7 @@ export const download: RemoteSpec = {
     const checkpoint = textOf(remote.flags, 'checkpoint');
     if (checkpoint !== null && names.length > 0)
       fail(exitCodes.usage, 'Specify keys or --checkpoint, not both');
-    const { id } = await findJob(remote, word);
+    const { id } = await findNewestJob(remote, word);
     const { artifacts } = await everyArtifact(remote, id);
     const chosen =
       checkpoint === null

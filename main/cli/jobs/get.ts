@@ -2,7 +2,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { among, takesJob } from './argument.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 import { detailFacts } from './text.ts';
 
 export const get: RemoteSpec = {
@@ -10,7 +10,7 @@ export const get: RemoteSpec = {
   description: 'Show a job and its attempts',
   shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
-    const { id } = await findJob(remote, word);
+    const { id } = await findNewestJob(remote, word);
     const job = await remote.ask(queueApi.get, { params: { id } });
     printOne(remote, { answer: job, facts: detailFacts(job) });
   },

@@ -14,6 +14,10 @@ import { jobColumns } from './text.ts';
 export const list: RemoteSpec = {
   name: 'list',
   description: 'List jobs, newest first',
+  examples: [
+    'trainyard jobs list --active',
+    'trainyard jobs list --status failed --mine -o id,config_name,cause',
+  ],
   shape: addOptions,
   async act(remote) {
     const { flags, terminal } = remote;

@@ -16,23 +16,28 @@ export interface LogPrinter {
 
 /** Prints log lines as plain text, or in the format that a script asked for. */
 export function createLogPrinter(
-  { terminal, flags }: Pick<Remote, 'terminal' | 'flags'>,
+  { terminal, flags, env }: Pick<Remote, 'terminal' | 'flags' | 'env'>,
   withTimes: boolean,
 ): LogPrinter {
   const isForPeople = !isOn(flags, 'json') && flags['output'] === undefined;
+  // Colours are for terminals: https://no-color.org
+  const hasColours = terminal.outScreen() !== null && !env['NO_COLOR'];
+  const shownText = hasColours ? colouredText : uncolouredText;
   let isOpen = false;
   const clear = (): void => {
     if (isOpen) terminal.out('\r\u001b[2K');
     isOpen = false;
   };
-  const textOf = ({ at, text }: LogLine): string => `${withTimes ? `${at} ` : ''}${colouredText(text)}\n`;
+  const textOf = ({ at, text }: LogLine): string => `${withTimes ? `${at} ` : ''}${shownText(text)}\n`;
   return {
     clear,
     lines(lines) {
       if (lines.length === 0) return;
       clear();
       if (isForPeople) terminal.out(lines.map(textOf).join(''));
-      else for (const line of lines) printEvent({ terminal, flags }, line, '');
+      else
+        for (const line of lines)
+          printEvent({ terminal, flags }, isOn(flags, 'json') ? line : withoutEscapes(line), '');
     },
     open(line) {
       const screen = terminal.outScreen();
@@ -43,7 +48,7 @@ export function createLogPrinter(
       isOpen = true;
     },
     showLast(line) {
-      if (isForPeople && terminal.outScreen() !== null) terminal.out(`${colouredText(line)}\n`);
+      if (isForPeople && terminal.outScreen() !== null) terminal.out(`${shownText(line)}\n`);
     },
   };
 }
@@ -62,6 +67,10 @@ const unseen = new RegExp(
   'gu',
 );
 const endOfColours = `${escape}[0m`;
+
+const uncolouredText = (text: string): string => withoutColours(text).replaceAll(unseen, ' ');
+
+const withoutEscapes = (line: LogLine): LogLine => ({ ...line, text: withoutColours(line.text) });
 
 const withoutColours = (text: string): string => text.replaceAll(escapes, '');
 

@@ -6,7 +6,7 @@ import { readInput } from '../input.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { among, takesJob } from './argument.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 import { followLogs } from './logs-follow.ts';
 import { createLogPrinter, type LogPrinter } from './logs-print.ts';
 import { printTail } from './logs-tail.ts';
@@ -17,10 +17,11 @@ const inSearch = 1_000;
 export const logs: RemoteSpec = {
   name: 'logs',
   description: 'Print the last log lines of a job, or follow its log',
+  examples: ['trainyard jobs logs my-config --follow', 'trainyard jobs logs my-config --search error -n all'],
   shape: addOptions,
   async act(remote, [word]) {
     const { flags } = remote;
-    const { id } = await findJob(remote, word, among.all);
+    const { id } = await findNewestJob(remote, word);
     const most = flags['lines'] === undefined ? usual : Number(flags['lines']);
     const attempt = numberOf(flags, 'attempt') ?? undefined;
     readInput(logsApi.read.query, { attempt }, { attempt: '--attempt' });

@@ -8,7 +8,7 @@ import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
-import { findJob } from './find.ts';
+import { findNewestJob } from './find.ts';
 import { sparkline } from './sparkline.ts';
 
 /** One metric key across all attempts. */
@@ -43,7 +43,7 @@ export const metrics: RemoteSpec = {
   async act(remote, [word]) {
     const { flags, terminal } = remote;
     if (isOn(flags, 'csv') && isOn(flags, 'json')) fail(exitCodes.usage, 'Use --csv or --json, not both');
-    const { id } = await findJob(remote, word);
+    const { id } = await findNewestJob(remote, word);
     const keys = Array.isArray(flags['keys']) ? flags['keys'].map(String).join(',') : undefined;
     const attempt = numberOf(flags, 'attempt');
     const query = { ...(keys !== undefined && { keys }), ...(attempt !== null && { attempt }) };

@@ -40,6 +40,10 @@ const namesOfFields = {
 export const submit: RemoteSpec = {
   name: 'submit',
   description: 'Submit a job',
+  examples: [
+    'trainyard jobs submit my-config --gpus 1 --follow',
+    "trainyard jobs submit ./config.json --label 'gpu_type=a100*' --timeout 12h",
+  ],
   shape: addOptions,
   async act(remote, [word = '']) {
     const { flags } = remote;

@@ -10,7 +10,7 @@ export const why: RemoteSpec = {
   description: 'Explain why a job is pending and when it may start',
   shape: command => takesJob(command, among.unended),
   async act(remote, [word]) {
-    const { id } = await findJob(remote, word, among.unended);
+    const { id } = await findJob(remote, word, among.unended, { newest: true });
     const answer = await remote.ask(queueApi.explain, { params: { id } });
     printOne(remote, { answer, facts: explanationFacts(answer) });
   },

@@ -9,6 +9,10 @@ import { showIssued } from './issued.ts';
 export const create: RemoteSpec = {
   name: 'create',
   description: 'Create a worker and print its join command',
+  examples: [
+    'trainyard workers create rig-1',
+    'trainyard workers create rig-2 --type ephemeral --label gpu_type=a100',
+  ],
   shape: command =>
     command
       .argument('<name>', 'name of the worker')

@@ -8,6 +8,7 @@ import { workerColumns } from './text.ts';
 export const list: RemoteSpec = {
   name: 'list',
   description: 'List workers',
+  examples: ['trainyard workers list', 'trainyard workers list --status offline -o name,last_heartbeat'],
   shape: command =>
     command.addOption(
       new Option('--status <status>', 'only workers with this status').choices(WorkerStatus.options),

@@ -132,7 +132,7 @@ describe('--allow-config-scripts', () => {
   });
 });
 
-describe('--bring', () => {
+describe('--upload', () => {
   it.each([
     [undefined, 'all'],
     ['', 'all'],
@@ -140,7 +140,7 @@ describe('--bring', () => {
     ['checkpoints', 'checkpoints'],
     ['none', 'none'],
   ])('%j is %j', (given, expected) => {
-    expect(loaded(withFlag('bring', given)).bring).toBe(expected);
+    expect(loaded(withFlag('upload', given)).bring).toBe(expected);
   });
 
   it('comes from the environment, too', () => {
@@ -149,19 +149,26 @@ describe('--bring', () => {
 
   it('is refused by the name of its variable', () => {
     expect(refusal(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
-      '--bring takes all, checkpoints, none: not "some" (given by the environment variable SIMPLETUNER_WORKER_BRING)',
+      '--upload takes all, checkpoints, none: not "some" (given by the environment variable SIMPLETUNER_WORKER_BRING)',
     );
   });
 
   it('is refused by its key and the path of the file', () => {
-    const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'some' }));
+    const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ upload: 'some' }));
     expect(refusal({ ...minimalFlags, config })).toBe(
-      `--bring takes all, checkpoints, none: not "some" (given by "bring" in ${config})`,
+      `--upload takes all, checkpoints, none: not "some" (given by "upload" in ${config})`,
     );
   });
 
   it.each(['ALL', 'samples', 'false'])('%j is refused', given => {
-    expect(refusal(withFlag('bring', given))).toBe(`--bring takes all, checkpoints, none: not "${given}"`);
+    expect(refusal(withFlag('upload', given))).toBe(`--upload takes all, checkpoints, none: not "${given}"`);
+  });
+
+  it('has the older name --bring, as a flag and in the file', () => {
+    expect(loaded(withFlag('bring', 'none')).bring).toBe('none');
+    const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'checkpoints' }));
+    expect(loaded({ ...minimalFlags, config }).bring).toBe('checkpoints');
+    expect(loaded({ ...minimalFlags, config, upload: 'none' }).bring).toBe('none');
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { CommandEnd } from '../../../main/cli/failure.ts';
 import { printEvent, printOne, printRows } from '../../../main/cli/output.ts';
 import { cutLine, factLines, plainLines, tableLines } from '../../../main/cli/table.ts';
 
@@ -89,18 +90,21 @@ describe('for programs', () => {
     expect(to.said.out).toBe('x y z\t2\n');
   });
 
-  test('a field that there is not is named on stderr, with those that there are', () => {
+  test('an unknown field is a usage error that names the known fields, after the output', () => {
     const to = printer({ output: ['nmae', 'n'] });
-    printRows(to, { answer: {}, rows, columns, none: '' });
-    expect(to.said).toEqual({
-      out: '\t1\n\t20\n',
-      err: 'There is no field nmae: the fields are name, n, gpu\n',
-    });
+    let failure: unknown = null;
+    try {
+      printRows(to, { answer: {}, rows, columns, none: '' });
+    } catch (cause) {
+      failure = cause instanceof CommandEnd ? cause.failure : cause;
+    }
+    expect(failure).toEqual({ code: 2, message: 'Unknown field nmae. Known fields: name, n, gpu' });
+    expect(to.said).toEqual({ out: '\t1\n\t20\n', err: '' });
   });
 
   test('what is inherited is no field', () => {
     const to = printer({ output: ['constructor.name'] });
-    printOne(to, { answer: { a: 1 }, facts: [] });
+    expect(() => printOne(to, { answer: { a: 1 }, facts: [] })).toThrow('Unknown field constructor.name');
     expect(to.said.out).toBe('\n');
   });
 
