@@ -62,7 +62,8 @@ describe('a job that is followed', () => {
     });
     for (const job of jobs) show(jobView(job));
     return text
-      .split(/\r\u001b\[2K|\n/)
+      .replaceAll('\r\u001b[2K', '\n')
+      .split('\n')
       .map(line => line.replace(/^[█░]+/, '[]'))
       .filter(line => line !== '');
   };
