@@ -74,7 +74,7 @@ test('prints all that was answered, some fields, or comma-separated values for p
 
 test.each<[readonly string[], number, RegExp]>([
   [['--csv', '--json'], 2, /Use --csv or --json, not both/],
-  [['--keys', 'a,,b'], 2, /Give names with commas between them/],
+  [['--keys', 'a,,b'], 2, /Give names separated by commas/],
   [['--attempt', 'two'], 2, /Give a whole number/],
 ])('%j is no way to ask', async (args, code, words) => {
   const run = await metrics([job.jobId, ...args]);
