@@ -26,7 +26,7 @@ describe('trainyard configs', () => {
   test('says where they go while there are none', async () => {
     const { code, out, err } = await configs(['list']);
     expect([code, out]).toEqual([0, '']);
-    expect(err).toContain(`put NAME.json into ${join(server.dataDir, 'configs')}`);
+    expect(err).toContain(`save NAME.json in ${join(server.dataDir, 'configs')}`);
   });
 
   test('puts one there, once unless told, shows it, and takes it away', async () => {
@@ -106,8 +106,8 @@ describe('trainyard configs', () => {
     ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /cannot be read/],
     ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
     ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /is not an object/],
-    ['no name', ['get', '.'], 2, /name of a config is needed/],
-    ['a way up', ['delete', '..', '--yes'], 2, /name of a config is needed/],
+    ['no name', ['get', '.'], 2, /give the name of a config/],
+    ['a way up', ['delete', '..', '--yes'], 2, /give the name of a config/],
     ['a way out', ['get', '../secret'], 7, /no way up, nothing hidden/],
     ['an unknown one', ['delete', 'none', '--yes'], 4, /There is no config none/],
   ])('says what is wrong with %s', async (_what, argv, code, says) => {

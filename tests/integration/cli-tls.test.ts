@@ -53,9 +53,9 @@ describe('over TLS', () => {
     [
       'another pin',
       other => ['--pin', other.pin],
-      /not the one that --pin is for \(it presented sha256:.*Nothing was sent/,
+      /does not match --pin \(it presented sha256:.*Nothing was sent/,
     ],
-    ['nobody to vouch for it', () => [], /Give --pin with the value that its panel shows/],
+    ['nobody to vouch for it', () => [], /Use --pin with the value from the panel/],
   ])('%s: exit code 6, and not one byte', async (_what, args, message) => {
     const [ours, other] = [await makeIdentity(), await makeIdentity()];
     const { front, run } = await startFront(ours);
