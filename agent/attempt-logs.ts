@@ -53,14 +53,14 @@ export interface AttemptLogsParts {
 }
 
 /** The maximum number of settled runs with unsent logs. Beyond it, the oldest are dropped. */
-const mostSettled = 5;
+const maxSettled = 5;
 /**
  * How long after its settling a log is retried. An orchestrator that was away for longer has forgotten the job, or does
  * not return.
  */
 const patienceMs = 24 * 60 * 60 * 1000;
 /** Each start of the agent retries for at least this long, because a wrong clock can make any log look old. */
-const leastPatienceMs = 60 * 60 * 1000;
+const minPatienceMs = 60 * 60 * 1000;
 
 interface Followed {
   readonly shipper: LogShipper;
@@ -111,7 +111,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   /** Never drops `newest`: after a clock change it may look like the oldest. */
   const makeRoom = (newest: AttemptId | null): void => {
     const others = settledIn(state).filter(id => id !== newest);
-    for (const attemptId of others.slice(newest === null ? mostSettled : mostSettled - 1)) {
+    for (const attemptId of others.slice(newest === null ? maxSettled : maxSettled - 1)) {
       followed.get(attemptId)?.shipper.stop();
       followed.delete(attemptId);
       state.dropReport(attemptId);
@@ -187,7 +187,7 @@ function shipperOf(
     ownLine: latin1(firstLine(task.logFile)),
     known: () => [...known, latin1(parts.token())],
     ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
-    leftMs: Math.max(leastPatienceMs, patienceMs - Math.max(0, now - (settledAt(run) ?? now))),
+    leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (settledAt(run) ?? now))),
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Delays between retries: they double from `firstMs` to `mostMs`. */
+/** Delays between retries: they double from `firstMs` to `maxMs`. */
 export interface Backoff {
   nextMs(): number;
   reset(): void;
@@ -8,7 +8,7 @@ export interface Backoff {
 
 export interface BackoffRule {
   readonly firstMs: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
   /**
    * The source of full jitter, so that a fleet that lost its orchestrator does not reconnect at the same time. Without
    * it, the delays are exact.
@@ -16,11 +16,11 @@ export interface BackoffRule {
   readonly random?: () => number;
 }
 
-export function createBackoff({ firstMs, mostMs, random }: BackoffRule): Backoff {
+export function createBackoff({ firstMs, maxMs, random }: BackoffRule): Backoff {
   let tries = 0;
   return {
     nextMs() {
-      const capMs = Math.min(mostMs, firstMs * 2 ** tries);
+      const capMs = Math.min(maxMs, firstMs * 2 ** tries);
       tries = Math.min(tries + 1, 30);
       return random === undefined ? capMs : capMs * random();
     },

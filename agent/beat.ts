@@ -45,9 +45,9 @@ export async function sayNews(beating: Beating): Promise<void> {
 }
 
 /** The maximum number of datasets in a registration or a heartbeat. */
-const mostDatasets = 100;
+const maxDatasets = 100;
 
-export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, mostDatasets);
+export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, maxDatasets);
 
 /** The datasets to send; null when the orchestrator already knows them. */
 function newDatasets({ datasets, state }: Beating): string[] | null {

@@ -23,17 +23,17 @@ export interface BringerParts extends UploadParts, Pick<OutputBookParts, 'root' 
   readonly say: (message: string) => void;
 }
 
-const leastPauseMs = 2_500;
-const mostPauseMs = 60_000;
+const minPauseMs = 2_500;
+const maxPauseMs = 60_000;
 const relookMs = 5_000;
 /** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
-const listBackoff = { firstMs: 1_000, mostMs: 30_000 } as const;
+const listBackoff = { firstMs: 1_000, maxMs: 30_000 } as const;
 /**
  * After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the final report
  * yet.
  */
-const finalBackoff = { firstMs: 2_000, mostMs: 300_000 } as const;
+const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
 
 /**
  * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
@@ -73,7 +73,7 @@ export function createBringer(parts: BringerParts): Bringer {
   };
   /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
   const rest = async (lookMs: number, isOver: boolean): Promise<number | null> => {
-    if (!isOver) return Math.min(mostPauseMs, Math.max(leastPauseMs, 20 * lookMs));
+    if (!isOver) return Math.min(maxPauseMs, Math.max(minPauseMs, 20 * lookMs));
     if (ending === 'preempted' || (await conclude(which, whyLeft))) return null;
     book.retry();
     return finalPauseMs();
@@ -105,7 +105,7 @@ export function createBringer(parts: BringerParts): Bringer {
       const { kind } = await bring(output, sender);
       if (kind === 'closed') return null;
       if (kind === 'over') return waitForServer();
-      if (kind === 'changed') waitMs = leastPauseMs;
+      if (kind === 'changed') waitMs = minPauseMs;
       // A more wanted output may have appeared.
       if (signal.aborted || clock.mono() - now > relookMs || over.signal.aborted !== isOver) break;
     }

@@ -25,7 +25,7 @@ interface Wanted extends Content {
 /** Why the attempt cannot resume from the checkpoint. */
 type Flawed = { readonly flaw: string };
 
-const longestManifest = 16 * 1_048_576;
+const maxManifest = 16 * 1_048_576;
 
 /**
  * Fetches the checkpoint that an attempt resumes from into its output folder. It stays under a temporary name until all
@@ -99,7 +99,7 @@ async function readManifest(
   try {
     for await (const piece of answer.value.pieces()) {
       bytes += piece.length;
-      if (bytes > longestManifest) break;
+      if (bytes > maxManifest) break;
       pieces.push(piece);
     }
   } catch (cause) {

@@ -7,12 +7,12 @@ export interface Clock {
 }
 
 /** Longer delays overflow in Node, and the timer would fire immediately. */
-const longestDelayMs = 2 ** 31 - 1;
+const maxDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   mono: () => performance.now(),
   after(ms, run) {
-    const timer = setTimeout(run, Math.min(Math.max(0, Math.ceil(ms)), longestDelayMs));
+    const timer = setTimeout(run, Math.min(Math.max(0, Math.ceil(ms)), maxDelayMs));
     return () => clearTimeout(timer);
   },
 };

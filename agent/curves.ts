@@ -118,7 +118,7 @@ async function ship(
   parts: CurveParts,
 ): Promise<boolean> {
   const { clock, random, ended } = parts;
-  const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const either = AbortSignal.any([over, ended]);
   let waitMs = sendEveryMs;
   while (!ended.aborted) {

@@ -37,7 +37,7 @@ const failed = (what: string, detail: string): Finding => ({ what, result: 'fail
 
 const patienceMs = 10_000;
 /** The size of a small model's checkpoint. With less free space, the next one may not fit. */
-const leastFreeBytes = 5 * 1024 ** 3;
+const minFreeBytes = 5 * 1024 ** 3;
 
 /** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
 export async function examineWorker(parts: DoctorParts): Promise<readonly Finding[]> {
@@ -102,7 +102,7 @@ function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
   const what = 'Disk';
   const bytes = free(nearest(config.workDir));
   const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
-  return bytes >= leastFreeBytes
+  return bytes >= minFreeBytes
     ? ok(what, room)
     : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
 }

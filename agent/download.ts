@@ -20,8 +20,8 @@ export type DownloadEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-export const downloadBackoff = { firstMs: 500, mostMs: 30_000 } as const;
-const mostWrong = 2;
+export const downloadBackoff = { firstMs: 500, maxMs: 30_000 } as const;
+const maxWrong = 2;
 
 /**
  * Downloads a file with this content. It continues an unfinished download, so that a broken connection loses only the
@@ -58,8 +58,8 @@ export async function downloadFile(
     await rm(file, { force: true });
     digest = createRunningDigest(file);
     wrong += 1;
-    if (wrong >= mostWrong)
-      return { kind: 'failed', why: `${key} has come ${mostWrong} times, and was another file each time` };
+    if (wrong >= maxWrong)
+      return { kind: 'failed', why: `${key} has come ${maxWrong} times, and was another file each time` };
   }
   return { kind: 'aborted' };
 }

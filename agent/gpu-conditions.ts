@@ -32,12 +32,12 @@ export interface KnownTrouble extends GpuTrouble {
 }
 
 /** The protocol's limit. */
-const mostChars = 200;
+const maxChars = 200;
 
 export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): KnownTrouble => ({
   gpu,
   kind,
-  detail: detail.slice(0, mostChars),
+  detail: detail.slice(0, maxChars),
 });
 
 /**

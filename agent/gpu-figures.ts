@@ -25,7 +25,7 @@ interface GpuFigures {
  * A job has a bounded number of keys, and the trainer's take precedence. On a machine with more GPUs, only the first
  * are shown.
  */
-const mostGpus = 8;
+const maxGpus = 8;
 const nvidiaFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
 const rocmArgs = ['--showuse', '--showmeminfo', 'vram', '--showtemp', '--showpower', '--json'];
 const bytesOfMib = 1024 * 1024;
@@ -77,7 +77,7 @@ export async function probeFigures(deps: {
   const result: CommandResult = await ask[accelerator](deps.run);
   if (result.kind !== 'exited')
     throw new Error(`the figures of the GPUs could not be asked for: ${result.kind}`);
-  const chosen = new Set(gpus.slice(0, mostGpus).map(({ index }) => index));
+  const chosen = new Set(gpus.slice(0, maxGpus).map(({ index }) => index));
   const found = accelerator === 'cuda' ? nvidiaFigures(result.stdout) : rocmFigures(result.stdout);
   return Object.fromEntries(
     found

@@ -39,7 +39,7 @@ export type Owner =
   | { readonly kind: 'left_over'; readonly jobId: JobId; readonly name: string }
   | { readonly kind: 'foreign'; readonly name: string };
 
-const mostAncestors = 100;
+const maxAncestors = 100;
 
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
@@ -60,7 +60,7 @@ const isIn = ({ group, session }: ProcessFacts, leader: number | null): boolean 
 
 function descends(pid: number, leader: number | null, table: ProcessTable): boolean {
   let at = pid;
-  for (let steps = 0; steps < mostAncestors && at > 1; steps += 1) {
+  for (let steps = 0; steps < maxAncestors && at > 1; steps += 1) {
     if (at === leader) return true;
     const facts = table(at);
     if (facts === null) return false;
@@ -71,7 +71,7 @@ function descends(pid: number, leader: number | null, table: ProcessTable): bool
 }
 
 /** In MiB. A context that computes takes more; monitoring tools and the like take less. */
-const leastMib = 256;
+const minMib = 256;
 
 export interface Holding {
   readonly troubles: readonly KnownTrouble[];
@@ -94,7 +94,7 @@ export function holdingOf(
   earlier: ReadonlySet<string>,
 ): Holding {
   const strangers = processes
-    .filter(({ memoryMib }) => memoryMib >= leastMib)
+    .filter(({ memoryMib }) => memoryMib >= minMib)
     .map(process => ({ ...process, owner: ownerAt(process.pid) }))
     .filter(({ owner }) => owner.kind !== 'ours')
     .toSorted((a, b) => b.memoryMib - a.memoryMib);

@@ -32,8 +32,8 @@ function nameOf(card: JsonObject): string {
  * Whether this is integrated graphics, which rocm-smi lists beside the cards. It uses 64 MiB to 2 GiB of system memory.
  * Counted as a GPU, it would double the machine's GPUs and leave almost no memory that jobs can rely on.
  */
-function isDisplayPart(mib: number | undefined, largestMib: number): boolean {
-  return mib !== undefined && mib < 4096 && mib * 4 <= largestMib;
+function isDisplayPart(mib: number | undefined, maxMib: number): boolean {
+  return mib !== undefined && mib < 4096 && mib * 4 <= maxMib;
 }
 
 /** Returns the cards in the order in which HIP numbers them, whatever their names are. */
@@ -47,10 +47,10 @@ export const cardsOf = (smi: JsonObject): readonly JsonObject[] =>
 function gpusOf(smi: JsonObject): readonly Gpu[] {
   const system = asObject(smi['system']);
   const cards = cardsOf(smi);
-  const largestMib = Math.max(0, ...cards.map(card => vramMibOf(card) ?? 0));
+  const maxMib = Math.max(0, ...cards.map(card => vramMibOf(card) ?? 0));
   return cards.flatMap((card, index) => {
     const mib = vramMibOf(card);
-    if (isDisplayPart(mib, largestMib)) return [];
+    if (isDisplayPart(mib, maxMib)) return [];
     return {
       // HIP numbers from 0 in this order, but an old rocm-smi names its only card `card1`.
       index,

@@ -43,7 +43,7 @@ const everyMs = 30_000;
 /** The driver takes some time to free the memory of a killed process. */
 const againAfterMs = 2_000;
 /** The number of ended runs to remember. No process in the group of an older run can remain by now. */
-const mostEnded = 8;
+const maxEnded = 8;
 
 export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
   const { run: command, report, clock, table, say, found = null, lasting = noTroubles } = parts;
@@ -100,7 +100,7 @@ export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
       live = [...live.filter(other => other.jobId !== jobId), own];
       const finished = run.finished.then(async exit => {
         live = live.filter(other => other !== own);
-        ended = [...ended, own].slice(-mostEnded);
+        ended = [...ended, own].slice(-maxEnded);
         await look();
         await settled();
         return exit;

@@ -13,7 +13,7 @@ const mib = 1024 * 1024;
 /** When more than this waits for the disk, the trainer waits, too. */
 const highBytes = mib;
 /** When more than this would wait, output is dropped, so that a disk that hangs does not block the trainer. */
-const mostBytes = 4 * mib;
+const maxBytes = 4 * mib;
 const stuckMs = 2_000;
 /** How long the disk may make no progress at the end of a run, before the log is given up. */
 const closeMs = 5_000;
@@ -74,7 +74,7 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
 
   return {
     async write(chunk) {
-      if (queued + chunk.length > mostBytes) leftOut += chunk.length;
+      if (queued + chunk.length > maxBytes) leftOut += chunk.length;
       else {
         if (leftOut > 0) push(markOf(leftOut));
         leftOut = 0;

@@ -5,7 +5,7 @@ import { createProgressReader, createTail } from './progress.ts';
 
 /** An unfinished line waits this long for its end. Then it is logged as it is. */
 const patienceMs = 250;
-const longestLine = 64 * 1024;
+const maxLine = 64 * 1024;
 const tailBytes = 128 * 1024;
 
 /** Merges the two output streams of a trainer into one text. Neither stream breaks the lines of the other. */
@@ -43,7 +43,7 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
         for await (const chunk of stream) {
           takeBack();
           const text = Buffer.concat([rest, bytesOf(chunk)]);
-          const end = text.length > longestLine ? text.length : afterLastBreak(text);
+          const end = text.length > maxLine ? text.length : afterLastBreak(text);
           rest = text.subarray(end);
           await put(stream, text.subarray(0, end));
           if (rest.length > 0) takeBack = clock.after(patienceMs, () => void flush());

@@ -22,7 +22,7 @@ export async function runHeartbeat({
   random,
   signal,
 }: HeartbeatParts): Promise<void> {
-  const retry: Backoff = createBackoff({ firstMs: 1_000, mostMs: 8_000 });
+  const retry: Backoff = createBackoff({ firstMs: 1_000, maxMs: 8_000 });
   let waitMs = 0;
   while (await pause(clock, waitMs, signal)) {
     const acknowledged = await beat();

@@ -100,7 +100,7 @@ function answerOf(url: URL, response: IncomingMessage): Answer {
 }
 
 /** When more bytes than this are unread, reading from the network pauses. */
-const mostUnread = 1_048_576;
+const maxUnread = 1_048_576;
 
 /**
  * Delivers everything that was received before it reports a broken connection. A destroyed stream discards unread data,
@@ -118,7 +118,7 @@ function bodyOf(response: IncomingMessage): AnswerBody {
   response.on('data', (piece: Uint8Array) => {
     unread.push(piece);
     bytes += piece.length;
-    if (bytes > mostUnread) response.pause();
+    if (bytes > maxUnread) response.pause();
     wake();
   });
   response.once('end', () => finish(null));

@@ -26,7 +26,7 @@ export type Join = (joinToken: string, tokenHash: string, signal: AbortSignal) =
 
 export function createJoin({ clock, call, url, random, onTrouble }: JoinParts): Join {
   return async (joinToken, tokenHash, signal) => {
-    const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+    const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
     while (!signal.aborted) {
       const result = await call(joinToken, { token_sha256: tokenHash });
       if (result.ok) return { kind: 'joined', workerId: result.value.worker_id, name: result.value.name };

@@ -6,7 +6,7 @@ import { findSecrets, latin1Of, mayGrowIntoSecret } from './redact.ts';
  */
 
 /** A secret of up to this length is seen whole before its line is cut. */
-export const longestSecret = 8 * 1024;
+export const maxSecret = 8 * 1024;
 
 /** Where to cut a line that is too long: at a blank near `longest` if there is one, but never inside a secret. */
 export function longCut(
@@ -28,7 +28,7 @@ export function longCut(
 export function openCut(context: string, rest: Uint8Array, known: readonly string[]): number {
   const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
   const text = context + latin1Of(rest.subarray(0, shown));
-  const word = /[^ \t\]]*$/.exec(text.slice(-longestSecret))?.[0] ?? '';
+  const word = /[^ \t\]]*$/.exec(text.slice(-maxSecret))?.[0] ?? '';
   const grows = mayGrowIntoSecret(text, word) || known.some(value => endsLike(word, value));
   const last = findSecrets(text, known).at(-1);
   const end = Math.min(

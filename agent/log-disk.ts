@@ -22,7 +22,7 @@ export const firstLine = (file: string): string =>
   `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
 /** A line that crosses the limit is finished first, unless it is longer than this. */
-const longestLine = 64 * 1024;
+const maxLine = 64 * 1024;
 
 export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDisk {
   let handle: FileHandle | null = null;
@@ -108,6 +108,6 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
 function upToBound(bytes: Uint8Array, room: number): Uint8Array {
   if (bytes.length <= room) return bytes;
   const from = Math.max(room - 1, 0);
-  const end = bytes.subarray(from, from + longestLine).findIndex(byte => byte === 10 || byte === 13);
+  const end = bytes.subarray(from, from + maxLine).findIndex(byte => byte === 10 || byte === 13);
   return end < 0 ? bytes.subarray(0, Math.max(room, 1)) : bytes.subarray(0, from + end + 1);
 }

@@ -33,7 +33,7 @@ const readBytes = 128 * 1024;
 /** The maximum to read at a time while it does not fill a chunk. */
 const turnBytes = 16 * mib;
 /** When the feed is further behind a running trainer than this, it skips to the newest output. */
-const mostBehind = 32 * mib;
+const maxBehind = 32 * mib;
 const newestBytes = 8 * mib;
 /** How much to read before an offset, to know what is open there. */
 const lookBackBytes = 64 * 1024;
@@ -54,7 +54,7 @@ export async function createLogFeed(parts: LogFeedParts, place: number, limit: n
 
   const skip = async (): Promise<void> => {
     const end = await log.end();
-    if (end - at > mostBehind) goOnAt = await lineBegin(log, end - newestBytes);
+    if (end - at > maxBehind) goOnAt = await lineBegin(log, end - newestBytes);
   };
 
   /** Reads until there is a chunk, or nothing more to read. */

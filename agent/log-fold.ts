@@ -1,4 +1,4 @@
-import { longestSecret } from './log-cut.ts';
+import { maxSecret } from './log-cut.ts';
 import { isBlank } from './log-lines.ts';
 import type { LogPieces } from './log-pieces.ts';
 import { followKey, type OpenKey } from './private-keys.ts';
@@ -53,7 +53,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldParts): LogFold
       addBar();
       const text = context + latin1Of(part);
       pieces.add(show(text), to, isLine);
-      context = text.slice(-2 * longestSecret);
+      context = text.slice(-2 * maxSecret);
     },
     endLine(line, to) {
       addBar();
@@ -84,7 +84,7 @@ export function createLogFold({ pieces, known, ownLine }: LogFoldParts): LogFold
       bar = null;
     },
     passOver(part) {
-      context = (context + latin1Of(part)).slice(-2 * longestSecret);
+      context = (context + latin1Of(part)).slice(-2 * maxSecret);
       bar = null;
       pieces.clear();
     },

@@ -11,7 +11,7 @@ export interface LogLine {
 const lineFeed = 10;
 const carriageReturn = 13;
 /** The maximum number of carriage returns that wait for the byte after them. */
-const longestReturns = 1024;
+const maxReturns = 1024;
 
 /**
  * Yields the lines that have ended. Carriage returns at the very end may belong to a line break, so they wait for what
@@ -23,7 +23,7 @@ export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> 
     if (data[at] !== lineFeed && data[at] !== carriageReturn) continue;
     const line = data.subarray(from, at);
     while (data[at] === carriageReturn) at += 1;
-    if (at === data.length && !isOver && at - from - line.length < longestReturns) return;
+    if (at === data.length && !isOver && at - from - line.length < maxReturns) return;
     const isDrawnOver = data[at] !== lineFeed;
     // The byte after the carriage returns is examined again.
     if (isDrawnOver) at -= 1;

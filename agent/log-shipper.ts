@@ -1,5 +1,5 @@
 import type { CallResult } from '../protocol/client.ts';
-import { longestChunk, type LogChunkBody, type workerLogsApi } from '../protocol/logs-api.ts';
+import { maxChunk, type LogChunkBody, type workerLogsApi } from '../protocol/logs-api.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { createLogFeed, type LogFeedParts } from './log-feed.ts';
@@ -37,8 +37,8 @@ export interface LogShipperParts extends LogFeedParts {
 }
 
 const apartMs = 750;
-const leastChunk = 16_384;
-const backoffRule = { firstMs: 500, mostMs: 30_000 } as const;
+const minChunk = 16_384;
+const backoffRule = { firstMs: 500, maxMs: 30_000 } as const;
 
 /**
  * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
@@ -52,7 +52,7 @@ export function createLogShipper(parts: LogShipperParts): LogShipper {
   const signal = AbortSignal.any([parts.signal, stopped.signal]);
   const restless = AbortSignal.any([signal, hurried.signal]);
   let expiresAt = Number.POSITIVE_INFINITY;
-  let limit = longestChunk;
+  let limit = maxChunk;
 
   /**
    * Retries a chunk until there is a final response. Resolves with the offset at which the orchestrator's log ends, or
@@ -68,7 +68,7 @@ export function createLogShipper(parts: LogShipperParts): LogShipper {
       const verdict = verdictOf(result.failure);
       if (verdict === 'gone') return 'unwanted';
       if (verdict === 'older_orchestrator') return verdict;
-      if (verdict === 'smaller') return limit > leastChunk ? 'smaller' : 'unwanted';
+      if (verdict === 'smaller') return limit > minChunk ? 'smaller' : 'unwanted';
       if (clock.mono() > expiresAt) return 'expired';
       if (hurried.signal.aborted || !(await pause(clock, 200 + backoff.nextMs(), restless))) return 'left';
     }

@@ -1,4 +1,4 @@
-import { longCut, longestSecret, openCut } from './log-cut.ts';
+import { longCut, maxSecret, openCut } from './log-cut.ts';
 import { createLogFold, type LogFoldParts } from './log-fold.ts';
 import { linesIn } from './log-lines.ts';
 import { createLogPieces, type TakenText } from './log-pieces.ts';
@@ -64,8 +64,7 @@ export function createLogText({ place, before, limit, ...parts }: LogTextParts):
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     end += bytes.length;
     cutLines(false);
-    while (rest.length > longest + longestSecret)
-      addOpen(longCut(fold.shown(), rest, longest, known()), true);
+    while (rest.length > longest + maxSecret) addOpen(longCut(fold.shown(), rest, longest, known()), true);
     rest = Buffer.from(rest);
     fold.own();
   };

@@ -10,7 +10,7 @@ export interface Walked {
 }
 
 const usualEntries = 5_000;
-const mostDepth = 8;
+const maxDepth = 8;
 
 const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);
 /** Hidden files of file systems and desktops. Other hidden files can be part of a checkpoint, as in torch's distributed format. */
@@ -28,12 +28,12 @@ interface Folder {
  * Finds the files below a folder that can be uploaded, by key. Reads checkpoints first, and follows no links. Leaves out a
  * checkpoint with unreadable parts, because no attempt can resume from an incomplete one.
  */
-export async function walkOutputs(root: string, mostEntries = usualEntries): Promise<Walked> {
+export async function walkOutputs(root: string, maxEntries = usualEntries): Promise<Walked> {
   const files = new Map<string, Found>();
   const flaws: string[] = [];
   const halves = new Set<string>();
   const ahead: Folder[] = [{ path: '', depth: 1, checkpoint: null }];
-  const tooMany = `there is more than ${mostEntries} files and folders: what is beyond that is not looked at`;
+  const tooMany = `there is more than ${maxEntries} files and folders: what is beyond that is not looked at`;
   let entries = 0;
 
   const leaveOut = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
@@ -58,7 +58,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
       depth: folder.depth + 1,
       checkpoint: named?.isFile === false ? named.name : null,
     };
-    if (below.depth > mostDepth) leaveOut(below, `what is below ${path} is too deep (${mostDepth} folders)`);
+    if (below.depth > maxDepth) leaveOut(below, `what is below ${path} is too deep (${maxDepth} folders)`);
     else if (below.checkpoint !== null) ahead.unshift(below);
     else ahead.push(below);
   };
@@ -67,7 +67,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
     for await (const entry of await opendir(join(root, folder.path))) {
       const { name } = entry;
       entries += 1;
-      if (entries > mostEntries) return leaveOut(folder, tooMany);
+      if (entries > maxEntries) return leaveOut(folder, tooMany);
       const isHidden = name.startsWith('.') && (folder.checkpoint === null || isClutter(name));
       if (isHidden || isTemporary(name) || name === manifestName) continue;
       if (entry.isDirectory()) await take(folder, name, true);
@@ -76,7 +76,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
   };
 
   for (let folder = ahead.shift(); folder !== undefined; folder = ahead.shift()) {
-    if (entries > mostEntries) leaveOut(folder, tooMany);
+    if (entries > maxEntries) leaveOut(folder, tooMany);
     // The trainer may have removed the folder in the meantime.
     else
       await read(folder).catch(() => {

@@ -33,7 +33,7 @@ export interface PointBook {
 }
 
 /** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
-const mostWaiting = 4_096;
+const maxWaiting = 4_096;
 /** Maximum number of new points between two batches. The points of a faster trainer are thinned out. */
 const mostFresh = 128;
 /** Points per call: usually a few KB, at most a few hundred KB. */
@@ -48,10 +48,10 @@ export function createPointBook({
   readonly isAdopted: boolean;
   readonly adoptedMs: number;
 }): PointBook {
-  const waiting = createPointList(mostWaiting);
+  const waiting = createPointList(maxWaiting);
   const fresh = createPointList(mostFresh);
-  const old = createPointList(mostWaiting);
-  const filed = createFiledList(mostWaiting);
+  const old = createPointList(maxWaiting);
+  const filed = createFiledList(maxWaiting);
   const steps = gatherSteps();
   /** Number of the first unsent point; null until the orchestrator has been asked. */
   let first = isAdopted ? null : 0;

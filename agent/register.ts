@@ -54,7 +54,7 @@ export function createRegister(parts: RegisterParts) {
   let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
-    const backoff = createBackoff({ firstMs: 1_000, mostMs: 15_000 });
+    const backoff = createBackoff({ firstMs: 1_000, maxMs: 15_000 });
     say(
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${token.file}`,
     );
@@ -62,8 +62,8 @@ export function createRegister(parts: RegisterParts) {
   };
 
   return async (introduction: () => RegistrationBody, signal: AbortSignal): Promise<Registered> => {
-    const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
-    const later = createBackoff({ firstMs: 15_000, mostMs: 60_000, random });
+    const soon = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+    const later = createBackoff({ firstMs: 15_000, maxMs: 60_000, random });
     while (!signal.aborted) {
       const ready = await token.ready(signal);
       if (ready.kind === 'aborted') break;

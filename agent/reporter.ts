@@ -25,7 +25,7 @@ export interface ReporterParts {
 /** Retries a report until the response is final (docs/internals/semantics.md, section 4). */
 export function createReporter({ clock, api, random, onTrouble }: ReporterParts): Report {
   return async (jobId, attemptId, report, signal) => {
-    const backoff = createBackoff({ firstMs: 500, mostMs: 15_000, random });
+    const backoff = createBackoff({ firstMs: 500, maxMs: 15_000, random });
     for (;;) {
       if (signal.aborted) return 'aborted';
       const result = await api.report(jobId, attemptId, report);

@@ -14,7 +14,7 @@ const lookEveryMs = 250;
 /** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
 const guardEveryMs = 1_000;
 /** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
-const mostBehind = 8 * 1024 * 1024;
+const maxBehind = 8 * 1024 * 1024;
 /** Minimum time between reports of a new line, so that lines alone do not cause more calls to the orchestrator. */
 const wordsEveryMs = 5_000;
 /** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
@@ -109,10 +109,10 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
   const readOn = async (): Promise<void> => {
     let left = await log.behind();
     // The curves of an adopted run need its whole log. The size of the log on disk is limited.
-    if (!isKnown && left > mostBehind) {
-      await log.skipTo(mostBehind);
+    if (!isKnown && left > maxBehind) {
+      await log.skipTo(maxBehind);
       reader.end();
-      left = mostBehind;
+      left = maxBehind;
     }
     let progress: Progress | null = null;
     while (left > 0) {

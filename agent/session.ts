@@ -51,7 +51,7 @@ export type SessionsEnd = 'left' | 'refused' | 'rejected';
 /** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
 export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
   const { clock, random, state, troubles } = parts;
-  const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const register = createRegister({
     ...parts,
     onTrouble: troubles.tell,

@@ -22,7 +22,7 @@ export interface SimulatedLogsParts {
 }
 
 /** Maximum size of a log; older output is lost. */
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
   const { clock } = parts;
@@ -35,8 +35,8 @@ export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
       const end = (): number => from + kept.length;
       const print = (text: string): void => {
         kept = Buffer.concat([kept, Buffer.from(text)]);
-        from += Math.max(0, kept.length - mostBytes);
-        kept = kept.subarray(-mostBytes);
+        from += Math.max(0, kept.length - maxBytes);
+        kept = kept.subarray(-maxBytes);
       };
       print(`Training ${configName}, as if\n`);
       const shipper = createLogShipper({

@@ -24,8 +24,8 @@ export type Updated =
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Maximum size of a download. The worker's programs are smaller. */
-const largestBytes = 512 * 1024 ** 2;
-const longestSums = 10_000;
+const maxBytes = 512 * 1024 ** 2;
+const maxSums = 10_000;
 const patienceMs = 30_000;
 /** Enough for 120 MB at 100 KB/s. */
 const downloadMs = 20 * 60_000;
@@ -74,7 +74,7 @@ async function get({ url, fetch }: UpdateParts, name: string, timeoutMs: number)
 async function announced(parts: UpdateParts): Promise<string> {
   const bytes: Uint8Array[] = [];
   const answer = await get(parts, 'SHA256SUMS', patienceMs);
-  await read(answer, longestSums, async piece => void bytes.push(piece));
+  await read(answer, maxSums, async piece => void bytes.push(piece));
   const text = Buffer.concat(bytes).toString('latin1');
   if (parts.sums !== null && createHash('sha256').update(text, 'latin1').digest('hex') !== parts.sums)
     throw new UpdateError(
@@ -95,7 +95,7 @@ async function download(parts: UpdateParts, draft: string, wanted: string): Prom
   const answer = await get(parts, parts.own.name, downloadMs);
   const file = await open(draft, 'wx', 0o755);
   try {
-    await read(answer, largestBytes, async piece => {
+    await read(answer, maxBytes, async piece => {
       hash.update(piece);
       await file.write(piece);
     });

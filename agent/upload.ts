@@ -54,7 +54,7 @@ export interface UploadParts {
 /** Smaller than the request size limits of common proxies. */
 const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const portion = 1_048_576;
-const backoffRule = { firstMs: 1_000, mostMs: 30_000 } as const;
+const backoffRule = { firstMs: 1_000, maxMs: 30_000 } as const;
 /** After this many consecutive proxy responses, other files get their turn. A completed job then shows why this one is missing. */
 const maxProxyAnswers = 6;
 

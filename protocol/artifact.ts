@@ -6,10 +6,10 @@ const ArtifactKind = z.enum(artifactKinds).describe('Kind of the file, guessed f
 export type ArtifactKind = z.infer<typeof ArtifactKind>;
 
 /** Limits of a key. They bound the size of lists and paths that contain keys. */
-const mostSegments = 16;
-const longestKey = 700;
+const maxSegments = 16;
+const maxKey = 700;
 /** Bytes of UTF-8; file systems allow 255. */
-const longestSegment = 200;
+const maxSegment = 200;
 
 /** Names that Windows reserves, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
@@ -22,8 +22,8 @@ const unsafe = /[<>:"/\\|?*\p{C}\p{Zl}\p{Zp}]|%[0-9a-f]{2}/iu;
 /** Returns why a name cannot be a file name on every system; null when it can. */
 function flawOf(segment: string): string | null {
   if (segment === '') return 'a name is empty';
-  if (new TextEncoder().encode(segment).length > longestSegment)
-    return `a name is longer than ${longestSegment} bytes`;
+  if (new TextEncoder().encode(segment).length > maxSegment)
+    return `a name is longer than ${maxSegment} bytes`;
   if (unsafe.test(segment)) return 'a name has a sign that file names may not have';
   if (/^\s|[\s.]$/u.test(segment)) return 'a name begins with a blank, or ends with a blank or a dot';
   return reserved.test(segment) ? 'a name is one that Windows keeps for itself' : null;
@@ -35,8 +35,8 @@ export const ArtifactKey = z
     const segments = parts.map(part => part.normalize('NFC'));
     const key = segments.join('/');
     const flaw =
-      segments.length === 0 || segments.length > mostSegments || key.length > longestKey
-        ? `1 to ${mostSegments} names and ${longestKey} characters are taken`
+      segments.length === 0 || segments.length > maxSegments || key.length > maxKey
+        ? `1 to ${maxSegments} names and ${maxKey} characters are taken`
         : segments.map(flawOf).find(found => found !== null);
     if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
     return key;
@@ -45,7 +45,7 @@ export const ArtifactKey = z
 
 export const ArtifactPath = z
   .string()
-  .max(longestKey)
+  .max(maxKey)
   .transform(path => path.split('/'))
   .pipe(ArtifactKey)
   .describe('Key of a file: up to 16 names separated by slashes, at most 700 characters.');
@@ -75,7 +75,7 @@ export const CheckpointManifest = z.object({
   files: z
     .array(
       z.object({
-        path: z.string().min(1).max(longestKey).describe('Path relative to the folder.'),
+        path: z.string().min(1).max(maxKey).describe('Path relative to the folder.'),
         bytes: z.number().int().min(0).describe('Size in bytes.'),
         sha256: z
           .string()

@@ -178,7 +178,7 @@ export function createManifestReader(): ManifestReader {
         from = to + 1;
       }
       rest = reason === null ? all.slice(from) : '';
-      if (rest.length > longestLine) reason = 'A line of the manifest is too long';
+      if (rest.length > maxLine) reason = 'A line of the manifest is too long';
     },
     end() {
       const flaw = reason ?? (rest === '' ? check.end() : 'The manifest does not end with a line break');
@@ -188,7 +188,7 @@ export function createManifestReader(): ManifestReader {
 }
 
 /** JSON escapes take up to six characters each. */
-const longestLine = datasetLimits.path * 6 + 200;
+const maxLine = datasetLimits.path * 6 + 200;
 
 /** Parses a complete manifest. */
 export function parseManifest(text: string): Manifest {

@@ -38,13 +38,7 @@ export const JobsQuery = z.object({
   ),
   order: z.enum(['asc', 'desc']).default('desc').describe('Sort direction: ascending or descending.'),
   limit: z.coerce.number().int().min(1).max(500).default(50).describe('Maximum number of entries on a page.'),
-  offset: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1e9)
-    .default(0)
-    .describe('Number of jobs to skip.'),
+  offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of jobs to skip.'),
   cursor: z.coerce
     .string()
     .max(2_000)

@@ -10,7 +10,7 @@ const Place = z
   .describe("Position in the trainer's output, in bytes since its start.");
 
 /** Maximum length of a chunk in characters; at most one megabyte as JSON. */
-export const longestChunk = 131_072;
+export const maxChunk = 131_072;
 
 /**
  * A piece of an attempt's output, identified by its start and end position, so that a repetition is recognised. `text` is the
@@ -27,7 +27,7 @@ const LogChunk = z
     to: Place.describe('End of the piece in bytes.'),
     text: z
       .string()
-      .max(longestChunk)
+      .max(maxChunk)
       .describe(
         'Output without secrets, at most 131,072 characters. Lines end with a line feed; the next line overwrites one that ends with a carriage return.',
       ),

@@ -50,7 +50,7 @@ export interface Registration {
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
 
-const mostTroubles = 32;
+const maxTroubles = 32;
 const SaidTrouble = GpuTrouble.extend({
   detail: CleanLine.describe('One sentence with the symptom and the remedy.'),
 });
@@ -60,7 +60,7 @@ const GpuTroubles = z
   .unknown()
   .transform(value =>
     Array.isArray(value)
-      ? value.slice(0, mostTroubles).flatMap(entry => SaidTrouble.safeParse(entry).data ?? [])
+      ? value.slice(0, maxTroubles).flatMap(entry => SaidTrouble.safeParse(entry).data ?? [])
       : undefined,
   )
   .optional();

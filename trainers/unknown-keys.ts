@@ -11,7 +11,7 @@ export interface UnknownKey {
 }
 
 /** Each comparison walks over all keys of the trainer, so a config with only unknown keys would be expensive. */
-const mostCompared = 20;
+const maxCompared = 20;
 
 /** The first 20 keys of a config that are not in its trainer's own list. */
 export function unknownKeys(
@@ -25,7 +25,7 @@ export function unknownKeys(
     const key = String(at.at(-1));
     if (key.startsWith('$') || known.has(key) || keys.takes?.(key, known) === true) continue;
     unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
-    if (unknown.length === mostCompared) break;
+    if (unknown.length === maxCompared) break;
   }
   return unknown;
 }

@@ -42,7 +42,7 @@ export type FetchEnd =
 
 /** Images are small: one at a time, the connection would mostly be idle. */
 const atOnce = 8;
-const rule = { firstMs: 500, mostMs: 30_000 } as const;
+const rule = { firstMs: 500, maxMs: 30_000 } as const;
 /** A content that arrives wrong this often is damaged at its source. */
 const maxWrong = 2;
 

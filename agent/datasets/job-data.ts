@@ -109,8 +109,8 @@ const sourceOf = (storage: Storage): ContentSource => ({
 });
 
 /** In bytes. The orchestrator accepts no longer manifest. */
-const longestManifest = 256 * 1_048_576;
-const mostWrong = 2;
+const maxManifest = 256 * 1_048_576;
+const maxWrong = 2;
 
 /** The files of a version, or why their list cannot be fetched. */
 async function manifestOf(version: string, parts: DataParts): Promise<readonly DatasetFile[] | string> {
@@ -130,7 +130,7 @@ async function manifestOf(version: string, parts: DataParts): Promise<readonly D
         return manifest.ok ? manifest.files : manifest.reason;
       }
       wrong += 1;
-      if (wrong === mostWrong) return 'The list of files arrived with the wrong SHA-256';
+      if (wrong === maxWrong) return 'The list of files arrived with the wrong SHA-256';
     }
     await pause(clock, 200 + backoff.nextMs(), signal);
   }
@@ -144,7 +144,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null>
   try {
     for await (const piece of pieces) {
       bytes += piece.length;
-      if (bytes > longestManifest) return '';
+      if (bytes > maxManifest) return '';
       taken.push(piece);
     }
   } catch {

@@ -77,7 +77,7 @@ print('${marker}' + json.dumps(sorted(filter(None, keys))))
 const isKey = (value: unknown): value is string => typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
 
 /** No trainer has this many. */
-const mostKeys = 5_000;
+const maxKeys = 5_000;
 
 /** The keys that a trainer accepts in its configs, read from its own code; null if they cannot be read. */
 export async function readKnownKeys(
@@ -97,7 +97,7 @@ export async function readKnownKeys(
 function listIn(output: string): readonly string[] | null {
   const line = output.split('\n').find(each => each.startsWith(marker));
   const list = line === undefined ? null : parsed(line.slice(marker.length));
-  const keys = Array.isArray(list) ? list.filter(isKey).slice(0, mostKeys) : [];
+  const keys = Array.isArray(list) ? list.filter(isKey).slice(0, maxKeys) : [];
   return keys.length === 0 ? null : keys;
 }
 

@@ -17,9 +17,9 @@ interface Choosing<T> {
   readonly prefersFirst?: boolean;
 }
 
-const mostShown = 5;
+const maxShown = 5;
 /** In characters. A shorter id prefix is more likely a typo. */
-const leastTyped = 4;
+const minTyped = 4;
 
 /**
  * Finds the one thing with this id or name, or with a unique id prefix. Name prefixes never match: `delete rig-1` must not find `rig-10`
@@ -32,7 +32,7 @@ export function choose<T>(
 ): Choice<T> {
   const fits = (fit: (called: Called) => boolean) => things.filter(thing => fit(called(thing)));
   const exact = fits(({ id, name }) => id === word || name === word);
-  const found = exact.length > 0 || word.length < leastTyped ? exact : fits(({ id }) => id.startsWith(word));
+  const found = exact.length > 0 || word.length < minTyped ? exact : fits(({ id }) => id.startsWith(word));
   const [only] = found;
   const isName = exact.length > 0;
   if (only === undefined) {
@@ -40,8 +40,8 @@ export function choose<T>(
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
   if (found.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };
-  const names = found.slice(0, mostShown).map(thing => `${called(thing).name} (${called(thing).id})`);
-  const more = found.length > mostShown ? ` and ${found.length - mostShown} more` : '';
+  const names = found.slice(0, maxShown).map(thing => `${called(thing).name} (${called(thing).id})`);
+  const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
   const message = `"${word}" is ambiguous: ${names.join(', ')}${more}. Give a longer id`;
   return { ok: false, failure: { code: exitCodes.usage, message } };
 }

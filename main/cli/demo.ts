@@ -21,7 +21,7 @@ const example = (file: string): string =>
 const jobName = 'digits-quick';
 const workerName = 'demo-rig';
 /** The accuracy that the example promises. */
-const leastAccuracy = 0.95;
+const minAccuracy = 0.95;
 
 /** Runs a whole training job, as a new user would see it. */
 export function demoCommand(invocation: Invocation): Command {
@@ -186,7 +186,7 @@ function conclude(
     out(`Kept in        ${folder}\n`);
     out('The API        npm run demo -- --keep leaves it running and says how to call it\n');
   }
-  return accuracy > leastAccuracy && checkpoint !== null ? 0 : 1;
+  return accuracy > minAccuracy && checkpoint !== null ? 0 : 1;
 }
 
 /** Returns the checkpoint that the trainer reports, if the file exists. */

@@ -28,7 +28,7 @@ export class FeedRefused extends Error {
 }
 
 /** The orchestrator sends at least a ping every 20 s. */
-const longestSilenceMs = 90_000;
+const maxSilenceMs = 90_000;
 
 /**
  * Opens the event stream and yields its events until the signal or the server ends it. Reading throws when the connection breaks. Opening
@@ -40,7 +40,7 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
 
 /** Yields the data of each event as raw text; fails like `openEvents`. */
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
-  const { url, token, fetch: send = fetch, signal, after = null, silenceMs = longestSilenceMs } = address;
+  const { url, token, fetch: send = fetch, signal, after = null, silenceMs = maxSilenceMs } = address;
   const watchdog = new AbortController();
   const tooLong = () => watchdog.abort(new Error('the stream timed out'));
   const bark = setTimeout(tooLong, silenceMs).unref();

@@ -3,7 +3,7 @@ import { WriteStream } from 'node:tty';
 import type { CliTerminal, Screen } from './invocation.ts';
 
 /** Approximate limit of unread output in memory, in bytes, when the reader stalls. */
-const mostUnread = 1024 * 1024;
+const maxUnread = 1024 * 1024;
 
 /** The terminal of this process, or the streams that replace it. */
 export function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
@@ -16,7 +16,7 @@ export function processTerminal(env: Readonly<Record<string, string | undefined>
   return {
     out: text => void stdout.write(text),
     err: text => void stderr.write(text),
-    isErrBehind: () => stderr.writableLength > mostUnread,
+    isErrBehind: () => stderr.writableLength > maxUnread,
     outScreen: screenOf(stdout),
     errScreen: screenOf(stderr),
     ask: stdin.isTTY && stderr.isTTY ? askPerson : null,

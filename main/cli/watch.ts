@@ -43,7 +43,7 @@ function watchLines(remote: Remote, { kinds, line, after }: Watched, isForPeople
 
 /** Minimum and maximum time between two redraws. Ages of last contacts grow without an event. */
 const shortestMs = 250;
-const longestMs = 5_000;
+const maxMs = 5_000;
 
 function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
   const { terminal } = remote;
@@ -56,7 +56,7 @@ function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
       do {
         const size = terminal.outScreen();
         if (size !== null) canvas.draw(await table(size));
-        await Promise.all([pause(shortestMs), changes.next(longestMs)]);
+        await Promise.all([pause(shortestMs), changes.next(maxMs)]);
       } while (!changes.isOver());
       await changes.failure();
       return null;

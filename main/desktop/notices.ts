@@ -47,11 +47,11 @@ export interface Told extends Pick<Notice, 'fleet'> {
 }
 
 /** More notifications than this at once are merged into one. */
-const mostAlone = 2;
-const longestWhy = 200;
+const maxAlone = 2;
+const maxWhy = 200;
 
 export function tell(notices: readonly Notice[], words: Words): readonly Told[] {
-  if (notices.length <= mostAlone) return notices.map(notice => tellOne(notice, words));
+  if (notices.length <= maxAlone) return notices.map(notice => tellOne(notice, words));
   const count = (kind: Notice['kind']): number => notices.filter(notice => notice.kind === kind).length;
   const parts = [
     words.completed(count('job_completed')),
@@ -73,7 +73,7 @@ function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words)
     case 'job_failed':
       return {
         title: words.jobFailed,
-        body: why ? `${name}: ${why.slice(0, longestWhy)}` : name,
+        body: why ? `${name}: ${why.slice(0, maxWhy)}` : name,
         fleet,
         page,
       };
@@ -84,7 +84,7 @@ function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words)
 
 /** A notification waits this long so that later ones can join it. While a burst continues, the delay grows. */
 const firstMs = 1_500;
-const mostMs = 30_000;
+const maxMs = 30_000;
 
 export interface BurstParts {
   readonly after: (ms: number, run: () => void) => () => void;
@@ -105,7 +105,7 @@ export function createBurst({ after, show }: BurstParts) {
       return;
     }
     show(ready);
-    windowMs = ready.length > mostAlone ? Math.min(mostMs, windowMs * 4) : firstMs;
+    windowMs = ready.length > maxAlone ? Math.min(maxMs, windowMs * 4) : firstMs;
     // A quiet period of the same length ends the burst.
     takeBack = after(windowMs, ring);
   };

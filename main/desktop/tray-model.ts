@@ -20,13 +20,13 @@ export interface TrayState {
   readonly summary: Summary | null;
 }
 
-const mostJobs = 8;
-const longestName = 40;
+const maxJobs = 8;
+const maxName = 40;
 
 export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly TrayItem[] {
   const { live, isPaused, mayPause } = summary ?? nothing;
   const jobs = [...live.values()];
-  const shown = jobs.slice(0, mostJobs).map(
+  const shown = jobs.slice(0, maxJobs).map(
     ({ id, name, percent }): TrayItem => ({
       kind: 'act',
       label: percent === null ? short(name) : `${short(name)}  ${percent} %`,
@@ -34,8 +34,8 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
     }),
   );
   const more: readonly TrayItem[] =
-    jobs.length > mostJobs
-      ? [{ kind: 'act', label: words.moreJobs(jobs.length - mostJobs), act: { type: 'open', page: '/jobs' } }]
+    jobs.length > maxJobs
+      ? [{ kind: 'act', label: words.moreJobs(jobs.length - maxJobs), act: { type: 'open', page: '/jobs' } }]
       : [];
   const pausing: readonly TrayItem[] =
     mayPause && isPaused !== null
@@ -68,4 +68,4 @@ export function trayText({ fleet, summary }: TrayState, words: Words): string {
 
 /** Names can be arbitrarily long, and a single `&` would mark a mnemonic. */
 const short = (name: string): string =>
-  (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name).replaceAll('&', '&&');
+  (name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name).replaceAll('&', '&&');

@@ -35,7 +35,7 @@ export const clientFor = ({ url, token, fetch: over }: FleetLine): Client =>
   });
 
 const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
 /**
  * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
@@ -81,7 +81,7 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () 
         if (over.signal.aborted) return;
         onSummary(null, reasonOf(cause));
       }
-      pauseMs = heard === before ? Math.min(longestPauseMs, pauseMs * 2) : firstPauseMs;
+      pauseMs = heard === before ? Math.min(maxPauseMs, pauseMs * 2) : firstPauseMs;
       await pause(pauseMs);
     }
   };

@@ -12,7 +12,7 @@ export interface FarFleet {
 }
 
 /** Upper bound for the panel's requests; configs are the largest. */
-const mostBytes = 16 * 1_024 * 1_024;
+const maxBytes = 16 * 1_024 * 1_024;
 
 /** Request headers that the orchestrator needs. Headers about the page's origin and its cookies stay here. */
 const sentOn = ['accept', 'content-type', 'last-event-id', 'idempotency-key', 'if-match', 'if-none-match'];
@@ -73,7 +73,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   request.on('data', (part: Buffer) => {
     bytes += part.length;
     parts.push(part);
-    if (bytes > mostBytes) request.destroy(new Error('the call is too long'));
+    if (bytes > maxBytes) request.destroy(new Error('the call is too long'));
   });
   await finished(request);
   return Buffer.concat(parts).toString('utf8');

@@ -72,7 +72,7 @@ export interface Sequel {
 const exitCodes = { usage: 2, tokenRefused: 3, stateInUse: 73 } as const;
 
 const firstMs = 1_000;
-const mostMs = 60_000;
+const maxMs = 60_000;
 const usageMs = 300_000;
 const inUseMs = 5_000;
 /** A process that lived this long did not fail because of its start. */
@@ -88,7 +88,7 @@ const wellMs = 60_000;
  */
 export function planRestart({ code, livedMs }: Ending, failuresBefore: number): Sequel {
   const failures = livedMs >= wellMs ? 0 : failuresBefore + 1;
-  const backoffMs = Math.min(mostMs, firstMs * 2 ** Math.max(0, Math.min(failures, 30) - 1));
+  const backoffMs = Math.min(maxMs, firstMs * 2 ** Math.max(0, Math.min(failures, 30) - 1));
   const needsToken = code === exitCodes.tokenRefused;
   if (code === exitCodes.usage) return { inMs: usageMs, failures, needsToken };
   const inMs = code === exitCodes.stateInUse ? Math.min(inUseMs, backoffMs) : backoffMs;

@@ -43,7 +43,7 @@ export interface LocalWorker {
 
 /** After this many milliseconds the agent is killed; its training does not depend on it. */
 const leaveWithinMs = 700;
-const longestLine = 2_000;
+const maxLine = 2_000;
 
 /**
  * Runs an agent on this machine as a child process. The pipe to its stdin ties the two together: when this process ends for any
@@ -126,7 +126,7 @@ async function runAgent(parts: LocalWorkerParts, issued: Issued, orders: Orders)
   child.stdin.on('error', () => {});
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', line =>
-      log.info('local_worker.said', { line: line.slice(0, longestLine) }),
+      log.info('local_worker.said', { line: line.slice(0, maxLine) }),
     );
   }
   child.once('spawn', () => log.info('local_worker.started', { pid: child.pid }));

@@ -4,14 +4,14 @@ import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports.ts';
 
 /** Node clamps longer delays to 1 ms. */
-const longestDelayMs = 2 ** 31 - 1;
+const maxDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
   iso: at => new Date(at).toISOString(),
   after(ms, run) {
-    const timer = setTimeout(run, Math.min(Math.max(0, Math.ceil(ms)), longestDelayMs));
+    const timer = setTimeout(run, Math.min(Math.max(0, Math.ceil(ms)), maxDelayMs));
     return () => clearTimeout(timer);
   },
 };

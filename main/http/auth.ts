@@ -58,7 +58,7 @@ export type Authenticate = (
 ) => Outcome<Caller>;
 
 /** In characters. The server rejects longer tokens before it hashes them, because it never issues any. */
-const longestToken = 512;
+const maxToken = 512;
 
 /**
  * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
@@ -228,7 +228,7 @@ function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): 
 /** Hashes in one call. A hash object would survive until the next garbage collection, for every request. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
 
-const wellFormed = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token);
+const wellFormed = (token: string): boolean => token.length <= maxToken && /^[\x21-\x7e]+$/.test(token);
 
 /** Returns the session token from the cookie; null when there is none. */
 export function sessionOf(request: IncomingMessage): string | null {

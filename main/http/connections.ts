@@ -34,7 +34,7 @@ export interface Connections {
 const endWithinMs = 1_000;
 
 interface ConnectionLimits {
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   readonly requestMs: number;
 }
 
@@ -118,12 +118,12 @@ export function createConnections(
 }
 
 /**
- * Limits the connections that have not sent a whole request to `mostWaiting`. Above that, it drops the connection that has waited longest;
+ * Limits the connections that have not sent a whole request to `maxWaiting`. Above that, it drops the connection that has waited longest;
  * an honest client needs milliseconds.
  * Nearly every body arrives together with its headers. The code therefore sets up no listener for it, and checks for completeness only when
  * that matters.
  */
-function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimits) {
+function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits) {
   /** In the order in which they started to wait. Some may have sent everything by now. */
   const waiting = new Set<Connection>();
   const isWhole = ({ awaited }: Connection): boolean =>
@@ -132,7 +132,7 @@ function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimit
     waiting.delete(connection);
     waiting.add(connection);
     for (const first of waiting) {
-      if (waiting.size <= mostWaiting) return;
+      if (waiting.size <= maxWaiting) return;
       if (first.calls === 0 || !isWhole(first)) return void first.raw.destroy();
       waiting.delete(first);
     }

@@ -41,7 +41,7 @@ export interface ContentDesk {
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
-const mostAtOnce = { ofUser: 16, inAll: 64 };
+const maxAtOnce = { ofUser: 16, inAll: 64 };
 
 interface UnderWay {
   readonly sha256: string;
@@ -129,7 +129,7 @@ async function admit(
   unfinished: UnfinishedUploads,
 ): Promise<Outcome<null>> {
   const own = others.filter(each => each.user === user).length;
-  if (others.length >= mostAtOnce.inAll || own >= mostAtOnce.ofUser)
+  if (others.length >= maxAtOnce.inAll || own >= maxAtOnce.ofUser)
     return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
   const comes = new Map(others.map(each => [each.sha256, each.bytes]));
   comes.delete(sha256);

@@ -8,7 +8,7 @@ import type { JobCurves, Orchestrator } from '../orchestrator/index.ts';
 import type { Router } from './route.ts';
 
 /** Limit per response: the more curves a client requests at once, the coarser each one is. */
-const mostPoints = 100_000;
+const maxPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 type Read = ReplyOf<typeof metricsApi.read>;
@@ -27,7 +27,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     if (!found.ok) return found;
     const wanted = chosen(found.value, keys);
     const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
-    const most = Math.max(1, Math.min(points, Math.floor(mostPoints / Math.max(1, count))));
+    const most = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
     const sieve = {
       fromStep: range.from_step ?? null,
       toStep: range.to_step ?? null,

@@ -23,8 +23,8 @@ export interface DatasetParts {
 }
 
 /** A manifest is read into memory as a whole. */
-const longestManifest = 256 * 1_048_576;
-const mostPublications = 4;
+const maxManifest = 256 * 1_048_576;
+const maxPublications = 4;
 
 /** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
 export function mountDatasetRoutes(
@@ -61,7 +61,7 @@ export function mountDatasetRoutes(
     return accept(undefined);
   });
   router.answer(datasetsApi.publish, async ({ body: { name, version, pinned }, caller, request }) => {
-    if (publications >= mostPublications)
+    if (publications >= maxPublications)
       return refuse('too_many_uploads', 'Too many datasets are being published: try again in a moment');
     publications += 1;
     try {
@@ -99,8 +99,8 @@ async function manifestAt(
   const [stored] = storedContents([version]);
   if (stored === undefined || !(await files.has(stored)))
     return refuse('content_not_found', 'The manifest is not stored: store it first, under its SHA-256');
-  if (stored.bytes > longestManifest)
-    return refuse('invalid_request', `The manifest has more than ${longestManifest} bytes`);
+  if (stored.bytes > maxManifest)
+    return refuse('invalid_request', `The manifest has more than ${maxManifest} bytes`);
   const manifest = await readManifest(files.pathOf(version));
   return manifest.ok ? accept(manifest.files) : refuse('invalid_request', manifest.reason);
 }

@@ -6,7 +6,7 @@ import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
 import { Answer } from './express-answer.ts';
 import { tellTlsApart } from './first-byte.ts';
-import { mostHeaders } from './heads.ts';
+import { maxHeaderCount } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Time limits for clients, in milliseconds. Responses and event streams may take any time. */
@@ -20,7 +20,7 @@ export interface SocketLimits {
   /** Interval of the check for slow clients; they may exceed a limit by this much. */
   readonly checkMs: number;
   /** Maximum number of connections to one listener that have not sent a whole request. */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
 }
 
 /**
@@ -35,16 +35,16 @@ export const socketLimits: SocketLimits = {
   requestMs: 300_000,
   idleMs: 5_000,
   checkMs: 5_000,
-  mostWaiting: 2_048,
+  maxWaiting: 2_048,
 };
 
 /**
  * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A fleet that reconnects makes one burst. Clients that
  * find the queue full retry after 1, 2, 4, ... seconds; the last ones connect after half a minute.
  */
-const mostUnaccepted = 16_384;
+const maxUnaccepted = 16_384;
 
-const longestHeaders = 16_384;
+const maxHeaders = 16_384;
 
 export interface TlsIdentity {
   /** PEM. */
@@ -100,7 +100,7 @@ export async function openDoor(
     isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, calls }, limits);
   const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
-  http.maxHeadersCount = mostHeaders;
+  http.maxHeadersCount = maxHeaderCount;
   http.prependListener('request', connections.noteCall);
   // Node would send `100 Continue` at once. The reader of the body sends it instead, and a refused request gets none.
   http.on('checkContinue', (request, response) => void http.emit('request', request, response));
@@ -158,13 +158,13 @@ const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
   requestTimeout: 0,
   keepAliveTimeout: idleMs,
   connectionsCheckingInterval: checkMs,
-  maxHeaderSize: longestHeaders,
+  maxHeaderSize: maxHeaders,
 });
 
 const listen = (front: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     front.once('error', reject);
-    front.listen({ port, host, backlog: mostUnaccepted }, () => {
+    front.listen({ port, host, backlog: maxUnaccepted }, () => {
       front.removeListener('error', reject);
       resolve();
     });

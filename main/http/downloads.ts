@@ -16,7 +16,7 @@ export interface DownloadLimits {
 export const downloadLimits: DownloadLimits = {
   inAll: 256,
   perAddress: 32,
-  pace: { spanMs: 60_000, leastBytes: 65_536 },
+  pace: { spanMs: 60_000, minBytes: 65_536 },
 };
 
 /** Counts the downloads in progress, in total and per client. */
@@ -48,12 +48,12 @@ export function createDownloads({ inAll, perAddress, pace }: DownloadLimits): Do
   };
 }
 
-/** Destroys the response when the network takes fewer than `leastBytes` in a span. A client cannot hold a slot with a byte now and then. */
-function endWhenSlow(response: Response, { spanMs, leastBytes }: Pace): () => void {
+/** Destroys the response when the network takes fewer than `minBytes` in a span. A client cannot hold a slot with a byte now and then. */
+function endWhenSlow(response: Response, { spanMs, minBytes }: Pace): () => void {
   let before = takenBy(response);
   const timer = setInterval(() => {
     const taken = takenBy(response);
-    if (taken - before < leastBytes) response.destroy();
+    if (taken - before < minBytes) response.destroy();
     before = taken;
   }, spanMs);
   return () => clearInterval(timer);

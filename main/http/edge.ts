@@ -50,12 +50,12 @@ function hostnameOf(host: string): string | null {
   const url = `http://${host}`;
   if (!URL.canParse(url)) return null;
   const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  return hostname.length <= longestName ? hostname : null;
+  return hostname.length <= maxName ? hostname : null;
 }
 
 /** The maximum length of a DNS name. */
-const longestName = 253;
-const mostRemembered = 64;
+const maxName = 253;
+const maxRemembered = 64;
 
 /** Caches the parsed host names. Whether a name is ours may change, so that check runs for every request. */
 function rememberHostnames(): (host: string) => string | null {
@@ -64,7 +64,7 @@ function rememberHostnames(): (host: string) => string | null {
     const before = known.get(host);
     if (before !== undefined) return before;
     const hostname = hostnameOf(host);
-    if (known.size === mostRemembered) known.clear();
+    if (known.size === maxRemembered) known.clear();
     known.set(host, hostname);
     return hostname;
   };
@@ -76,7 +76,7 @@ export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandle
   // Clients can invent names without limit, so each name is logged once, up to a maximum.
   const logOnce = (host: string): void => {
     const hostname = nameIn(host);
-    if (hostname === null || logged.has(hostname) || logged.size === mostRemembered) return;
+    if (hostname === null || logged.has(hostname) || logged.size === maxRemembered) return;
     logged.add(hostname);
     log.warn('http.wrong_host', { host: hostname, note: remedyFor(hostname) });
   };

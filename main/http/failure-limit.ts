@@ -6,7 +6,7 @@ const oneEachMs = 1_000;
 /** The limiter reports an address that stays over its limit once per this interval. */
 const tellAgainMs = 600_000;
 /** Above this number, the limiter forgets the addresses whose last failure is oldest. */
-const mostAddresses = 10_000;
+const maxAddresses = 10_000;
 
 /** `count`: within the limit. `begin`: over the limit, for the first time in a while. `limited`: still over the limit. */
 export type FailureVerdict = 'count' | 'begin' | 'limited';
@@ -40,7 +40,7 @@ export function createFailureLimit(now: () => number): FailureLimit {
       buckets.delete(key);
       buckets.set(key, { left: isWithin ? left - 1 : left, at, toldAt: begins ? at : known.toldAt });
       const [quietest] = buckets.keys();
-      if (buckets.size > mostAddresses && quietest !== undefined) buckets.delete(quietest);
+      if (buckets.size > maxAddresses && quietest !== undefined) buckets.delete(quietest);
       if (isWithin) return 'count';
       return begins ? 'begin' : 'limited';
     },

@@ -78,9 +78,9 @@ function judgeClock({ clockJumpMs }: Checks): Verdict {
   return degraded(`The wall clock is ${seconds} s ${way} the time that the server trusts: check time sync`);
 }
 
-function judgeLoop({ loop: { sinceMs, longestMs } }: Checks): Verdict {
+function judgeLoop({ loop: { sinceMs, maxMs } }: Checks): Verdict {
   const seconds = Math.round(sinceMs / 1_000);
-  return sinceMs > longestMs + loopToleranceMs
+  return sinceMs > maxMs + loopToleranceMs
     ? unhealthy(`The health loop last ran ${seconds} s ago: lost workers go unnoticed. Restart the server`)
     : healthy(`The health loop ran ${seconds} s ago`);
 }

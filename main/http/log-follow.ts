@@ -17,13 +17,13 @@ export interface LogFollowing {
   readonly log: Log;
 }
 
-const mostShown = 16_384;
+const maxShown = 16_384;
 /** Minimum time between two reads; a progress bar updates at most four times a second. */
 const shortestMs = 250;
 /** Maximum time between two reads. An attempt can end by a timeout alone, without a change of its files. */
-const longestMs = 5_000;
+const maxMs = 5_000;
 /** Limits per event. As JSON, one character may take six. */
-const mostInEvent = { lines: 500, characters: 32_768 };
+const maxInEvent = { lines: 500, characters: 32_768 };
 
 /**
  * Streams the stored lines and then new ones, each once, at the client's pace. It reads from the files, so no backlog builds up for a slow
@@ -59,7 +59,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
         tell(stream, { type: 'end', next_attempt: after }, next);
         return stream.end();
       }
-      await waitFor(changed.promise, longestMs, gone.signal);
+      await waitFor(changed.promise, maxMs, gone.signal);
       await waitFor(null, shortestMs, gone.signal);
     }
   } catch (cause) {
@@ -82,7 +82,7 @@ async function tellLines(
   // Storage limits have removed the lines before it.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
-  for await (const portion of files.lines(place.jobId, place.attempt, next, mostShown)) {
+  for await (const portion of files.lines(place.jobId, place.attempt, next, maxShown)) {
     for (const lines of eventsOf(portion.filter(({ line }) => line < facts.totalLines))) {
       if (gone.aborted) return next;
       next = (lines.at(-1)?.line ?? next) + 1;
@@ -103,7 +103,7 @@ function* eventsOf(lines: readonly StoredLine[]): Generator<readonly StoredLine[
   let event: StoredLine[] = [];
   let size = 0;
   for (const line of lines) {
-    if (event.length > 0 && (event.length === mostInEvent.lines || size > mostInEvent.characters)) {
+    if (event.length > 0 && (event.length === maxInEvent.lines || size > maxInEvent.characters)) {
       yield event;
       [event, size] = [[], 0];
     }
@@ -119,10 +119,10 @@ const roomIn = (stream: EventStream, gone: AbortSignal): Promise<void> =>
     gone.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Waits until `what` settles, at most `mostMs`. Null: waits for `mostMs`. */
-async function waitFor(what: Promise<void> | null, mostMs: number, gone: AbortSignal): Promise<void> {
+/** Waits until `what` settles, at most `limitMs`. Null: waits for `limitMs`. */
+async function waitFor(what: Promise<void> | null, limitMs: number, gone: AbortSignal): Promise<void> {
   const over = new AbortController();
-  const limit = pause(mostMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(
+  const limit = pause(limitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(
     () => undefined,
   );
   await (what === null ? limit : Promise.race([what, limit]));

@@ -25,18 +25,18 @@ export interface LogParts {
 const usualDownloads: DownloadLimits = {
   inAll: 32,
   perAddress: 8,
-  pace: { spanMs: 30_000, leastBytes: 65_536 },
+  pace: { spanMs: 30_000, minBytes: 65_536 },
 };
 
 /** Maximum length of a line, in bytes. */
-const mostShown = 16_384;
+const maxShown = 16_384;
 /** In a file, lines may be longer, but each must still fit in memory. */
-const mostInText = 1_048_576;
+const maxInText = 1_048_576;
 /** Maximum size of all lines in a response, in characters. The client requests the rest from the last line on. */
-const mostInPage = 4_194_304;
-const longestSearchMs = 20_000;
+const maxInPage = 4_194_304;
+const maxSearchMs = 20_000;
 /** Each search takes CPU time from all other requests. */
-const mostSearches = 4;
+const maxSearches = 4;
 
 type Found = LogPlace & { readonly facts: LogFacts };
 
@@ -107,11 +107,11 @@ function mountSearch(router: Router, parts: LogParts): void {
   router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
     const found = await findLog(parts, params.id, attempt);
     if (!found.ok) return found;
-    if (underWay >= mostSearches)
+    if (underWay >= maxSearches)
       return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
     underWay += 1;
     const begun = mono();
-    const isOver = (): boolean => response.destroyed || mono() - begun > longestSearchMs;
+    const isOver = (): boolean => response.destroyed || mono() - begun > maxSearchMs;
     try {
       const { jobId, attempt: n } = found.value;
       const result = await files.search(jobId, n, { text: q, from: line, limit, isOver });
@@ -119,7 +119,7 @@ function mountSearch(router: Router, parts: LogParts): void {
       if (result === null)
         return refuse(
           'search_too_long',
-          `The log could not be searched to its end within ${longestSearchMs / 1000} seconds: try again later, or download it`,
+          `The log could not be searched to its end within ${maxSearchMs / 1000} seconds: try again later, or download it`,
         );
       const matches = result.matches.map(each => lineOf(each));
       response.json({ ...stateOf(parts, found.value), matches, total_matches: result.total });
@@ -175,14 +175,14 @@ async function pageOf(
   const first = from ?? Math.max(0, facts.totalLines - limit);
   const page: StoredLine[] = [];
   let size = 0;
-  for await (const portion of files.lines(jobId, attempt, first, mostShown)) {
+  for await (const portion of files.lines(jobId, attempt, first, maxShown)) {
     for (const line of portion) {
       // Lines added since are not part of `facts`.
       if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
-      if (from !== null && size + line.text.length > mostInPage) return page.map(lineOf);
+      if (from !== null && size + line.text.length > maxInPage) return page.map(lineOf);
       page.push(line);
       size += line.text.length;
-      while (size > mostInPage) size -= page.shift()?.text.length ?? size;
+      while (size > maxInPage) size -= page.shift()?.text.length ?? size;
     }
   }
   return page.map(lineOf);
@@ -207,7 +207,7 @@ async function writeText(response: Response, { files, log }: LogParts, found: Fo
   try {
     for (let next = facts.firstLine; next < facts.totalLines; ) {
       const before = next;
-      for await (const portion of files.lines(jobId, attempt, next, mostInText)) {
+      for await (const portion of files.lines(jobId, attempt, next, maxInText)) {
         const text = portion.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
         if (response.destroyed) return;
         if (response.write(text)) await new Promise(resolve => setImmediate(resolve));

@@ -14,7 +14,7 @@ export interface OneTimeCodes {
 
 export const codeLastsMs = 600_000;
 /** Above this number, the oldest code is dropped. */
-const mostCodes = 100;
+const maxCodes = 100;
 
 interface KnownCode {
   readonly holder: CodeHolder;
@@ -34,7 +34,7 @@ export function createOneTimeCodes(now: () => number, adminHash: () => string): 
       const code = randomBytes(24).toString('base64url');
       codes.set(code, { holder, until: now() + codeLastsMs, adminHash: adminHash() });
       const [oldest] = codes.keys();
-      if (codes.size > mostCodes && oldest !== undefined) codes.delete(oldest);
+      if (codes.size > maxCodes && oldest !== undefined) codes.delete(oldest);
       return code;
     },
     redeem(code) {

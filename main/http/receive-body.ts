@@ -7,11 +7,11 @@ import type { Digests, UploadPlan } from './upload-plan.ts';
 /** How slowly an upload may come: in each such span at least so many bytes, or what is left. */
 export interface Pace {
   readonly spanMs: number;
-  readonly leastBytes: number;
+  readonly minBytes: number;
 }
 
 /** Slower than any line that somebody would send a checkpoint over; faster than who only wants to hold a place. */
-export const pace: Pace = { spanMs: 60_000, leastBytes: 65_536 };
+export const pace: Pace = { spanMs: 60_000, minBytes: 65_536 };
 
 export type Arrival =
   | { readonly kind: 'whole'; readonly digests: Digests }
@@ -70,7 +70,7 @@ export async function receiveBody(
   request: IncomingMessage,
   { length, ofBody }: Awaited,
   end: Pick<FileEnd, 'write'>,
-  { pace: { spanMs, leastBytes }, file }: { readonly pace: Pace; readonly file: Hash | null },
+  { pace: { spanMs, minBytes }, file }: { readonly pace: Pace; readonly file: Hash | null },
 ): Promise<Arrival> {
   const sha256 = ofBody.sha256 === undefined ? null : createHash('sha256');
   const md5 = ofBody.md5 === undefined ? null : createHash('md5');
@@ -79,7 +79,7 @@ export async function receiveBody(
   let bytes = 0;
   let seen = 0;
   const look = setInterval(() => {
-    if (bytes - seen < leastBytes) request.destroy();
+    if (bytes - seen < minBytes) request.destroy();
     seen = bytes;
   }, spanMs);
   try {

@@ -1,5 +1,5 @@
 /** Turns per interval. With ten thousand streams, each turn pings about 150 instead of all at once. */
-const mostTurns = 64;
+const maxTurns = 64;
 const shortestTurnMs = 20;
 
 /** Visits each member once per interval, with one timer for all members. */
@@ -13,7 +13,7 @@ export interface Rounds<T> {
  * is thus spread evenly over the interval. Empty turns need no timer, so an idle server can sleep.
  */
 export function createRounds<T>(everyMs: number, visit: (member: T) => void): Rounds<T> {
-  const count = Math.min(mostTurns, Math.max(1, Math.floor(everyMs / shortestTurnMs)));
+  const count = Math.min(maxTurns, Math.max(1, Math.floor(everyMs / shortestTurnMs)));
   const turnMs = everyMs / count;
   const turns = Array.from({ length: count }, () => new Set<T>());
   const turn = (n: number): Set<T> => turns[n % count] ?? new Set();

@@ -158,10 +158,10 @@ function createAdmission({ authenticate, ownerOf, onRefused }: RouterParts) {
 
 const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-const largestBody = 1_048_576;
+const maxBody = 1_048_576;
 const readJson = express.json({
   type: () => true,
-  limit: largestBody,
+  limit: maxBody,
   // A compressed body could expand to any size.
   inflate: false,
   strict: false,

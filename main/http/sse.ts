@@ -4,7 +4,7 @@ import type { UnreadBudget } from './unread-budget.ts';
 /** Stored events are sent in portions of this size, so that hundreds of clients can resume at once within the shared budget. */
 const portionBytes = 65_536;
 /** Clients with more unread bytes are disconnected. They can resume, and do not hold up others. */
-const mostUnread = 1_048_576;
+const maxUnread = 1_048_576;
 
 export interface EventStream {
   /** Sends one event. A client that reconnects sends `id` back as `Last-Event-ID`. */
@@ -78,7 +78,7 @@ class ResponseStream implements EventStream {
     const response = this.#response;
     if (response.writableEnded || response.destroyed) return;
     response.write(frame);
-    if (response.writableLength > mostUnread) response.destroy();
+    if (response.writableLength > maxUnread) response.destroy();
     else this.#budget.note(response);
   }
 }

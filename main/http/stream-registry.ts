@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { createRounds, type Rounds } from './rounds.ts';
 import { type EventStream, openEventStream } from './sse.ts';
-import { createUnreadBudget, mostUnreadInAll } from './unread-budget.ts';
+import { createUnreadBudget, maxUnreadInAll } from './unread-budget.ts';
 
 export interface StreamTerms {
   readonly pingMs: number;
@@ -28,10 +28,10 @@ interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
 }
 
 /** Per holder: enough for a few browsers and scripts. Each stream costs a connection, and work for every event. */
-const mostStreams = 100;
+const maxStreams = 100;
 
-export function createStreamRegistry(mostUnreadBytes = mostUnreadInAll): StreamRegistry {
-  const budget = createUnreadBudget(mostUnreadBytes);
+export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamRegistry {
+  const budget = createUnreadBudget(maxUnreadBytes);
   const streams = new Map<Response, Held>();
   const counts = new Map<string, number>();
   const rounds = new Map<number, Rounds<Held>>();
@@ -61,7 +61,7 @@ export function createStreamRegistry(mostUnreadBytes = mostUnreadInAll): StreamR
       });
       return stream;
     },
-    hasRoom: holder => (counts.get(holder) ?? 0) < mostStreams,
+    hasRoom: holder => (counts.get(holder) ?? 0) < maxStreams,
     recheck() {
       for (const held of streams.values()) look(held);
     },

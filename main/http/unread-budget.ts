@@ -11,13 +11,13 @@ export interface UnreadBudget {
 }
 
 /** For all streams together. A disconnected client resumes after the last event it received. */
-export const mostUnreadInAll = 32 * 1_048_576;
+export const maxUnreadInAll = 32 * 1_048_576;
 /** A client that keeps up has fewer unread bytes than this. */
 const passingBytes = 16_384;
 /** Disconnecting continues down to this share of the limit, so that the next write does not trigger it again. */
 const keptShare = 3 / 4;
 
-export function createUnreadBudget(mostBytes: number): UnreadBudget {
+export function createUnreadBudget(maxBytes: number): UnreadBudget {
   const held = new Map<Unread, number>();
   let total = 0;
   const set = (stream: Unread, bytes: number): void => {
@@ -30,10 +30,10 @@ export function createUnreadBudget(mostBytes: number): UnreadBudget {
   const cutOff = (): void => {
     // Some clients have read data since they were counted.
     for (const stream of held.keys()) measure(stream);
-    if (total <= mostBytes) return;
+    if (total <= maxBytes) return;
     const furthestFirst = [...held].toSorted(([, a], [, b]) => b - a);
     for (const [stream] of furthestFirst) {
-      if (total <= mostBytes * keptShare) return;
+      if (total <= maxBytes * keptShare) return;
       set(stream, 0);
       stream.destroy();
     }
@@ -41,7 +41,7 @@ export function createUnreadBudget(mostBytes: number): UnreadBudget {
   return {
     note(stream) {
       measure(stream);
-      if (total > mostBytes) cutOff();
+      if (total > maxBytes) cutOff();
     },
     forget: stream => set(stream, 0),
   };

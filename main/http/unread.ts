@@ -9,7 +9,7 @@ export function proceed(request: IncomingMessage, response: ServerResponse): voi
 
 const isAsking = ({ headers }: IncomingMessage): boolean => /^100-continue$/i.test(headers.expect ?? '');
 
-const mostBytes = 16 * 1_048_576;
+const maxBytes = 16 * 1_048_576;
 const withinMs = 1_000;
 
 /**
@@ -26,7 +26,7 @@ export async function discardBody(request: IncomingMessage, response: ServerResp
   let bytes = 0;
   const count = (chunk: Uint8Array): void => {
     bytes += chunk.length;
-    if (bytes > mostBytes) over.abort();
+    if (bytes > maxBytes) over.abort();
   };
   const timer = setTimeout(() => over.abort(), withinMs);
   request.on('data', count).resume();

@@ -14,7 +14,7 @@ export interface UploadDesk {
 }
 
 /** Maximum number of concurrent uploads per attempt, and in total. */
-const mostAtOnce = { ofAttempt: 16, inAll: 256 };
+const maxAtOnce = { ofAttempt: 16, inAll: 256 };
 
 interface UnderWay {
   readonly attemptId: string;
@@ -33,8 +33,8 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
   const resumed = new Map<string, UnderWay>();
 
   const crowded = ({ attemptId }: Uploader): boolean =>
-    underWay.size >= mostAtOnce.inAll ||
-    [...underWay].filter(each => each.attemptId === attemptId).length >= mostAtOnce.ofAttempt;
+    underWay.size >= maxAtOnce.inAll ||
+    [...underWay].filter(each => each.attemptId === attemptId).length >= maxAtOnce.ofAttempt;
 
   const room = createUploadRoom(parts);
   const hashes = createRunningHashes();

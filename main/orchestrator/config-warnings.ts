@@ -4,7 +4,7 @@ import type { Core } from './core.ts';
 import type { JobPayload, JobSpec } from './model.ts';
 
 /** A config with more unknown keys is probably for another program. */
-const mostShown = 10;
+const maxShown = 10;
 
 /**
  * Warnings about keys of a config that are not in its trainer's own list. There are none before a worker has reported that list, and
@@ -20,7 +20,7 @@ export function configWarnings(
   if (known === null || given === null) return [];
   const trainer = trainerFor(given);
   return unknownKeys(trainer, given, known)
-    .slice(0, mostShown)
+    .slice(0, maxShown)
     .map(unknown => warningOf(trainer, unknown));
 }
 

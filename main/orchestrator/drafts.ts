@@ -81,7 +81,7 @@ const usedOf = ({ count, devices }: GpusWanted): Pick<JobSpec['requirements'], '
 const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];
 
 const devicesKey = 'accelerate_visible_devices';
-const mostGpus = 1024;
+const maxGpus = 1024;
 
 interface GpusWanted {
   readonly count: number;
@@ -103,7 +103,7 @@ export function gpusWanted(
   if (count === null) {
     return refuse(
       'config_invalid',
-      `num_processes in the config must be a whole number from 0 to ${mostGpus}`,
+      `num_processes in the config must be a whole number from 0 to ${maxGpus}`,
     );
   }
   const named = request.any_gpu ? null : (read(config, devicesKey) ?? null);
@@ -121,7 +121,7 @@ export function gpusWanted(
 
 function wholeNumber(stated: unknown): number | null {
   const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
-  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= mostGpus
+  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= maxGpus
     ? count
     : null;
 }

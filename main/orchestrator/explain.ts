@@ -31,7 +31,7 @@ import {
 } from './waiting.ts';
 
 /** Maximum number of jobs ahead to examine. */
-const mostAhead = 300;
+const maxAhead = 300;
 
 /** Explains why jobs wait, as of one moment. Explanations share costly results. */
 export interface Explainer {
@@ -85,8 +85,8 @@ export function createExplainer(core: Core, read: Read): Explainer {
 
   /** The jobs ahead that nothing blocks; null when there are too many to examine. */
   const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
-    const ahead = read.pendingAhead(job, mostAhead + 1);
-    return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
+    const ahead = read.pendingAhead(job, maxAhead + 1);
+    return ahead.length > maxAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
   };
 
   const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly ToldReason[] => {
@@ -94,7 +94,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
       judgedFor(other).some(({ fits }, index) => fits && judged[index]?.fits === true);
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
     if (rivals === 0) return [];
-    const params: JobWait['params'] = rivals > mostAhead ? {} : { count: rivals };
+    const params: JobWait['params'] = rivals > maxAhead ? {} : { count: rivals };
     return [{ code: 'ahead', detail: tellRivals(rivals), wait: { code: 'ahead', params, workers: [] } }];
   };
 
@@ -176,7 +176,7 @@ interface ToldReason extends Omit<WaitReason, 'params'> {
 }
 
 function tellRivals(count: number): string {
-  if (count > mostAhead) return 'An idle worker fits, and hundreds of jobs go first';
+  if (count > maxAhead) return 'An idle worker fits, and hundreds of jobs go first';
   return `An idle worker fits, and ${count} ${count === 1 ? 'job that it fits goes' : 'jobs that it fits go'} first`;
 }
 

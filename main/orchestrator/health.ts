@@ -13,8 +13,8 @@ import { sayGoodbye } from './worker-calls.ts';
 export interface HealthLoop {
   /** Checks again within this time, or earlier. */
   lookWithin(ms: number): void;
-  /** Time since the last check, or since the creation. Much more than `longestMs` means that the loop has stopped. */
-  pace(): { readonly sinceMs: number; readonly longestMs: number };
+  /** Time since the last check, or since the creation. Much more than `maxMs` means that the loop has stopped. */
+  pace(): { readonly sinceMs: number; readonly maxMs: number };
   stop(): void;
 }
 
@@ -24,7 +24,7 @@ export interface HealthLoop {
  * action, the next check finds it again.
  */
 export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
-  const longestMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
+  const maxMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
   let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
   let stopped = false;
   let lookedAt = core.clock.mono();
@@ -45,16 +45,16 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
       });
     }
     boostStarving(core);
-    const nextInMs = plan.nextAt === null ? longestMs : plan.nextAt - core.clock.mono();
-    setAlarm(Math.min(nextInMs, longestMs));
+    const nextInMs = plan.nextAt === null ? maxMs : plan.nextAt - core.clock.mono();
+    setAlarm(Math.min(nextInMs, maxMs));
   };
 
   return {
     lookWithin(ms) {
-      const inMs = Math.min(ms, longestMs);
+      const inMs = Math.min(ms, maxMs);
       if (alarm === null || alarm.at > core.clock.mono() + inMs) setAlarm(inMs);
     },
-    pace: () => ({ sinceMs: core.clock.mono() - lookedAt, longestMs }),
+    pace: () => ({ sinceMs: core.clock.mono() - lookedAt, maxMs }),
     stop() {
       stopped = true;
       alarm?.cancel();

@@ -69,13 +69,13 @@ export interface LogFiles {
   facts(job: JobId, attempt: number): Promise<LogFacts | null>;
   /**
    * Yields batches of complete lines that exist now, from this line or the first that is kept. Longer lines are cut to
-   * `mostBytes`.
+   * `maxBytes`.
    */
   lines(
     job: JobId,
     attempt: number,
     from: number,
-    mostBytes: number,
+    maxBytes: number,
   ): AsyncGenerator<readonly StoredLine[], void>;
   /** Returns null when the search was cancelled. */
   search(

@@ -17,7 +17,7 @@ import {
   bucketsOfPage,
   grow,
   halve,
-  mostBuckets,
+  maxBuckets,
   pagesOf,
   type Range,
   type Sample,
@@ -162,7 +162,7 @@ function addToSeries(
   const { page, buckets, width } = tx.seriesTail(run.attemptId, key) ?? emptyTail;
   const grown = grow(buckets, samples, width);
   const count = page * bucketsOfPage + grown.length;
-  if (count <= mostBuckets || (!mayHalve && count <= mostBuckets + sparedBuckets)) {
+  if (count <= maxBuckets || (!mayHalve && count <= maxBuckets + sparedBuckets)) {
     tx.putSeries(run, key, { page, width }, pagesOf(grown));
     return false;
   }

@@ -15,7 +15,7 @@ export interface QuarantinePlan {
 }
 
 /** Maximum number of strikes in a row by different jobs, and of unacknowledged offers in a row. */
-const mostStrikes = 3;
+const maxStrikes = 3;
 const tooSoonMs = 60_000;
 
 /** Causes that say nothing about whether trainings can start on the worker. */
@@ -35,10 +35,10 @@ export function planQuarantine(
   const isStrike =
     cause === 'start_failed' || (cause === 'trainer_signal' && (ranMs === null || ranMs < tooSoonMs));
   if (isStrike) {
-    const struck = [...strikes.filter(id => id !== jobId), jobId].slice(-mostStrikes);
+    const struck = [...strikes.filter(id => id !== jobId), jobId].slice(-maxStrikes);
     return {
       strikes: struck,
-      verdict: onTrial || struck.length === mostStrikes ? 'quarantine' : 'unchanged',
+      verdict: onTrial || struck.length === maxStrikes ? 'quarantine' : 'unchanged',
     };
   }
   const saysNothing = cause === null ? ranMs === null : beside.has(cause);
@@ -46,7 +46,7 @@ export function planQuarantine(
 }
 
 /** Ending an earlier job takes seconds to minutes. With the default times, this many offers take nine minutes. */
-const mostMissedWhileBusy = 12;
+const maxMissedWhileBusy = 12;
 
 /**
  * Whether a withdrawn offer quarantines its worker. `missed`: the number of unacknowledged offers in a row, including
@@ -55,4 +55,4 @@ const mostMissedWhileBusy = 12;
  * gets more time.
  */
 export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
-  missed >= (namesJob ? mostMissedWhileBusy : onTrial ? 1 : mostStrikes);
+  missed >= (namesJob ? maxMissedWhileBusy : onTrial ? 1 : maxStrikes);

@@ -4,16 +4,16 @@ import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
 import type { Core } from './core.ts';
 import { createExplainer } from './explain.ts';
-import { longestLine } from './places.ts';
+import { maxLine } from './places.ts';
 import type { WaitingKind } from './ports.ts';
 import { createJobViewer } from './views.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 /** Maximum number of jobs to list for a user. */
-const mostShown = 500;
+const maxShown = 500;
 /** Maximum number of kinds of pending jobs to evaluate. */
-const mostKinds = 50;
+const maxKinds = 50;
 
 /** Figures of the queue as a whole. */
 export function createQueueFigures(core: Core) {
@@ -51,7 +51,7 @@ export function createQueueFigures(core: Core) {
     },
 
     /** Pending jobs, the next one first. */
-    line: (): readonly JobId[] => core.store.line(longestLine),
+    line: (): readonly JobId[] => core.store.line(maxLine),
 
     /** Pending and running jobs of this user. */
     jobsOf(user: string) {
@@ -65,7 +65,7 @@ export function createQueueFigures(core: Core) {
         sort: 'submitted',
         isDescending: true,
         after: null,
-        limit: mostShown,
+        limit: maxShown,
         offset: 0,
       });
       const entries = jobs.map(createJobViewer(core, core.store));
@@ -93,7 +93,7 @@ interface StuckKinds {
 /** Kinds of pending jobs that no connected worker could take, even if it were idle. */
 function stuckKinds(core: Core, only: string | null): StuckKinds {
   const { isUnsatisfiable, offlineTakers } = createExplainer(core, core.store);
-  const kinds = core.store.waitingKinds(mostKinds, only);
+  const kinds = core.store.waitingKinds(maxKinds, only);
   const waitingForOffline = new Map<string, WaitingForOffline>();
   for (const { requirements, first, count } of kinds) {
     const takers = offlineTakers(requirements);

@@ -1,15 +1,14 @@
 import type { FailureCause } from '../../protocol/job.ts';
 
 /**
- * Backoff before the first, second and third retry; `longestBackoffMs` applies to every further one. After the loss of
+ * Backoff before the first, second and third retry; `maxBackoffMs` applies to every further one. After the loss of
  * a worker, only that worker has to wait: an unreliable machine must not use up the retries in a row.
  */
 const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
-const longestBackoffMs = 600_000;
+const maxBackoffMs = 600_000;
 
 /** The backoff of a job that has used this many retries, at least 1. */
-export const backoffMs = (retriesUsed: number): number =>
-  firstBackoffsMs[retriesUsed - 1] ?? longestBackoffMs;
+export const backoffMs = (retriesUsed: number): number => firstBackoffsMs[retriesUsed - 1] ?? maxBackoffMs;
 
 /**
  * Causes outside the trainer. They are retried within the retry budget. A trainer's own failure is not, unless the job

@@ -26,7 +26,7 @@ export interface Sample {
 }
 
 /** Maximum number of buckets of one curve. Merging then halves their number. */
-export const mostBuckets = 2_048;
+export const maxBuckets = 2_048;
 /**
  * How many more buckets a full curve may have while it waits to be merged: merging takes time, and many curves of a
  * training are full at once.
@@ -73,7 +73,7 @@ export function grow(buckets: readonly Bucket[], samples: readonly Sample[], wid
 /** Merges neighbours until there are at most `most` buckets. `widened`: the factor by which the width of each has grown. */
 export function halve(
   buckets: readonly Bucket[],
-  most = mostBuckets,
+  most = maxBuckets,
 ): { readonly buckets: readonly Bucket[]; readonly widened: number } {
   if (buckets.length <= most) return { buckets, widened: 1 };
   const pairs = groups(buckets, Math.ceil(buckets.length / 2), at => at * 2);

@@ -22,7 +22,7 @@ export interface Offer {
 }
 
 /** Of one trainer. A fleet has few, but a worker could register any number. */
-const mostVersions = 8;
+const maxVersions = 8;
 const askAgainMs = 60_000;
 /** Trainers that have a list of their keys. */
 const withKeys: ReadonlySet<string> = new Set(['simpletuner', 'ai-toolkit', 'kohya', 'onetrainer']);
@@ -66,7 +66,7 @@ export function createTrainerKeyBook(): TrainerKeyBook {
 function putLast<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
-  for (const oldest of [...map.keys()].slice(0, -mostVersions)) map.delete(oldest);
+  for (const oldest of [...map.keys()].slice(0, -maxVersions)) map.delete(oldest);
 }
 
 interface Parts {

@@ -190,7 +190,7 @@ interface InTheWay {
 }
 
 /** Maximum number of workers with GPU trouble to name, so that people can repair them. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 function hindering(all: readonly InTheWay[]): readonly string[] {
   const groups = Map.groupBy(all, ({ obstacle }) => wordFor(obstacle));
@@ -198,7 +198,7 @@ function hindering(all: readonly InTheWay[]): readonly string[] {
     const named = members.flatMap(({ name, obstacle }) =>
       obstacle.code === 'gpu_trouble' ? [`${name}: ${shortly(obstacle.troubles)}`] : [],
     );
-    const who = named.length === 0 ? '' : ` (${named.slice(0, mostNamed).join('; ')})`;
+    const who = named.length === 0 ? '' : ` (${named.slice(0, maxNamed).join('; ')})`;
     return `${members.length} ${word}${who}`;
   });
 }

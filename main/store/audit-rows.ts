@@ -115,7 +115,7 @@ function bySieve<S>(prepare: (condition: string) => S): (sieve: AuditSieve) => S
 }
 
 /** Maximum number of distinct names in statistics, because targets and tokens are unbounded. */
-const mostCounted = 100;
+const maxCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {
   const listed = bySieve(condition =>
@@ -132,7 +132,7 @@ export function createAuditTrail(db: Database): AuditTrail {
     bySieve(condition =>
       db.prepare<[SieveValues], AuditCount>(
         `SELECT ${column} AS name, count(*) AS count FROM audit WHERE ${condition}
-         GROUP BY name ORDER BY count DESC, name LIMIT ${mostCounted}`,
+         GROUP BY name ORDER BY count DESC, name LIMIT ${maxCounted}`,
       ),
     );
   const types = counted('type');

@@ -22,7 +22,7 @@ import { resolved } from './resolved.ts';
 
 /** Maximum size of a config or dataloader, in characters. */
 export const largest = 1_000_000;
-const mostBytesOfChar = 3;
+const maxBytesOfChar = 3;
 
 /** A file in the configs folder. */
 interface ConfigFile {
@@ -43,7 +43,7 @@ export async function readInside(root: string, path: string): Promise<ConfigFile
   try {
     const facts = await handle.stat();
     if (!facts.isFile()) return null;
-    const isTooLarge = facts.size > largest * mostBytesOfChar;
+    const isTooLarge = facts.size > largest * maxBytesOfChar;
     const content = isTooLarge ? null : await handle.readFile();
     return { changedAt: writable(facts.mtimeMs), bytes: facts.size, mode: facts.mode & 0o777, content };
   } catch {

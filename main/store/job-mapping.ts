@@ -150,7 +150,7 @@ const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> 
 const anyGpu = { vramGb: 0, accelerator: null, guarded: false, configKeys: [] };
 
 /** Maximum size of the cache; when full, it is cleared. */
-const mostTexts = 1_000;
+const maxTexts = 1_000;
 
 /** Caches parsed values, because many jobs share the same text. Callers must not modify them. */
 function remembering<T>(read: (text: string) => T): (text: string) => T {
@@ -158,7 +158,7 @@ function remembering<T>(read: (text: string) => T): (text: string) => T {
   return text => {
     const found = known.get(text);
     if (found !== undefined) return found;
-    if (known.size >= mostTexts) known.clear();
+    if (known.size >= maxTexts) known.clear();
     const value = read(text);
     known.set(text, value);
     return value;

@@ -11,10 +11,10 @@ import { createOrphanMarks } from './orphan-marks.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
 /** Maximum bytes of a line to return; longer lines are cut. */
-const mostOfLine = 16_384;
-const mostOfSegment = 16 * 1_048_576;
+const maxOfLine = 16_384;
+const maxOfSegment = 16 * 1_048_576;
 /** Maximum number of pending requests per job; an agent sends its pieces one after the other. */
-const mostAtOnce = 8;
+const maxAtOnce = 8;
 /** Safety margin for free space, because other writers use the disk as well. */
 const marginBytes = 1_048_576;
 
@@ -41,8 +41,8 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
   const { folder, clock, log, perAttempt } = parts;
   const bounds: LogBounds = {
     ofLog: perAttempt,
-    ofSegment: Math.min(mostOfSegment, Math.ceil(perAttempt / 4)),
-    ofLine: mostOfLine,
+    ofSegment: Math.min(maxOfSegment, Math.ceil(perAttempt / 4)),
+    ofLine: maxOfLine,
   };
   const shelf = createLogShelf({ folder, bounds, clock, log });
 
@@ -78,7 +78,7 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
     append(job, attempt, piece) {
       if (shelf.isClosed()) return Promise.resolve(stopping);
       const before = coming.get(job) ?? 0;
-      if (before >= mostAtOnce) return Promise.resolve(tooMany);
+      if (before >= maxAtOnce) return Promise.resolve(tooMany);
       coming.set(job, before + 1);
       return shelf.inTurn(job, () => take(job, attempt, piece)).finally(() => leave(job));
     },
@@ -86,10 +86,10 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
       const opened = await shelf.look(job, attempt);
       return opened === null ? null : factsOf(opened);
     },
-    async *lines(job, attempt, from, mostBytes) {
-      yield* linesFrom(await snapshotOf(job, attempt), from, mostBytes);
+    async *lines(job, attempt, from, maxBytes) {
+      yield* linesFrom(await snapshotOf(job, attempt), from, maxBytes);
     },
-    search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, mostOfLine),
+    search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, maxOfLine),
     watch: shelf.watch,
     jobs: () => jobsIn(folder),
     orphans: createOrphanMarks(folder),

@@ -8,7 +8,7 @@ export interface FoldedLine {
 }
 
 /**
- * Reduces a line to its final appearance on a screen: only the text after the last carriage return, limited to `mostBytes`.
+ * Reduces a line to its final appearance on a screen: only the text after the last carriage return, limited to `maxBytes`.
  * Accepts pieces of any size and lines of any length.
  */
 export interface LineFold {
@@ -18,13 +18,13 @@ export interface LineFold {
   clear(): void;
 }
 
-export function createLineFold(mostBytes: number): LineFold {
+export function createLineFold(maxBytes: number): LineFold {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let isCut = false;
   let isBack = false;
   const keep = (piece: Buffer): void => {
-    const room = mostBytes - bytes;
+    const room = maxBytes - bytes;
     if (piece.length > room) isCut = true;
     if (room <= 0 || piece.length === 0) return;
     // A copy, because the piece would keep a much larger buffer alive.
@@ -53,11 +53,11 @@ export function createLineFold(mostBytes: number): LineFold {
 }
 
 /** Does the same for a complete line. */
-export function foldLine(line: Buffer, mostBytes: number): FoldedLine {
+export function foldLine(line: Buffer, maxBytes: number): FoldedLine {
   const end = endOfShown(line);
   const start = end === 0 ? 0 : line.lastIndexOf(back, end - 1) + 1;
-  const isCut = end - start > mostBytes;
-  return { text: textOf(line.subarray(start, isCut ? start + mostBytes : end), isCut), isCut };
+  const isCut = end - start > maxBytes;
+  return { text: textOf(line.subarray(start, isCut ? start + maxBytes : end), isCut), isCut };
 }
 
 /** Ignores trailing carriage returns, which have not overwritten anything yet. */

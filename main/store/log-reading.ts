@@ -135,8 +135,8 @@ async function readAt(
 }
 
 /** Splits consecutive blocks into lines. */
-export function createLineSplitter(first: number, mostBytes: number) {
-  const fold = createLineFold(mostBytes);
+export function createLineSplitter(first: number, maxBytes: number) {
+  const fold = createLineFold(maxBytes);
   let line = first;
   let isWithin = false;
   return {
@@ -151,7 +151,7 @@ export function createLineSplitter(first: number, mostBytes: number) {
         while (mark !== undefined && mark.byte - byte <= end) mark = marks[(m += 1)];
         const piece = text.subarray(from, end);
         if (isWithin) fold.add(piece);
-        const folded = isWithin ? fold.line() : foldLine(piece, mostBytes);
+        const folded = isWithin ? fold.line() : foldLine(piece, maxBytes);
         const isNote = mark !== undefined && mark.isLost && line === mark.lines - 1;
         lines.push({ line, at: mark?.at ?? 0, ...folded, isNote });
         fold.clear();
@@ -180,10 +180,10 @@ export function createLineSplitter(first: number, mostBytes: number) {
 export async function* linesFrom(
   snapshot: Snapshot,
   from: number,
-  mostBytes: number,
+  maxBytes: number,
 ): AsyncGenerator<readonly StoredLine[], void> {
   const first = Math.max(from, firstLineOf(snapshot));
-  const splitter = createLineSplitter(first, mostBytes);
+  const splitter = createLineSplitter(first, maxBytes);
   for await (const block of blocksFrom(snapshot, first)) {
     const lines = splitter.take(block);
     if (lines.length > 0) yield lines;

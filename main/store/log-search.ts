@@ -12,11 +12,11 @@ const searchable = (text: string): string =>
 export async function searchLines(
   snapshot: Snapshot,
   { text, from, limit, isOver }: LogSearch,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null> {
   const wanted = searchable(text);
   const first = firstLineOf(snapshot);
-  const splitter = createLineSplitter(first, mostBytes);
+  const splitter = createLineSplitter(first, maxBytes);
   const matches: StoredLine[] = [];
   let total = 0;
   for await (const block of blocksFrom(snapshot, first)) {

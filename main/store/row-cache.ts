@@ -41,18 +41,18 @@ export function cacheRows(
 /**
  * Maximum number of cached jobs: recently used ones, such as those that run, are dispatched, or are shown in a panel.
  */
-const mostJobs = 5_000;
+const maxJobs = 5_000;
 /**
  * Maximum number of cached payloads: those of the newest jobs, most of which are dispatched soon. At most 4 MB of text.
  */
-const mostPayloads = 256;
-const longestPayload = 16_384;
+const maxPayloads = 256;
+const maxPayload = 16_384;
 
 function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
-  const jobs = createRowCache<JobId, Job>(mostJobs);
+  const jobs = createRowCache<JobId, Job>(maxJobs);
   /** The live job of each worker. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
-  const payloads = createRowCache<JobId, JobPayload>(mostPayloads);
+  const payloads = createRowCache<JobId, JobPayload>(maxPayloads);
   /** Null when it must be read. */
   let nextOrder: number | null = null;
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
@@ -77,7 +77,7 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
       jobs.put(inserted.id, inserted);
       const { config, dataloader, files } = texts;
       const length = config.length + dataloader.length + (files?.length ?? 0);
-      if (length <= longestPayload) payloads.put(inserted.id, payload);
+      if (length <= maxPayload) payloads.put(inserted.id, payload);
       nextOrder = behind;
     },
     replaceJob(was, next) {

@@ -2,11 +2,11 @@ import type { Database } from 'better-sqlite3';
 
 /**
  * Checkpoint after this many pages, three times SQLite's default: most pages are rewritten often but copied only once. The pages
- * nearly fill `largestBytes`.
+ * nearly fill `maxBytes`.
  */
-const longestPages = 3_000;
+const maxPages = 3_000;
 /** A log that grew beyond this is truncated to it. */
-const largestBytes = 16 * 1_048_576;
+const maxBytes = 16 * 1_048_576;
 /** A probe needs this much space, so that the next change does not fail with a full disk again. */
 const probeBytes = 262_144;
 
@@ -29,14 +29,14 @@ interface Checkpointed {
  */
 export function createWriteAheadLog(db: Database): WriteAheadLog {
   db.pragma('wal_autocheckpoint = 0');
-  db.pragma(`journal_size_limit = ${largestBytes}`);
+  db.pragma(`journal_size_limit = ${maxBytes}`);
   const look = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(NOOP)');
   const copy = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(PASSIVE)');
   const checkpoint = (): void => void copy.get();
   return {
     isLong() {
       const { log = 0, checkpointed = 0 } = look.get() ?? {};
-      return log - checkpointed >= longestPages;
+      return log - checkpointed >= maxPages;
     },
     checkpoint,
     probe() {

@@ -24,7 +24,7 @@ const atOnce = 4;
 /** A sparkline cannot show more points. */
 const points = 30;
 /** Above this number, the oldest entries are forgotten and may be requested again. */
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 /** The stream carries only new losses. This reads the earlier ones for the rows that are visible. */
 export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierParts): EarlierLosses {
@@ -44,7 +44,7 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
       waiting.delete(key);
       known.add(key);
       const [eldest] = known;
-      if (known.size > mostKnown && eldest !== undefined) known.delete(eldest);
+      if (known.size > maxKnown && eldest !== undefined) known.delete(eldest);
       reading += 1;
       void act().finally(() => {
         reading -= 1;

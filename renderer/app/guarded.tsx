@@ -63,7 +63,7 @@ const isPermission = (authority: Authority): authority is AskedPermission =>
   permissions.some(each => each === authority);
 
 /** Returns the smallest permission that allows the call; null when no permission does. Another user's job needs the full permission. */
-function leastFor({ authority, own }: Call): Permission | null {
+function minFor({ authority, own }: Call): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);
   if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
   return isPermission(authority) ? authority : null;
@@ -78,7 +78,7 @@ interface HiddenProps {
 /** A line that names the hidden content, on pages that remain useful without it. */
 export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
-  const least = leastFor(call);
+  const least = minFor(call);
   if (least === null) return null;
   return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${least}`) })}</p>;
 }
@@ -93,7 +93,7 @@ interface MissingProps {
 export function Missing({ call, children }: MissingProps) {
   const t = useT();
   const { person, signOut } = usePanel();
-  const least = leastFor(call);
+  const least = minFor(call);
   if (least === null) return null;
   return (
     <section className="card missing">

@@ -35,7 +35,7 @@ export const emptyFleet: Fleet = {
   seq: -1,
 };
 
-const mostRecent = 50;
+const maxRecent = 50;
 
 export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fleet => ({
   workers: keyed(snapshot.workers.map(worker => [worker.id, worker] as const)),
@@ -86,7 +86,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const recent =
     told.length === 0
       ? fleet.recent
-      : [...told.slice(-mostRecent).toReversed(), ...fleet.recent].slice(0, mostRecent);
+      : [...told.slice(-maxRecent).toReversed(), ...fleet.recent].slice(0, maxRecent);
   const next = {
     ...fleet,
     workers: fleet.workers.with(workers),
@@ -111,7 +111,7 @@ export interface WorkersRead {
 export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
   // There are more events than `recent` holds, so any worker may have changed.
-  const isFlooded = since.length === mostRecent;
+  const isFlooded = since.length === maxRecent;
   const touched = new Set(since.map(toldOf));
   const changed = new Map<WorkerId, WorkerView>();
   for (const view of read.workers) {

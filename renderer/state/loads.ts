@@ -11,7 +11,7 @@ export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
 
 export const keptMs = 5 * 60_000;
 /** A list that is read again sooner, because of an event, holds no new load. */
-const leastGapMs = 8_000;
+const minGapMs = 8_000;
 
 /** Adds the current load of some workers. Drops workers that are gone or report none. */
 export function sampled(
@@ -24,7 +24,7 @@ export function sampled(
   for (const { id, status, gpu_utilization: percent } of workers) {
     const samples = (loads.get(id) ?? []).filter(({ at }) => at > now - keptMs);
     const last = samples.at(-1);
-    const isDue = last === undefined || now - last.at >= leastGapMs;
+    const isDue = last === undefined || now - last.at >= minGapMs;
     const isTold = percent !== null && status !== 'offline';
     const all = isTold && isDue ? [...samples, { at: now, percent }] : samples;
     if (all.length > 0) next.set(id, all);

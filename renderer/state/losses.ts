@@ -21,7 +21,7 @@ interface LossSeries {
 export type Losses = ReadonlyMap<JobId, LossSeries>;
 
 /** A sparkline cannot show more points. */
-const mostPoints = 60;
+const maxPoints = 60;
 
 /** Adds the losses in these events. Drops jobs that have ended or are gone, and earlier attempts. */
 export function heard(losses: Losses, events: readonly UiEvent[], jobs: ReadonlyMap<JobId, JobView>): Losses {
@@ -56,14 +56,14 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
   if (newest !== undefined && point.at < newest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
-  return { attempt, earlier, ...(all.length > mostPoints ? thinned(all) : { gapMs, points: all }) };
+  return { attempt, earlier, ...(all.length > maxPoints ? thinned(all) : { gapMs, points: all }) };
 }
 
 /** Drops every second point, so that the curve still covers the whole time. */
 function thinned(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
-  return { gapMs: spanMs / (mostPoints / 2), points: kept };
+  return { gapMs: spanMs / (maxPoints / 2), points: kept };
 }
 
 /** Adds the losses from before the page opened. They include those that arrived in the meantime. */

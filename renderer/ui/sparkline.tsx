@@ -6,16 +6,16 @@ interface SparklineProps {
   /** Maximum time that the full width covers; less if there is less data. */
   readonly spanMs: number;
   /** Minimum time that the full width covers; a shorter curve is drawn at the right. */
-  readonly leastMs?: number;
+  readonly minMs?: number;
 }
 
 const width = 48;
 const height = 18;
 
 /** The last point is at the right edge. Points older than the span are omitted. */
-export function Sparkline({ points, label, spanMs, leastMs = 60_000 }: SparklineProps) {
+export function Sparkline({ points, label, spanMs, minMs = 60_000 }: SparklineProps) {
   const end = points.at(-1)?.at ?? 0;
-  const span = Math.min(spanMs, Math.max(leastMs, end - (points[0]?.at ?? end)));
+  const span = Math.min(spanMs, Math.max(minMs, end - (points[0]?.at ?? end)));
   const line = points
     .filter(({ at }) => at >= end - span)
     .map(({ at, value }) => {

@@ -19,8 +19,8 @@ const busy = 1_000;
 /** The same backoff as in `runSessions` and `createRegister` of the agent. */
 async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
   const random = Math.random;
-  const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
-  await setTimeout(createBackoff({ firstMs: 1_000, mostMs: 30_000, random }).nextMs());
+  const soon = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+  await setTimeout(createBackoff({ firstMs: 1_000, maxMs: 30_000, random }).nextMs());
   for (;;) {
     try {
       const said = { current_job_id: held.job_id, current_attempt_id: held.attempt_id };

@@ -7,11 +7,11 @@ import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
 import { signIn, startOrchestrator } from './panel.ts';
 
 const built = fileURLToPath(new URL('../../dist/renderer/', import.meta.url));
-const mostBytes = 250 * 1024;
-const mostRows = 60;
+const maxBytes = 250 * 1024;
+const maxRows = 60;
 
 test('the JavaScript of the first page is at most 250 KB, compressed', () => {
-  expect(gzipBytes(firstPageFiles(built))).toBeLessThanOrEqual(mostBytes);
+  expect(gzipBytes(firstPageFiles(built))).toBeLessThanOrEqual(maxBytes);
 });
 
 test('the first page loads the scripts that are counted, and no others', async ({ page }) => {
@@ -54,7 +54,7 @@ test('of many workers so many are in the page as can be seen, wherever it is scr
       const there = await page.evaluate<string[]>(
         `[...document.querySelectorAll('[data-row]')].map(row => row.dataset.row)`,
       );
-      expect(there.length).toBeLessThanOrEqual(mostRows);
+      expect(there.length).toBeLessThanOrEqual(maxRows);
       for (const row of there) seen.add(row);
       await page.mouse.wheel(0, 400);
     }

@@ -1,7 +1,7 @@
 /** A worker that only sends the trainer output that a test chooses. */
 import http from 'node:http';
 import { expect } from '@playwright/test';
-import { longestChunk } from '../../protocol/logs-api.ts';
+import { maxChunk } from '../../protocol/logs-api.ts';
 import { createLightWorker } from '../support/light-worker.ts';
 import type { Orchestrator } from './panel.ts';
 
@@ -72,9 +72,9 @@ export async function openLogRig(orchestrator: Orchestrator, name: string, said 
       return {
         id: job,
         async print(text) {
-          for (let at = 0; at < text.length; at += longestChunk)
+          for (let at = 0; at < text.length; at += maxChunk)
             // Chunks must arrive in the order in which they were printed.
-            await send(text.slice(at, at + longestChunk));
+            await send(text.slice(at, at + maxChunk));
         },
         async lose(bytes) {
           const from = place + bytes;

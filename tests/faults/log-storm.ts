@@ -17,7 +17,7 @@ const guardsOf = ({ folder }: Bench): readonly number[] =>
   processesOf(folder).filter(pid => / guard \//.test(argvOf(pid)));
 
 /** Returns the maximum memory of the agent and all guards while `run` runs. */
-async function mostMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Promise<number> {
+async function maxMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Promise<number> {
   let most = 0;
   const timer = setInterval(() => {
     for (const pid of [rig.agent.pid, ...guardsOf(bench)]) most = Math.max(most, memoryOf(pid));
@@ -48,7 +48,7 @@ const storm = (title: string, print: NonNullable<StubConfig['print']>): Scenario
     const job = await bench.submit({ print });
     const pid = await bench.running(job);
     const baseline = Math.max(memoryOf(rig.agent.pid), ...guardsOf(bench).map(memoryOf)) / mib;
-    const most = await mostMemory(bench, rig, async () => {
+    const most = await maxMemory(bench, rig, async () => {
       await bench.trainers.waitFor('the whole output', record =>
         record.runs(job.id)[0]?.lines.some(({ kind }) => kind === 'printed'),
       );

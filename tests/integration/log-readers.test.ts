@@ -14,7 +14,7 @@ const logBytes = 32 * MiB;
 const readers = 300;
 const admitted = 32;
 /** 32 downloads took up to 250 MiB, most of it uncollected garbage; without a limit, 300 took 1,000 MiB. */
-const mostGrowth = 384 * MiB;
+const maxGrowth = 384 * MiB;
 
 /** Resolves with the status line and reads nothing after it. */
 async function openDeafReader(url: string, path: string, token: string): Promise<[Socket, string]> {
@@ -58,7 +58,7 @@ test('three hundred readers that never read a log cost memory and descriptors fo
   for (const head of refused) expect(head).toMatch(/retry-after: \d+/i);
   // Other clients are served in the meantime, and the data buffered for readers is bounded.
   expect((await admin.jobs()).size).toBe(1);
-  expect(memoryOf(server.pid) - before.memory).toBeLessThan(mostGrowth);
+  expect(memoryOf(server.pid) - before.memory).toBeLessThan(maxGrowth);
   // One socket per reader, and one open file per download.
   expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(readers + 2 * admitted);
   for (const [socket] of opened) socket.destroy();

@@ -14,7 +14,7 @@ const lineOf = (n: number): string =>
 /** Far more than a single read takes, and far less than reading the whole log each time would take. In ms. */
 const soonMs = 3_000;
 /** The log takes about 90 MB on disk. */
-const mostMemory = 32 * 2 ** 20;
+const maxMemory = 32 * 2 ** 20;
 
 let server: TestServer;
 let job: Offered;
@@ -85,7 +85,7 @@ test('a search goes through all of it, and others get their answers meanwhile', 
     expect(textsOf({ lines: found.matches })).toEqual([lineOf(77_777), lineOf(777_770)]);
   });
   expect(order).toEqual(['live', 'search']);
-  expect(used).toBeLessThan(mostMemory);
+  expect(used).toBeLessThan(maxMemory);
   expect(valueOf(await search('epoch=3')).total_matches).toBe(lines);
 });
 
@@ -112,7 +112,7 @@ test('a download, and who follows from the beginning on, take no more of memory 
     for await (const part of answer.body ?? []) bytes += Buffer.from(part).length;
   });
   expect(bytes).toBe((await readLog(server, job.jobId, { limit: 1 })).bytes);
-  expect(download).toBeLessThan(mostMemory);
+  expect(download).toBeLessThan(maxMemory);
   const stream = await openLogStream(server, job.jobId, '?line=990000');
   await stream.end();
   expect(stream.lines().map(({ line }) => line)).toEqual(

@@ -4,13 +4,13 @@ import Database, { type Database as Connection } from 'better-sqlite3';
 const { exec } = Database.prototype;
 const connections = new Set<Connection>();
 /** SQLite's own maximum. */
-const mostPages = 4_294_967_294;
+const maxPages = 4_294_967_294;
 let isFull = false;
 
 function limit(db: Connection): void {
   if (!db.open) return;
   const used = Number(db.pragma('page_count', { simple: true }));
-  db.pragma(`max_page_count = ${isFull ? used : mostPages}`);
+  db.pragma(`max_page_count = ${isFull ? used : maxPages}`);
 }
 
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {

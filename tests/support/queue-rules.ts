@@ -32,8 +32,8 @@ export function createQueueRules(
   const deleted = new Set<string>();
   let isPaused = false;
   let most: number | null = null;
-  let mostOfUser: number | null = null;
-  let mostOfTeam: number | null = null;
+  let maxOfUser: number | null = null;
+  let maxOfTeam: number | null = null;
 
   const ofUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
 
@@ -46,12 +46,12 @@ export function createQueueRules(
       [isPaused, 'while the queue is paused'],
       [most !== null && live.size > most, `as number ${live.size} of at most ${most}`],
       [
-        mostOfUser !== null && ofUser(user) > mostOfUser,
-        `as number ${ofUser(user)} of ${user}, who may have ${mostOfUser}`,
+        maxOfUser !== null && ofUser(user) > maxOfUser,
+        `as number ${ofUser(user)} of ${user}, who may have ${maxOfUser}`,
       ],
       [
-        mostOfTeam !== null && team !== null && ofTeam(team) > mostOfTeam,
-        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${mostOfTeam}`,
+        maxOfTeam !== null && team !== null && ofTeam(team) > maxOfTeam,
+        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${maxOfTeam}`,
       ],
       [neededApproval(id) && !approved.has(id), 'without approval'],
     ];
@@ -66,8 +66,8 @@ export function createQueueRules(
         if (type === 'queue.resumed') isPaused = false;
         if (type === 'queue.limits_changed') {
           most = details.max_concurrent ?? null;
-          mostOfUser = details.user_max_concurrent ?? null;
-          mostOfTeam = details.team_max_concurrent ?? null;
+          maxOfUser = details.user_max_concurrent ?? null;
+          maxOfTeam = details.team_max_concurrent ?? null;
         }
         return [];
       }

@@ -10,8 +10,8 @@ import { type Candidate, type Wanted, walk } from './walk.ts';
 
 /** Beyond this delay, completion feels stuck. */
 const patienceMs = 500;
-const mostJobs = 100;
-const mostConfigs = 100;
+const maxJobs = 100;
+const maxConfigs = 100;
 
 /**
  * The command that the scripts of `trainyard completion` call. It prints one candidate per line, followed by a tab and its description. The
@@ -88,12 +88,12 @@ async function thingsOf(
     return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
   }
   if (wanted.kind === 'config') {
-    const { entries } = await ask(configsApi.list, { query: { q: typed, limit: mostConfigs } });
+    const { entries } = await ask(configsApi.list, { query: { q: typed, limit: maxConfigs } });
     return entries.map(({ name, model_family: family, problem }) => ({
       word: name,
       about: problem ?? family ?? '',
     }));
   }
-  const { entries } = await ask(queueApi.list, { query: { ...wanted.which, limit: mostJobs } });
+  const { entries } = await ask(queueApi.list, { query: { ...wanted.which, limit: maxJobs } });
   return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
 }

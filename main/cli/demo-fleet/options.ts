@@ -5,7 +5,7 @@ import { decimal, isOn, numberOf, textOf, timeSpan, wholeNumber } from '../flags
 import type { FleetShape } from './hardware.ts';
 import type { TrainingHabits } from './training-plan.ts';
 
-const mostWorkers = 500;
+const maxWorkers = 500;
 
 export interface FleetOptions {
   readonly shape: FleetShape;
@@ -19,7 +19,7 @@ export interface FleetOptions {
 
 export const addFleetOptions = (command: Command): Command =>
   command
-    .option('--workers <count>', `number of workers, up to ${mostWorkers}`, from(1, mostWorkers), 10)
+    .option('--workers <count>', `number of workers, up to ${maxWorkers}`, from(1, maxWorkers), 10)
     .option('--ephemeral <count>', 'number of workers that leave after one job', wholeNumber, 0)
     .option('--flaky <count>', 'number of workers that disconnect from time to time', wholeNumber, 0)
     .option('--job-seconds <time>', 'duration of a job, plus or minus a third', jobTime, 60)

@@ -87,8 +87,8 @@ export interface Submitting {
 }
 
 /** The demo submits nothing while this many jobs are pending, whoever submitted them. */
-const longestQueue = 100;
-const mostActive = 500;
+const maxQueue = 100;
+const maxActive = 500;
 
 const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
@@ -103,15 +103,15 @@ export function submitSamples(parts: SubmitParts): Submitting {
 
   const submit = async (): Promise<void> => {
     const queue = await remote.ask(queueApi.list, { query: { limit: 1 } });
-    if (queue.total_pending >= longestQueue) return;
+    if (queue.total_pending >= maxQueue) return;
     const body = sampleJob(random.pick(parts.machines), random);
     const answer = await remote.ask(queueApi.submit, { body });
     if (answer.job_id !== null) ids.add(answer.job_id);
     count += 1;
-    if (ids.size > 2 * mostActive) await forgetEnded();
+    if (ids.size > 2 * maxActive) await forgetEnded();
   };
   const activeOnes = async () => {
-    const query = { include_completed: 'false', limit: mostActive };
+    const query = { include_completed: 'false', limit: maxActive };
     const { entries } = await remote.ask(queueApi.list, { query });
     return entries.filter(({ id }) => ids.has(id));
   };

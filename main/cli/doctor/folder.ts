@@ -4,7 +4,7 @@ import { reasonOf } from '../failure.ts';
 import { type Check, failed, passed, skipped } from './check.ts';
 
 /** Free disk space. Below this, the server will soon refuse changes. */
-const leastFreeBytes = 512 * 1024 ** 2;
+const minFreeBytes = 512 * 1024 ** 2;
 const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'] as const;
 
 /** Checks the data folder of this machine. `isServed`: an orchestrator that uses the folder has answered. */
@@ -37,7 +37,7 @@ function checkRoom(dataDir: string): Check {
   const what = 'Disk';
   const { bavail, bsize } = statfsSync(dataDir);
   const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GB are free`;
-  if (bavail * bsize >= leastFreeBytes) return passed(what, free);
+  if (bavail * bsize >= minFreeBytes) return passed(what, free);
   return failed(what, `Only ${free} where ${dataDir} is: make room, or changes will be refused`);
 }
 

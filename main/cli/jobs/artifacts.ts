@@ -36,17 +36,17 @@ export const artifacts: RemoteSpec = {
 };
 
 /** Maximum page size of the orchestrator. */
-const largestPage = 500;
+const maxPage = 500;
 
 /** Fetches all artifacts as one page. It leaves out artifacts that are added in the meantime. */
 export async function everyArtifact(
   { ask }: Pick<Remote, 'ask'>,
   id: JobId,
 ): Promise<ValueOf<typeof artifactsApi.list>> {
-  const first = await ask(artifactsApi.list, { params: { id }, query: { limit: largestPage } });
+  const first = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage } });
   const found = [...first.artifacts];
   for (let cursor = first.next_cursor; cursor !== null; ) {
-    const page = await ask(artifactsApi.list, { params: { id }, query: { limit: largestPage, cursor } });
+    const page = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage, cursor } });
     found.push(...page.artifacts);
     cursor = page.next_cursor;
   }

@@ -10,7 +10,7 @@ import { everyPage, type JobQuery } from './pages.ts';
 import { jobFacts } from './text.ts';
 
 /** Maximum length of a search text in the orchestrator. */
-const longestText = 200;
+const maxText = 200;
 
 interface Finding {
   /** Takes the newest job with a config name. Only for commands that change nothing. */
@@ -29,7 +29,7 @@ export async function findJob(
     const job = await unlessMissing(remote.ask(queueApi.get, { params: { id: id.data } }));
     if (job !== null) return job;
   }
-  const { entries } = await everyPage(remote, { ...which, q: word.slice(0, longestText) });
+  const { entries } = await everyPage(remote, { ...which, q: word.slice(0, maxText) });
   const called = (job: JobView) => ({ id: job.id, name: job.config_name });
   const choice = choose(word, entries, { what: 'job', called, prefersFirst: newest });
   if (choice.ok) return choice.value;
@@ -43,7 +43,7 @@ export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
 
 /** Ends the command with a better reason than "not found" when the job has ended. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
-  const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, longestText) });
+  const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
   const called = (job: JobView) => ({ id: job.id, name: job.config_name });
   const ended = choose(word, entries, { what: 'job', called, prefersFirst: true });
   if (!ended.ok) return;

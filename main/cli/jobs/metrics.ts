@@ -30,7 +30,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'HIGHEST', text: ({ max }) => figure(max) },
 ];
 /** Width of a curve in characters; wider ones show no more. */
-const mostWidth = 60;
+const maxWidth = 60;
 
 export const metrics: RemoteSpec = {
   name: 'metrics',
@@ -50,7 +50,7 @@ export const metrics: RemoteSpec = {
     if (isOn(flags, 'csv')) return printDownload(remote, metricsApi.download, { params: { id }, query });
     const answer = await remote.ask(metricsApi.read, { params: { id }, query });
     const screen = terminal.outScreen();
-    const room = Math.min(mostWidth, (screen?.columns ?? 0) - 70);
+    const room = Math.min(maxWidth, (screen?.columns ?? 0) - 70);
     printRows(remote, {
       answer,
       rows: rowsOf(answer),

@@ -6,13 +6,13 @@ export type JobQuery = NonNullable<CallInput<typeof queueApi.list>['query']>;
 type JobPage = ValueOf<typeof queueApi.list>;
 
 /** Maximum page size of the orchestrator. */
-const largestPage = 500;
+const maxPage = 500;
 
 /** Fetches all matching jobs as one page. It leaves out jobs submitted in the meantime. */
 export async function everyPage(
   { ask }: Pick<Remote, 'ask'>,
   query: JobQuery,
-  limit = largestPage,
+  limit = maxPage,
 ): Promise<JobPage> {
   const first = await ask(queueApi.list, { query: { ...query, limit } });
   const entries = [...first.entries];

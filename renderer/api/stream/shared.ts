@@ -18,7 +18,7 @@ export interface SharedParts {
 
 const beatMs = 10_000;
 /** The hub acknowledges each heartbeat at once; after this many missing replies it is dead. */
-const mostUnanswered = 2;
+const maxUnanswered = 2;
 /**
  * If the hub has not answered by then, it never will. Browsers usually report a script that fails to load. They may not report it to a page
  * that opens while the previous page's worker is still failing.
@@ -55,7 +55,7 @@ export const sharedStream =
       goAlone();
     };
     const sayHere = (): void => {
-      if (unanswered === mostUnanswered) return giveUp();
+      if (unanswered === maxUnanswered) return giveUp();
       unanswered += 1;
       return line?.post({ kind: 'here', url });
     };

@@ -16,7 +16,7 @@ interface BulkProps {
 }
 
 /** "Select all" selects at most this many jobs, because nobody has looked at more. */
-const mostChosen = 500;
+const maxChosen = 500;
 /** Maximum number of parallel calls, so that the server can answer other clients. */
 const lanes = 6;
 
@@ -41,7 +41,7 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
   const endable = useMemo(
     () =>
       isAnyChosen
-        ? rows.filter(job => !isFinal(job.status) && may(queueApi.cancel, job)).slice(0, mostChosen)
+        ? rows.filter(job => !isFinal(job.status) && may(queueApi.cancel, job)).slice(0, maxChosen)
         : [],
     [rows, isAnyChosen, may],
   );

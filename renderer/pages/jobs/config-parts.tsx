@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { type Difference, differences } from './config-diff.ts';
 import { conceal, hidden, isSecret } from './config-secrets.ts';
 
-const mostRows = 24;
+const maxRows = 24;
 
 /** Shows a config or dataloader. Secrets stay hidden until the user reveals them. */
 export function ConfigText({ value, label }: { readonly value: unknown; readonly label: string }) {
@@ -27,7 +27,7 @@ export function ConfigText({ value, label }: { readonly value: unknown; readonly
         readOnly
         className="mono config-text"
         aria-label={label}
-        rows={Math.min(mostRows, text.split('\n').length)}
+        rows={Math.min(maxRows, text.split('\n').length)}
         value={text}
       />
     </>
@@ -42,7 +42,7 @@ interface DiffProps {
   readonly names: readonly [before: string, after: string];
 }
 
-const mostShown = 100;
+const maxShown = 100;
 
 /** Lists the differing settings; renders nothing when the configs are equal. */
 export function ConfigDiff({ before, after, label, names }: DiffProps) {
@@ -60,13 +60,13 @@ export function ConfigDiff({ before, after, label, names }: DiffProps) {
           </tr>
         </thead>
         <tbody>
-          {found.slice(0, mostShown).map(difference => (
+          {found.slice(0, maxShown).map(difference => (
             <DiffRow key={difference.path} difference={difference} />
           ))}
         </tbody>
       </table>
-      {found.length > mostShown && (
-        <p className="muted">{t('jobs.diff.more', { count: found.length - mostShown })}</p>
+      {found.length > maxShown && (
+        <p className="muted">{t('jobs.diff.more', { count: found.length - maxShown })}</p>
       )}
     </div>
   );

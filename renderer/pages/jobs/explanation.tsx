@@ -10,7 +10,7 @@ import { checkText } from './check-text.ts';
 import { waitText } from './wait-text.ts';
 
 /** In a large fleet, shows the workers with the fewest reasons first. */
-const mostWorkers = 50;
+const maxWorkers = 50;
 
 interface ExplainedProps {
   readonly explanation: Explanation;
@@ -22,7 +22,7 @@ interface ExplainedProps {
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
-  const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, mostWorkers);
+  const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, maxWorkers);
   return (
     <div className="explained">
       {unsatisfiable && !isHeadline && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}

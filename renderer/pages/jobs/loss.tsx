@@ -36,7 +36,7 @@ export function Loss({ job }: LossProps) {
   return (
     <span className="loss" title={label}>
       <span>{figure(progress.loss, t.language)}</span>
-      <Sparkline points={scaled(points)} label={label} spanMs={Number.POSITIVE_INFINITY} leastMs={1} />
+      <Sparkline points={scaled(points)} label={label} spanMs={Number.POSITIVE_INFINITY} minMs={1} />
     </span>
   );
 }

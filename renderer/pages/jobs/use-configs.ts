@@ -13,7 +13,7 @@ export interface FoundConfigs {
 }
 
 /** Nobody reads more; a longer search text narrows the list. */
-const mostShown = 20;
+const maxShown = 20;
 const settleMs = 150;
 
 /** Lists configs whose name contains the text, once the user stops typing. */
@@ -28,7 +28,7 @@ export function useConfigs(
   useEffect(() => {
     const over = new AbortController();
     const read = async (): Promise<void> => {
-      const query = { q: text.slice(0, 200), limit: mostShown };
+      const query = { q: text.slice(0, 200), limit: maxShown };
       const answer = await client.call(configsApi.list, { query, signal: over.signal });
       if (over.signal.aborted) return;
       setFailure(answer.ok ? null : answer.failure);

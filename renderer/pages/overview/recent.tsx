@@ -8,9 +8,9 @@ import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 import { type Happening, happenings, type TrailRow } from './happenings.ts';
 
-const mostShown = 15;
+const maxShown = 15;
 /** Request more rows than shown, because some do not concern the fleet. */
-const newest = { query: { limit: 3 * mostShown } };
+const newest = { query: { limit: 3 * maxShown } };
 const noRows: readonly TrailRow[] = [];
 
 /**
@@ -23,7 +23,7 @@ export function Recent() {
   const events = useFleet(({ fleet }) => fleet.recent);
   const { value } = useLoaded(auditApi.list, newest);
   const rows = value?.entries ?? noRows;
-  const shown = useMemo(() => happenings(rows, events, mostShown), [rows, events]);
+  const shown = useMemo(() => happenings(rows, events, maxShown), [rows, events]);
   return (
     <section className="card" aria-labelledby="overview-recent">
       <h2 id="overview-recent">{t('overview.recent')}</h2>

@@ -5,7 +5,7 @@ import { Progress } from '../../ui/progress.tsx';
 import { duration, progressText, speed } from '../jobs/figures.ts';
 import { Loss } from '../jobs/loss.tsx';
 
-const mostShown = 10;
+const maxShown = 10;
 
 /** Running jobs, each with progress, time left and loss. */
 export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
@@ -22,7 +22,7 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
   const t = useT();
   return (
     <ul className="plain-list">
-      {jobs.slice(0, mostShown).map(job => (
+      {jobs.slice(0, maxShown).map(job => (
         <li key={job.id} className="running">
           <Link href={`/jobs/${job.id}`} title={job.config_name}>
             {job.config_name}
@@ -41,7 +41,7 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
           </span>
         </li>
       ))}
-      {jobs.length > mostShown && (
+      {jobs.length > maxShown && (
         <li>
           <Link href="/jobs?q=state:running">{t('overview.viewAll', { count: jobs.length })}</Link>
         </li>

@@ -10,7 +10,7 @@ import { useActs } from '../jobs/job-acts.tsx';
 import { waitsForApproval } from './order.ts';
 
 /** The jobs page lists them all. */
-const mostShown = 20;
+const maxShown = 20;
 
 /** Jobs that wait for approval, oldest first; renders nothing without any. */
 export function Approvals() {
@@ -27,10 +27,10 @@ export function Approvals() {
   return (
     <section className="card" aria-labelledby="queue-approval">
       <h2 id="queue-approval">
-        {wanted.length > mostShown ? <Link href="/jobs?q=state:blocked">{title}</Link> : title}
+        {wanted.length > maxShown ? <Link href="/jobs?q=state:blocked">{title}</Link> : title}
       </h2>
       <ul className="approvals">
-        {wanted.slice(0, mostShown).map(job => (
+        {wanted.slice(0, maxShown).map(job => (
           <li key={job.id}>
             <span className="approval-job">
               <Link href={`/jobs/${job.id}`}>{job.config_name}</Link>

@@ -75,14 +75,14 @@ export function Cleanup() {
   );
 }
 
-const mostPages = 20;
+const maxPages = 20;
 
 /** No call counts old jobs, so this reads up to 10,000 of them. */
 async function countOld(client: Client, days: number): Promise<Found | CallFailure> {
   const now = Date.now();
   let count = 0;
   let cursor: string | null = null;
-  for (let pages = 0; pages < mostPages; pages += 1) {
+  for (let pages = 0; pages < maxPages; pages += 1) {
     const page = await endedPage(client, cursor);
     if (!page.ok) return page.failure;
     count += page.value.entries.filter(job => isOld(job, days, now)).length;

@@ -185,7 +185,7 @@ function timesOf(marks: readonly Mark[], probes: Probes) {
 
 interface Scrolled {
   readonly frames: number;
-  readonly mostRows: number;
+  readonly maxRows: number;
   readonly longestGap: number;
   readonly ms: number;
   readonly tasks: readonly number[];
@@ -237,15 +237,15 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
  * Each wheel turn scrolls at least one and a half screens. A larger distance keeps the number of turns below the
  * maximum.
  */
-const leastPixels = 1_000;
-const mostTurns = 150;
+const minPixels = 1_000;
+const maxTurns = 150;
 /** After this time, on a busy machine, the rest is scrolled in a few large steps. */
 const unhurriedMs = 15_000;
 
 /** Scrolls from the first row to the last one with the wheel. */
 async function scrollThrough(page: Page): Promise<Scrolled> {
   const height = await found<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
-  const pixels = Math.max(leastPixels, height / mostTurns);
+  const pixels = Math.max(minPixels, height / maxTurns);
   await page.mouse.move(640, 500);
   await page.evaluate('bench.startScrolling()');
   const hurryAt = performance.now() + unhurriedMs;
@@ -263,7 +263,7 @@ export async function measureScrolling(
   await go(page, path);
   const rows = await found<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
   const load = startLoad(server, () => Promise.resolve(true));
-  const { frames, mostRows, longestGap, ms, tasks } = await scrollThrough(page);
+  const { frames, maxRows, longestGap, ms, tasks } = await scrollThrough(page);
   // Navigates away and back, to return to the first row.
   await go(page, path === '/jobs' ? '/workers' : '/jobs');
   await go(page, path);
@@ -304,7 +304,7 @@ export async function measureScrolling(
       unit: 'ms',
     },
     { what: `${path}: longest time between two turns of a timer`, figure: longestGap, unit: 'ms' },
-    { what: `${path}: rows in the page, at most`, figure: mostRows, unit: 'rows', atMost: 60 },
+    { what: `${path}: rows in the page, at most`, figure: maxRows, unit: 'rows', atMost: 60 },
   ];
 }
 

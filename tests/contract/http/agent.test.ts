@@ -170,7 +170,7 @@ async function openLong(limits: Limits) {
   return { ...opened, begin, admitted };
 }
 
-const patient = { spanMs: 60_000, leastBytes: 1 };
+const patient = { spanMs: 60_000, minBytes: 1 };
 
 test('one address gets its share of the downloads, and other addresses still get theirs', async () => {
   const { ask, begin, admitted } = await openLong({ inAll: 5, perAddress: 3, pace: patient });
@@ -191,7 +191,7 @@ test('a reader that makes too little progress is cut off, and its place is free 
   const { begin, admitted } = await openLong({
     inAll: 1,
     perAddress: 1,
-    pace: { spanMs: 200, leastBytes: 1_048_576 },
+    pace: { spanMs: 200, minBytes: 1_048_576 },
   });
   const idle = await begin('192.0.2.1');
   expect(idle.statusCode).toBe(200);

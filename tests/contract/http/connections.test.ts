@@ -45,7 +45,7 @@ test('a call whose body has come is not waited for, however long its answer take
       answers.push(() => response.setHeader('Connection', 'close').end('done'));
       heard.resolve();
     },
-    { mostWaiting: 2, requestMs: 200 },
+    { maxWaiting: 2, requestMs: 200 },
   );
   const posts: Caller[] = [];
   for (let count = 0; count < 4; count += 1) {

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { logsApi, longestChunk } from '../../../protocol/logs-api.ts';
+import { logsApi, maxChunk } from '../../../protocol/logs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { createShipper, readLog, type Shipper, textsOf } from '../../support/log-bench.ts';
@@ -140,7 +140,7 @@ describe('a chunk', () => {
     ['that begins before the log ends', { after: 5, from: 4, to: 9 }],
     ['at no place', { to: -1 }],
     ['at half a place', { to: 1.5 }],
-    ['that is too long', { to: longestChunk + 1, text: 'x'.repeat(longestChunk + 1) }],
+    ['that is too long', { to: maxChunk + 1, text: 'x'.repeat(maxChunk + 1) }],
     ['of no attempt', { attempt_id: '../../etc' }],
     ['with text at no place', { to: 0, text: 'x' }],
   ])('%s is refused', async (_, chunk) => {

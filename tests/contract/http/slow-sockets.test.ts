@@ -17,7 +17,7 @@ const limits = (some: Partial<SocketLimits>): SocketLimits => ({
   requestMs: patient,
   idleMs: patient,
   checkMs: 50,
-  mostWaiting: 5_000,
+  maxWaiting: 5_000,
   ...some,
 });
 
@@ -107,7 +107,7 @@ test('a body that still does not come after the call was answered is waited for 
 
 describe('of those that have not asked yet', () => {
   test('there are no more than the bound, and the first goes first', async () => {
-    const server = await open({ socketLimits: limits({ mostWaiting: 50 }) });
+    const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
     const slow: Slow[] = [];
     for (let count = 0; count < 60; count += 1)
       slow.push(await openSlow(portOf(server), 'GET / HTTP/1.1\r\n'));
@@ -119,7 +119,7 @@ describe('of those that have not asked yet', () => {
   });
 
   test('a stream is none, however long it is open', async () => {
-    const server = await open({ socketLimits: limits({ mostWaiting: 50 }) });
+    const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
     const stream = await follow(server, server.url);
     const slow = await openMany(120, portOf(server));
     await Promise.race(slow.map(({ closed }) => closed));
@@ -128,7 +128,7 @@ describe('of those that have not asked yet', () => {
   });
 
   test('those where TLS is spoken are counted by themselves', async () => {
-    const server = await openSecure({ socketLimits: limits({ mostWaiting: 20 }) });
+    const server = await openSecure({ socketLimits: limits({ maxWaiting: 20 }) });
     const here = await openMany(15, portOf(server));
     const slow = await openMany(40, portOf(server), '\u0016', far);
     await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));

@@ -180,8 +180,8 @@ test('a disk without room to spare takes nothing', async () => {
 
 test('who sends too slowly is cut off, and who sends steadily may take longer than any other call', async () => {
   const { server, job } = await open({
-    uploadPace: { spanMs: 400, leastBytes: 10 },
-    socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, mostWaiting: 100 },
+    uploadPace: { spanMs: 400, minBytes: 10 },
+    socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, maxWaiting: 100 },
   });
   const send = (name: string, piece: number, everyMs: number): Promise<number | null> =>
     new Promise(resolve => {

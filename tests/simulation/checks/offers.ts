@@ -8,7 +8,7 @@ const settleMs = 50;
 const settleAfterStopMs = 500;
 
 /** The orchestrator quarantines a worker after this many unacknowledged offers. */
-const mostMissed = 3;
+const maxMissed = 3;
 
 /** A repeat may be this much late, in world time. Clock ticks and clock drift cause the delay. */
 const leewayMs = 2_500;
@@ -84,7 +84,7 @@ export const watchMute: Check = scene => {
         const before = known?.life === life ? known.count : 0;
         const count = worker?.quarantine === null ? before + (isCalm ? 1 : 0) : 0;
         missed.set(attempt.workerId, { life, count });
-        if (count >= mostMissed)
+        if (count >= maxMissed)
           scene.violate(
             'who acknowledges nothing is quarantined',
             `${attempt.workerId} left ${count} offers unacknowledged and is not in quarantine`,

@@ -77,8 +77,8 @@ const kinds: readonly Draw[] = [
 const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
 
 /** The maximum number of kinds that a seed enables, and of faults that it draws. */
-const mostKinds = 6;
-const mostFaults = 12;
+const maxKinds = 6;
+const maxFaults = 12;
 
 export function drawFaults(
   random: Random,
@@ -87,8 +87,8 @@ export function drawFaults(
   jobs: readonly JobPlan[],
 ): readonly Fault[] {
   const { t, healAtMs } = span;
-  const chosen = Array.from({ length: random.int(1, mostKinds) }, () => random.int(0, kinds.length - 1));
-  const faults = Array.from({ length: random.int(2, mostFaults) }, (_, index): Fault => {
+  const chosen = Array.from({ length: random.int(1, maxKinds) }, () => random.int(0, kinds.length - 1));
+  const faults = Array.from({ length: random.int(2, maxFaults) }, (_, index): Fault => {
     const own = random.fork(String(index));
     const draw = kinds[chosen[own.int(0, chosen.length - 1)] ?? 0];
     if (draw === undefined) throw new Error('there is no such kind of fault');

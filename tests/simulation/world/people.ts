@@ -39,7 +39,7 @@ const personCalled = (name: JobManners['user']): Actor => ({ type: 'admin', id: 
 const ada = personCalled('ada');
 const patienceMs = 10_000;
 /** After this many failed tries, people give up an act. */
-const mostTries = 100;
+const maxTries = 100;
 
 const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRequest =>
   SubmitRequest.parse({
@@ -70,7 +70,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleParts): Peo
     for (let tries = 1; ; tries += 1) {
       const answer = await ask(what, act);
       const isAnswered = answer.kind === 'answer' && answer.status < 500;
-      if (isAnswered || tries === mostTries) return answer;
+      if (isAnswered || tries === maxTries) return answer;
       await later(random.int(3_000, 15_000));
     }
   };

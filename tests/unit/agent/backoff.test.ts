@@ -7,13 +7,13 @@ const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readon
 
 describe('backoff', () => {
   it('doubles from the first wait to the longest', () => {
-    expect(waits(createBackoff({ firstMs: 1_000, mostMs: 8_000 }), 6)).toEqual([
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 8_000 }), 6)).toEqual([
       1_000, 2_000, 4_000, 8_000, 8_000, 8_000,
     ]);
   });
 
   it('begins anew after a reset', () => {
-    const backoff = createBackoff({ firstMs: 500, mostMs: 15_000 });
+    const backoff = createBackoff({ firstMs: 500, maxMs: 15_000 });
     waits(backoff, 4);
     backoff.reset();
     expect(waits(backoff, 2)).toEqual([500, 1_000]);
@@ -24,13 +24,11 @@ describe('backoff', () => {
     [0.5, [500, 1_000, 1_500]],
     [1, [1_000, 2_000, 3_000]],
   ])('spreads over the whole wait: with %j', (random, expected) => {
-    expect(waits(createBackoff({ firstMs: 1_000, mostMs: 3_000, random: () => random }), 3)).toEqual(
-      expected,
-    );
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 3_000, random: () => random }), 3)).toEqual(expected);
   });
 
   it('stays finite for as long as a server can be away', () => {
-    expect(waits(createBackoff({ firstMs: 1_000, mostMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
   });
 });
 

@@ -146,12 +146,12 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
 }
 
 /** Every wait is over as soon as anything else has had its turn, and the time has passed all the same; a long one is never over. */
-export function createHastyClock(mostMs = 300_000): Clock {
+export function createHastyClock(maxMs = 300_000): Clock {
   let now = 0;
   return {
     mono: () => now,
     after(ms, run) {
-      if (ms > mostMs) return () => {};
+      if (ms > maxMs) return () => {};
       const turn = setImmediate(() => {
         now += ms;
         run();

@@ -3,7 +3,7 @@
  * trusted.
  */
 import { expect, test } from 'vitest';
-import { mostHeaders, sentAs } from '../../../main/http/heads.ts';
+import { maxHeaderCount, sentAs } from '../../../main/http/heads.ts';
 
 test('every value is told, in its order, however its name was written', () => {
   const rawHeaders = ['Host', 'a', 'X-Host', 'b', 'hOST', 'c', 'Accept', 'host'];
@@ -13,6 +13,6 @@ test('every value is told, in its order, however its name was written', () => {
 });
 
 test('what is behind the most that are looked at counts for nobody', () => {
-  const others = Array.from({ length: mostHeaders - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
+  const others = Array.from({ length: maxHeaderCount - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
   expect(sentAs({ rawHeaders: [...others, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual(['last']);
 });

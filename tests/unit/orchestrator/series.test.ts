@@ -5,7 +5,7 @@ import {
   bucketsOfPage,
   grow,
   halve,
-  mostBuckets,
+  maxBuckets,
   pagesOf,
   type Range,
   type Sample,
@@ -18,7 +18,7 @@ const samples = (count: number): readonly Sample[] => Array.from({ length: count
 const none: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 /** Adds samples as the shell does, one by one or in portions of any size. */
-function keep(portions: readonly (readonly Sample[])[], most = mostBuckets): readonly Bucket[] {
+function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): readonly Bucket[] {
   let buckets: readonly Bucket[] = [];
   let width = 1;
   for (const portion of portions) {
@@ -128,8 +128,8 @@ describe('a curve', () => {
       Array.from({ length: day }, (__, at) => sample(n * day + at, n === 3 && at === 5 ? 1e6 : 1)),
     );
     const buckets = keep(portions);
-    expect(buckets.length).toBeLessThanOrEqual(mostBuckets);
-    expect(buckets.length).toBeGreaterThanOrEqual(mostBuckets / 2);
+    expect(buckets.length).toBeLessThanOrEqual(maxBuckets);
+    expect(buckets.length).toBeGreaterThanOrEqual(maxBuckets / 2);
     expect(buckets.filter(({ max }) => max === 1e6)).toHaveLength(1);
     expect(thin(buckets, 50).filter(({ max }) => max === 1e6)).toHaveLength(1);
   });

@@ -132,14 +132,14 @@ const shapeOf = (job: JobDetail): string =>
 
 /** What keeps a job from an idle worker, as long as people will have it so. */
 function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
-  const { paused, max_concurrent: most, user_max_concurrent: mostOfUser } = fleet.orchestrator.queue();
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
   const live = fleet.store.liveJobs();
   const ofUser = live.filter(job => job.user === user);
   return (
     paused !== null ||
     approval === 'wanted' ||
     (most !== null && live.length >= most) ||
-    (mostOfUser !== null && ofUser.length >= mostOfUser)
+    (maxOfUser !== null && ofUser.length >= maxOfUser)
   );
 }
 

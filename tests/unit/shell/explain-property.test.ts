@@ -248,7 +248,7 @@ function couldTake(worker: WorkerView, job: JobDetail): boolean {
 }
 
 function hindrances(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
-  const { paused, max_concurrent: most, user_max_concurrent: mostOfUser } = fleet.orchestrator.queue();
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
   const live = jobs.filter(
     ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
   );
@@ -257,7 +257,7 @@ function hindrances(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): r
     ...(job.approval === 'wanted' ? ['approval'] : []),
     ...(paused === null ? [] : ['paused']),
     ...(most !== null && live.length >= most ? ['limit'] : []),
-    ...(mostOfUser !== null && ofUser.length >= mostOfUser ? ['limit'] : []),
+    ...(maxOfUser !== null && ofUser.length >= maxOfUser ? ['limit'] : []),
   ];
 }
 

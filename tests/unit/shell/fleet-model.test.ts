@@ -121,7 +121,7 @@ function lookAt({ fleet }: RealFleet, id: JobId): void {
 
 const roundMs = 20_000;
 /** Takeover, and the longest backoffs of three retries. */
-const mostRounds = 100;
+const maxRounds = 100;
 
 /** The disk has room, and a worker is there that does what it is told: every job ends. */
 async function expectAllEnd({
@@ -135,7 +135,7 @@ async function expectAllEnd({
   for (const id of jobs) if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.approve(id, ada);
   const fresh = await fleet.addIdleWorker();
   const areEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
-  for (let round = 0; round < mostRounds && !areEnded(); round += 1) {
+  for (let round = 0; round < maxRounds && !areEnded(); round += 1) {
     const held = fleet.store.liveJobOf(fresh.id);
     if (held?.status === 'dispatched') await fresh.run(held.id);
     await (held === null ? fresh.beat() : fresh.report(held.id, 'completed'));

@@ -4,15 +4,15 @@ import { metricsApi } from '../../../../protocol/metrics-api.ts';
 import type { Axis, Curves, Stretch } from './lines.ts';
 
 /** Per answer, because it is requested repeatedly while the job runs. */
-const mostDots = 20_000;
-const leastPoints = 100;
+const maxDots = 20_000;
+const minPoints = 100;
 /** Enough to show where each attempt lies. */
 const coarse = 50;
 
 /** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. */
 export function pointsFor(widthPx: number, curves: number): number {
   const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
-  const most = Math.max(leastPoints, Math.floor(mostDots / Math.max(1, curves)));
+  const most = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
   return Math.min(wanted, most, 5_000);
 }
 

@@ -6,7 +6,7 @@ import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { useCombobox } from '../use-combobox.ts';
 import type { Compared } from './lines.ts';
-import { mostOthers, type View } from './view.ts';
+import { maxOthers, type View } from './view.ts';
 
 interface ComparisonProps {
   readonly job: JobDetail;
@@ -22,7 +22,7 @@ export function Comparison({ job, others, compared, onChange }: ComparisonProps)
   const nameOf = (id: JobId): string => compared.find(each => each.id === id)?.name ?? id;
   return (
     <div className="curve-compare">
-      {others.length < mostOthers ? (
+      {others.length < maxOthers ? (
         <Picker taken={[job.id, ...others]} onChoose={id => onChange({ others: [...others, id] })} />
       ) : (
         <p className="muted">{t('curves.compare.full')}</p>
@@ -118,7 +118,7 @@ function Picker({ taken, onChoose }: PickerProps) {
   );
 }
 
-const mostOffered = 8;
+const maxOffered = 8;
 
 /** Newest first; null until loaded. */
 function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
@@ -127,7 +127,7 @@ function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
   useEffect(() => {
     if (!isAsked) return undefined;
     const over = new AbortController();
-    const query = { limit: mostOffered + mostOthers + 1, ...(text !== '' && { q: text }) };
+    const query = { limit: maxOffered + maxOthers + 1, ...(text !== '' && { q: text }) };
     void client.call(queueApi.list, { query, signal: over.signal }).then(answer => {
       if (!over.signal.aborted && answer.ok) setFound(answer.value.entries);
     });

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import type { Stretch } from './lines.ts';
-import { mostSmoothing } from './smoothing.ts';
+import { maxSmoothing } from './smoothing.ts';
 import { toggled, type View } from './view.ts';
 
 interface ControlsProps {
@@ -40,7 +40,7 @@ export function Controls({ view, attempts, nameOf, stretch, onChange }: Controls
         <input
           type="range"
           min="0"
-          max={mostSmoothing}
+          max={maxSmoothing}
           step="0.01"
           value={smoothing}
           onChange={event => onChange({ smoothing: event.target.valueAsNumber })}

@@ -151,7 +151,7 @@ function useWorkerNames({ attempts }: JobDetail): (attempt: number) => string {
 /** Padding of a chart in its card, gap between cards, and minimum width for two columns. Keep in sync with the stylesheet. */
 const padding = 34;
 const gap = 16;
-const leastForTwo = 900;
+const minForTwo = 900;
 
 /** Width of a chart in pixels; 0 until measured. */
 function useWidth() {
@@ -162,7 +162,7 @@ function useWidth() {
     if (element === null) return undefined;
     const measure = (): void => {
       const all = element.clientWidth;
-      setWidth(Math.max(160, Math.floor(all >= leastForTwo ? (all - gap) / 2 : all) - padding));
+      setWidth(Math.max(160, Math.floor(all >= minForTwo ? (all - gap) / 2 : all) - padding));
     };
     const watch = new ResizeObserver(measure);
     watch.observe(element);

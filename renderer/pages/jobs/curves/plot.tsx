@@ -39,7 +39,7 @@ export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom,
       stretch: () => now.current.stretch,
       onZoom: chosen => now.current.onZoom(chosen),
       onPoint: x => now.current.onPoint(x),
-      headroom: () => Math.max(leastHeadroom, rowsOf(now.current.marks) * rowHeight),
+      headroom: () => Math.max(minHeadroom, rowsOf(now.current.marks) * rowHeight),
       onDraw: drawn => placeMarks(drawn, now.current.marks),
     };
     const options = optionsOf(now.current.lines, now.current.width, shape, events);
@@ -56,10 +56,10 @@ export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom,
 }
 
 const rowHeight = 16;
-const leastHeadroom = 8;
-const mostRows = 3;
+const minHeadroom = 8;
+const maxRows = 3;
 /** Stack the labels, because they are wider than some attempts. */
-const rowsOf = (marks: readonly Mark[]): number => Math.min(mostRows, marks.length);
+const rowsOf = (marks: readonly Mark[]): number => Math.min(maxRows, marks.length);
 
 /** Draws a line and its label as HTML, so that it has the page's colours and font. */
 function placeMarks(plot: UPlot, marks: readonly Mark[]): void {
@@ -73,7 +73,7 @@ function placeMarks(plot: UPlot, marks: readonly Mark[]): void {
     mark.style.left = `${left}px`;
     const word = document.createElement('span');
     word.textContent = text;
-    word.style.top = `${((row % mostRows) - rowsOf(marks)) * rowHeight}px`;
+    word.style.top = `${((row % maxRows) - rowsOf(marks)) * rowHeight}px`;
     word.style.maxWidth = `${Math.max(left, clientWidth - left)}px`;
     mark.append(word);
     plot.over.append(mark);

@@ -1,12 +1,12 @@
 /** Above this, a curve would hardly move. */
-export const mostSmoothing = 0.99;
+export const maxSmoothing = 0.99;
 
 /**
- * Exponential moving average. `weight`, from 0 to `mostSmoothing`, is the weight of earlier values. It corrects the bias towards 0 at the
+ * Exponential moving average. `weight`, from 0 to `maxSmoothing`, is the weight of earlier values. It corrects the bias towards 0 at the
  * start (as for Adam's moments: Kingma and Ba 2015, section 3). Gaps stay gaps, and values before a gap count after it.
  */
 export function smoothed(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
-  const share = Math.min(mostSmoothing, Math.max(0, weight));
+  const share = Math.min(maxSmoothing, Math.max(0, weight));
   if (share === 0) return values;
   let mean = 0;
   let counted = 0;

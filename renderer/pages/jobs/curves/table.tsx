@@ -6,7 +6,7 @@ import type { Line } from './lines.ts';
 import { type Row, rowsOf } from './summary.ts';
 import { lineName, type Names, valueText, whole } from './texts.ts';
 
-const mostRows = 200;
+const maxRows = 200;
 
 interface CurveTableProps {
   readonly title: string;
@@ -18,7 +18,7 @@ interface CurveTableProps {
 /** The chart's points as numbers. */
 export function CurveTable({ title, plan, lines, names }: CurveTableProps) {
   const t = useT();
-  const { rows, of } = useMemo(() => rowsOf(lines, mostRows), [lines]);
+  const { rows, of } = useMemo(() => rowsOf(lines, maxRows), [lines]);
   const isBand = rows.some(({ dot }) => dot.count > 1);
   const number = (value: number | null): string => (value === null ? '–' : valueText(value, plan, t));
   const cells = ({ line, dot }: Row) => (

@@ -1,6 +1,6 @@
 import { JobId } from '../../../../protocol/ids.ts';
 import type { Axis, Stretch } from './lines.ts';
-import { mostSmoothing } from './smoothing.ts';
+import { maxSmoothing } from './smoothing.ts';
 
 /** The view settings of the curves, all kept in the URL. */
 export interface View {
@@ -16,7 +16,7 @@ export interface View {
 }
 
 /** More could not be told apart. */
-export const mostOthers = 4;
+export const maxOthers = 4;
 
 /** Reads the view from the URL. Ignores invalid values, and the job itself (`own`) in the list of other jobs. */
 export function viewOf(params: URLSearchParams, own: JobId | null = null): View {
@@ -24,7 +24,7 @@ export function viewOf(params: URLSearchParams, own: JobId | null = null): View 
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
   return {
     axis: params.get('axis') === 'time' ? 'time' : 'step',
-    smoothing: Number.isFinite(smoothing) ? Math.min(mostSmoothing, Math.max(0, smoothing)) : 0,
+    smoothing: Number.isFinite(smoothing) ? Math.min(maxSmoothing, Math.max(0, smoothing)) : 0,
     isLog: params.get('scale') === 'log',
     attempts: attempts.length === 0 ? null : new Set(attempts),
     zoom: zoomOf(params.get('zoom')),
@@ -34,7 +34,7 @@ export function viewOf(params: URLSearchParams, own: JobId | null = null): View 
 
 function othersOf(text: string | null): readonly JobId[] {
   const ids = (text ?? '').split(',').flatMap(word => JobId.safeParse(word).data ?? []);
-  return [...new Set(ids)].slice(0, mostOthers);
+  return [...new Set(ids)].slice(0, maxOthers);
 }
 
 const positive = (word: string): number | null => (/^[1-9]\d{0,8}$/.test(word) ? Number(word) : null);

@@ -17,7 +17,7 @@ interface SamplesProps extends DeletionProps {
 }
 
 /** Larger images are shown only when opened. */
-const mostThumbnailBytes = 16_000_000;
+const maxThumbnailBytes = 16_000_000;
 
 /** The sample images and videos of a training. */
 export function Samples({ job, samples, ...deletion }: SamplesProps) {
@@ -93,7 +93,7 @@ function Tile({ sample, onOpen }: TileProps) {
   const { place, isNear } = useNear();
   const { file, name } = sample;
   const canSee = useMay()(artifactsApi.download);
-  const isDrawn = canSee && isNear && sample.kind === 'picture' && file.bytes <= mostThumbnailBytes;
+  const isDrawn = canSee && isNear && sample.kind === 'picture' && file.bytes <= maxThumbnailBytes;
   const size = sizeText(file.bytes, t.language);
   return (
     <button type="button" className="sample" title={file.key} onClick={onOpen}>

@@ -20,7 +20,7 @@ interface ViewerProps {
 }
 
 /** The browser keeps the whole file in memory while it is shown. */
-const mostBytes = 256_000_000;
+const maxBytes = 256_000_000;
 
 /** Shows one sample at full size, optionally next to the same prompt at another step. */
 export function Viewer({ sample, samples, onShow, onClose, children }: ViewerProps) {
@@ -94,10 +94,10 @@ function Shot({ sample }: { readonly sample: Sample }) {
       <div className="viewer-frame">
         {!canSee && <p className="muted">{t('files.mayNot', { what: t('tokens.may.queue.submit') })}</p>}
         {canSee && kind === null && <p className="muted">{t('files.sample.foreign')}</p>}
-        {canSee && kind !== null && file.bytes > mostBytes && (
+        {canSee && kind !== null && file.bytes > maxBytes && (
           <p className="muted">{t('files.sample.large')}</p>
         )}
-        {canSee && kind !== null && file.bytes <= mostBytes && <Seen sample={sample} />}
+        {canSee && kind !== null && file.bytes <= maxBytes && <Seen sample={sample} />}
       </div>
       <figcaption className={at === null ? 'mono' : undefined}>{caption}</figcaption>
     </figure>

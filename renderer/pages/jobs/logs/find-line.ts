@@ -13,7 +13,7 @@ export async function findNext(search: SearchLines, text: string, after: number)
 }
 
 /** Maximum number of matches per answer. In a window of this many lines, the answer contains every match. */
-export const mostMatches = 1_000;
+export const maxMatches = 1_000;
 
 /**
  * Finds the last match before line `before`, and continues from the end; `total` is the number of lines. The server only searches forwards.
@@ -26,7 +26,7 @@ export async function findPrevious(
   total: number,
 ): Promise<Sought> {
   let to = before;
-  for (let width = mostMatches; to > 0; width *= 2) {
+  for (let width = maxMatches; to > 0; width *= 2) {
     const from = Math.max(0, to - width);
     // Each window precedes the one without matches.
     const last = await lastBetween(search, text, from, to);

@@ -42,7 +42,7 @@ export interface Found {
 export type SearchLines = (text: string, line: number) => Promise<Found | null>;
 
 /** Maximum number of answers per text, because a log can be full of harmless matches. */
-const mostAnswers = 8;
+const maxAnswers = 8;
 
 /**
  * Finds the first line that looks like an error, using server searches, because reading the whole log would take minutes. Null when there
@@ -55,7 +55,7 @@ export async function firstError(
   let first: number | null = null;
   for (const word of errorWords) {
     let from = 0;
-    for (let answers = 0; answers < mostAnswers && (first === null || from < first); answers += 1) {
+    for (let answers = 0; answers < maxAnswers && (first === null || from < first); answers += 1) {
       // Search the texts one after another: each match limits the next search.
       const found = await search(word, from);
       if (found === null) return 'unread';

@@ -4,7 +4,7 @@ import { detailOf } from '../../../api/client.ts';
 import { Button } from '../../../ui/button.tsx';
 import { tell } from '../../../ui/toast.tsx';
 import type { LogSnapshot } from './log-snapshot.ts';
-import { type Chosen, mostChosen } from './use-chosen.ts';
+import { type Chosen, maxChosen } from './use-chosen.ts';
 
 interface StandingProps {
   readonly log: LogSnapshot;
@@ -57,11 +57,11 @@ export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
       return tell(t('workers.copy.byHand'));
     }
   };
-  const isTooMuch = chosen.count > mostChosen;
+  const isTooMuch = chosen.count > maxChosen;
   return (
     <div className="log-chosen" role="group" aria-label={t('logs.chosen', { count: chosen.count })}>
       <span>{t('logs.chosen', { count: chosen.count })}</span>
-      {isTooMuch && <span className="muted">{t('logs.chosen.tooMany', { most: mostChosen })}</span>}
+      {isTooMuch && <span className="muted">{t('logs.chosen.tooMany', { most: maxChosen })}</span>}
       <Button disabled={isTooMuch} onClick={() => void copy()}>
         {t('logs.chosen.copy')}
       </Button>

@@ -3,7 +3,7 @@ import type { LogLine } from '../../../../protocol/logs-api.ts';
 /** Lines per page. A page is loaded and dropped as a whole. */
 export const pageLines = 500;
 /** The screen shows at most one page; the others are kept for scrolling back. */
-const mostPages = 40;
+const maxPages = 40;
 
 /** The range of existing lines; `total_lines` is the end, exclusive. */
 interface Kept {
@@ -38,7 +38,7 @@ export function createLogPages(): LogPages {
   };
   const forget = (): void => {
     for (const no of pages.keys()) {
-      if (pages.size <= mostPages) return;
+      if (pages.size <= maxPages) return;
       pages.delete(no);
     }
   };

@@ -22,7 +22,7 @@ export interface Chosen {
 }
 
 /** For more lines there is the download. */
-export const mostChosen = 10_000;
+export const maxChosen = 10_000;
 const readAtOnce = 2_000;
 
 export function useChosen(id: JobId, attempt: number): Chosen {

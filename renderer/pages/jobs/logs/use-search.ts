@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { type LogLine, logsApi } from '../../../../protocol/logs-api.ts';
 import { usePanel } from '../../../app/context.ts';
-import { findNext, findPrevious, mostMatches, type Sought } from './find-line.ts';
+import { findNext, findPrevious, maxMatches, type Sought } from './find-line.ts';
 import { firstError, type SearchLines } from './first-error.ts';
 import { plainText } from './line-text.ts';
 
@@ -37,7 +37,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   const [running, setRunning] = useState(0);
   const ask = useCallback(
     (q: string, line: number, signal?: AbortSignal) => {
-      const query = { attempt, q, line, limit: mostMatches };
+      const query = { attempt, q, line, limit: maxMatches };
       return client.call(logsApi.search, { params: { id }, query, timeoutMs, ...(signal && { signal }) });
     },
     [client, id, attempt],
@@ -47,7 +47,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
       const answer = await ask(wanted, line);
       if (!answer.ok) return null;
       const { matches } = answer.value;
-      return { matches, isAll: matches.length < mostMatches };
+      return { matches, isAll: matches.length < maxMatches };
     },
     [ask],
   );

@@ -75,7 +75,7 @@
   let scrolling: {
     from: number;
     frames: number;
-    mostRows: number;
+    maxRows: number;
     longestGap: number;
     tickAt: number;
   } | null = null;
@@ -83,7 +83,7 @@
   const frame = (): void => {
     if (scrolling === null) return;
     scrolling.frames += 1;
-    scrolling.mostRows = Math.max(scrolling.mostRows, document.querySelectorAll('[data-row]').length);
+    scrolling.maxRows = Math.max(scrolling.maxRows, document.querySelectorAll('[data-row]').length);
     requestAnimationFrame(frame);
   };
   const tick = (): void => {
@@ -168,7 +168,7 @@
 
     startScrolling() {
       const from = performance.now();
-      scrolling = { from, frames: 0, mostRows: 0, longestGap: 0, tickAt: from };
+      scrolling = { from, frames: 0, maxRows: 0, longestGap: 0, tickAt: from };
       requestAnimationFrame(frame);
       setTimeout(tick);
     },
@@ -182,9 +182,9 @@
     },
     endScrolling() {
       if (scrolling === null) return null;
-      const { from, frames, mostRows, longestGap } = scrolling;
+      const { from, frames, maxRows, longestGap } = scrolling;
       scrolling = null;
-      return { frames, mostRows, longestGap, ms: performance.now() - from, tasks: tasksSince(from) };
+      return { frames, maxRows, longestGap, ms: performance.now() - from, tasks: tasksSince(from) };
     },
   };
   Object.assign(globalThis, { bench });
