@@ -7,12 +7,12 @@ import type { Core } from './core.ts';
 import { forecast } from './forecast.ts';
 import {
   barredWorker,
-  type Hindrance,
-  hindrancesOf,
-  hindrancesOfAll,
-  hindrancesOfTeam,
-  hindrancesOfUser,
-} from './hindrances.ts';
+  type JobBlocker,
+  blockersOf,
+  blockersOfAll,
+  blockersOfTeam,
+  blockersOfUser,
+} from './job-blockers.ts';
 import { inLine } from './line.ts';
 import { plainWait, waitForWorkers, waitOf } from './job-wait.ts';
 import { shapeOf } from './matching.ts';
@@ -26,7 +26,7 @@ import {
   type Judged,
   offlineTakers,
   reasonsOf,
-  tellHindrance,
+  describeBlocker,
   whyNobody,
 } from './waiting.ts';
 
@@ -81,12 +81,12 @@ export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
   const { verdictOf, judgedFor } = createVerdicts(core, read, now);
   const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
-  const hindrancesFor = createHindrances(core, read);
+  const blockersFor = createJobBlockers(core, read);
 
   /** The jobs ahead that nothing blocks; null when there are too many to examine. */
   const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
     const ahead = read.pendingAhead(job, maxAhead + 1);
-    return ahead.length > maxAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
+    return ahead.length > maxAhead ? null : ahead.filter(other => blockersFor(other).length === 0);
   };
 
   const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly ToldReason[] => {
@@ -99,9 +99,9 @@ export function createExplainer(core: Core, read: Read): Explainer {
   };
 
   const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
-    const told = hindrancesFor(job).map(hindrance => ({
-      ...tellHindrance(hindrance, isoAt),
-      wait: waitOf(hindrance, isoAt),
+    const told = blockersFor(job).map(blocker => ({
+      ...describeBlocker(blocker, isoAt),
+      wait: waitOf(blocker, isoAt),
     }));
     const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
@@ -205,7 +205,7 @@ const noLocalWorker: ToldReason = {
 
 const orderOf = ({ code }: ToldReason): number => WaitCode.options.indexOf(code);
 
-function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly Hindrance[] {
+function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
   const settings = lazily(() => settingsOf(read));
   const live = lazily(() => read.liveJobs());
   return job => {
@@ -215,10 +215,10 @@ function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly
     const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
     const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
     return [
-      ...hindrancesOf(inLine(job), readyAt, core.clock.mono()),
-      ...hindrancesOfAll(settings(), running),
-      ...hindrancesOfUser(settings(), job.user, ofUser),
-      ...hindrancesOfTeam(settings(), job.team, ofTeam),
+      ...blockersOf(inLine(job), readyAt, core.clock.mono()),
+      ...blockersOfAll(settings(), running),
+      ...blockersOfUser(settings(), job.user, ofUser),
+      ...blockersOfTeam(settings(), job.team, ofTeam),
     ];
   };
 }

@@ -1,6 +1,6 @@
 import type { Explanation, WaitReason } from '../../protocol/explain.ts';
 import type { Core } from './core.ts';
-import { hindrancesOf } from './hindrances.ts';
+import { blockersOf } from './job-blockers.ts';
 import { inLine } from './line.ts';
 import { isLive, leavesAfterJob, type PendingJob } from './model.ts';
 import type { Read } from './ports.ts';
@@ -37,7 +37,7 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
   if (ahead === null) return unknown('Too many jobs are before it');
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
   const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
-  const isHeldBack = hindrancesOf(inLine(job), backoffMs, 0).length > 0;
+  const isHeldBack = blockersOf(inLine(job), backoffMs, 0).length > 0;
   const takers = verdict
     .flatMap(({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [])
     .map(taker => {

@@ -1,23 +1,23 @@
 import type { JobWait } from '../../protocol/job-wait.ts';
-import type { Hindrance } from './hindrances.ts';
+import type { JobBlocker } from './job-blockers.ts';
 import { isUnsatisfiable, type Judged } from './waiting.ts';
 
 /** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
-export function waitOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait {
-  const { code } = hindrance;
-  return { code, params: paramsOf(hindrance, isoAt), workers: [] };
+export function waitOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait {
+  const { code } = blocker;
+  return { code, params: paramsOf(blocker, isoAt), workers: [] };
 }
 
-function paramsOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait['params'] {
-  switch (hindrance.code) {
+function paramsOf(blocker: JobBlocker, isoAt: (at: number) => string): JobWait['params'] {
+  switch (blocker.code) {
     case 'approval':
       return {};
     case 'backoff':
-      return { until: isoAt(hindrance.until) };
+      return { until: isoAt(blocker.until) };
     case 'paused':
-      return { by: hindrance.by, ...(hindrance.note === null ? {} : { note: hindrance.note }) };
+      return { by: blocker.by, ...(blocker.note === null ? {} : { note: blocker.note }) };
     case 'limit': {
-      const { of, name, running, most } = hindrance;
+      const { of, name, running, most } = blocker;
       return { running, max: most, ...(name === null ? {} : { [of]: name }) };
     }
   }

@@ -1,11 +1,5 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import {
-  barredWorker,
-  hindrancesOf,
-  hindrancesOfAll,
-  hindrancesOfTeam,
-  hindrancesOfUser,
-} from './hindrances.ts';
+import { barredWorker, blockersOf, blockersOfAll, blockersOfTeam, blockersOfUser } from './job-blockers.ts';
 import { isLive, type Job, type MonoMs, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { JobInLine } from './placement/candidates.ts';
@@ -50,12 +44,12 @@ function createLoads(index: PlacementIndex) {
   /** Users without running jobs are never held back, so a changed limit requires a check of the other users only. */
   const hold = (user: string): void => {
     const count = running.of(user);
-    const isAtLimit = settings !== null && hindrancesOfUser(settings, user, count).length > 0;
+    const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
     index.setHeld(user, count > 0 && isAtLimit);
   };
   const holdTeam = (team: string): void => {
     const count = teams.of(team);
-    const isHeld = settings !== null && hindrancesOfTeam(settings, team, count).length > 0;
+    const isHeld = settings !== null && blockersOfTeam(settings, team, count).length > 0;
     index.setTeam(team, { running: count, isHeld });
   };
   const load = (read: Read): QueueSettings => {
@@ -89,7 +83,7 @@ function createLoads(index: PlacementIndex) {
     /** False while the queue is paused or at its limit. */
     takesJobs(read: Read): boolean {
       settings ??= load(read);
-      return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
+      return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
     },
   };
 }
@@ -107,7 +101,7 @@ export function createLine(): Line {
   const takeWaiting = (standing: Standing, job: JobInLine): void => {
     if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(standing, job.id);
-    if (hindrancesOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
+    if (blockersOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
     if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };

@@ -3,7 +3,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
 import type { GpuTrouble, GpuTroubleKind } from '../../protocol/worker.ts';
 import { trainerNamed } from '../../trainers/index.ts';
-import type { Hindrance } from './hindrances.ts';
+import type { JobBlocker } from './job-blockers.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
 import type { Obstacle } from './worker-status.ts';
 
@@ -105,22 +105,22 @@ const avoided: WorkerReason = {
 };
 
 /** Describes a blocker of the job itself. `isoAt` formats a monotonic time. */
-export function tellHindrance(
-  hindrance: Hindrance,
+export function describeBlocker(
+  blocker: JobBlocker,
   isoAt: (at: number) => string,
 ): Pick<WaitReason, 'code' | 'detail'> {
-  const { code } = hindrance;
+  const { code } = blocker;
   switch (code) {
     case 'approval':
       return { code, detail: 'Waits for approval by somebody who may manage the queue' };
     case 'backoff':
-      return { code, detail: `Waits until ${isoAt(hindrance.until)} before the next attempt` };
+      return { code, detail: `Waits until ${isoAt(blocker.until)} before the next attempt` };
     case 'paused': {
-      const note = hindrance.note === null ? '' : `: ${hindrance.note}`;
-      return { code, detail: `The queue is paused by ${hindrance.by}${note}` };
+      const note = blocker.note === null ? '' : `: ${blocker.note}`;
+      return { code, detail: `The queue is paused by ${blocker.by}${note}` };
     }
     case 'limit': {
-      const { of, name, running, most } = hindrance;
+      const { of, name, running, most } = blocker;
       switch (of) {
         case 'queue':
           return { code, detail: `${running} of ${most} jobs run: the limit of the queue` };

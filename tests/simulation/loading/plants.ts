@@ -217,7 +217,7 @@ export const plants: readonly Plant[] = [
     name: 'the limit of a team is not kept',
     changes: [
       orchestrator(
-        'hindrances',
+        'job-blockers',
         "return most !== null && running >= most ? [{ code: 'limit', of: 'team'",
         "return most !== null && running > most ? [{ code: 'limit', of: 'team'",
       ),
@@ -233,8 +233,8 @@ export const plants: readonly Plant[] = [
     name: 'a paused queue goes on',
     changes: [
       orchestrator(
-        'hindrances',
-        "if (pause !== null) hindrances.push({ code: 'paused', by: pause.by, note: pause.note });",
+        'job-blockers',
+        "if (pause !== null) blockers.push({ code: 'paused', by: pause.by, note: pause.note });",
         '',
       ),
     ],
@@ -242,7 +242,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a job that comes up for its turn needs no approval',
     changes: [
-      orchestrator('hindrances', "if (approval === 'wanted') hindrances.push({ code: 'approval' });", ''),
+      orchestrator('job-blockers', "if (approval === 'wanted') blockers.push({ code: 'approval' });", ''),
       orchestrator(
         'job-lifecycle',
         "job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)",

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerId } from '../../../protocol/ids.ts';
-import type { Hindrance } from '../../../main/orchestrator/hindrances.ts';
+import type { JobBlocker } from '../../../main/orchestrator/job-blockers.ts';
 import { plainWait, waitForWorkers, waitOf } from '../../../main/orchestrator/job-wait.ts';
 import type { Judged } from '../../../main/orchestrator/waiting.ts';
 
 const isoAt = (at: number): string => `moment ${at}`;
 
-test.each<[Hindrance, object]>([
+test.each<[JobBlocker, object]>([
   [{ code: 'approval' }, {}],
   [{ code: 'backoff', until: 7 }, { until: 'moment 7' }],
   [{ code: 'paused', by: 'ada', note: null }, { by: 'ada' }],
@@ -26,8 +26,8 @@ test.each<[Hindrance, object]>([
     { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
     { running: 3, max: 3, team: 'nlp' },
   ],
-])('tells %j by its code and parameters', (hindrance, params) => {
-  expect(waitOf(hindrance, isoAt)).toEqual({ code: hindrance.code, params, workers: [] });
+])('tells %j by its code and parameters', (blocker, params) => {
+  expect(waitOf(blocker, isoAt)).toEqual({ code: blocker.code, params, workers: [] });
 });
 
 describe('a job that no worker takes', () => {

@@ -3,7 +3,7 @@
  * words.
  */
 import { describe, expect, test } from 'vitest';
-import type { Hindrance } from '../../../main/orchestrator/hindrances.ts';
+import type { JobBlocker } from '../../../main/orchestrator/job-blockers.ts';
 import type { Obstacle } from '../../../main/orchestrator/worker-status.ts';
 import {
   type Candidate,
@@ -11,7 +11,7 @@ import {
   judge,
   offlineTakers,
   reasonsOf,
-  tellHindrance,
+  describeBlocker,
   whyNobody,
 } from '../../../main/orchestrator/waiting.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from './builders.ts';
@@ -320,7 +320,7 @@ test('the workers that could take a job are named only while all of them are off
   expect(takers([small])).toEqual([]);
 });
 
-test.each<readonly [hindrance: Hindrance, detail: string]>([
+test.each<readonly [blocker: JobBlocker, detail: string]>([
   [{ code: 'approval' }, 'Waits for approval by somebody who may manage the queue'],
   [{ code: 'backoff', until: 7 }, 'Waits until moment 7 before the next attempt'],
   [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],
@@ -337,6 +337,6 @@ test.each<readonly [hindrance: Hindrance, detail: string]>([
     { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
     '3 of 3 jobs of team nlp run: the limit of this team',
   ],
-])('what holds the job itself back: %j', (hindrance, detail) => {
-  expect(tellHindrance(hindrance, at => `moment ${at}`)).toEqual({ code: hindrance.code, detail });
+])('what holds the job itself back: %j', (blocker, detail) => {
+  expect(describeBlocker(blocker, at => `moment ${at}`)).toEqual({ code: blocker.code, detail });
 });

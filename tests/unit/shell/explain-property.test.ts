@@ -247,7 +247,7 @@ function couldTake(worker: WorkerView, job: JobDetail): boolean {
   return worker.status === 'idle' && worker.gpu_count >= job.gpu_count && hasKind && isGuarded && isIt;
 }
 
-function hindrances(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
+function blockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
   const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
   const live = jobs.filter(
     ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
@@ -273,7 +273,7 @@ function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
       const { reasons, summary, unsatisfiable } = explanation;
       const codes = reasons.map(({ code }) => code);
       expect(summary).toBe(job.reason);
-      expect(codes.filter(code => code !== 'backoff')).toEqual(hindrances(fleet, job, all));
+      expect(codes.filter(code => code !== 'backoff')).toEqual(blockers(fleet, job, all));
       expect(explanation.workers.map(({ worker_id: id }) => id)).toEqual(workers.map(({ id }) => id));
       for (const [index, { fits, reasons: against }] of explanation.workers.entries()) {
         const worker = workers[index];

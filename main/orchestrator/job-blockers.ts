@@ -4,7 +4,7 @@ import type { JobInLine } from './placement/candidates.ts';
 import { isWorkerLoss } from './retry.ts';
 
 /** A blocker: why no worker may take a job. */
-export type Hindrance =
+export type JobBlocker =
   | { readonly code: 'approval' }
   | { readonly code: 'backoff'; readonly until: MonoMs }
   | { readonly code: 'paused'; readonly by: string; readonly note: string | null }
@@ -21,15 +21,15 @@ export type Hindrance =
  * Blockers of the job itself. A blocked job is not in the queue. Backoff after the loss of a worker applies to that
  * worker only.
  */
-export function hindrancesOf(
+export function blockersOf(
   { approval, lastCause }: Pick<JobInLine, 'approval' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
-): readonly Hindrance[] {
-  const hindrances: Hindrance[] = [];
-  if (approval === 'wanted') hindrances.push({ code: 'approval' });
-  if (readyAt > now && !isWorkerLoss(lastCause)) hindrances.push({ code: 'backoff', until: readyAt });
-  return hindrances;
+): readonly JobBlocker[] {
+  const blockers: JobBlocker[] = [];
+  if (approval === 'wanted') blockers.push({ code: 'approval' });
+  if (readyAt > now && !isWorkerLoss(lastCause)) blockers.push({ code: 'backoff', until: readyAt });
+  return blockers;
 }
 
 /** The worker that lost the job and may not get it back yet; null for none. */
@@ -40,30 +40,30 @@ export const barredWorker = (
 ): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);
 
 /** Blockers of every job, while this many jobs run. */
-export function hindrancesOfAll(settings: QueueSettings, running: number): readonly Hindrance[] {
+export function blockersOfAll(settings: QueueSettings, running: number): readonly JobBlocker[] {
   const { pause, maxRunning: most } = settings;
-  const hindrances: Hindrance[] = [];
-  if (pause !== null) hindrances.push({ code: 'paused', by: pause.by, note: pause.note });
+  const blockers: JobBlocker[] = [];
+  if (pause !== null) blockers.push({ code: 'paused', by: pause.by, note: pause.note });
   if (most !== null && running >= most)
-    hindrances.push({ code: 'limit', of: 'queue', name: null, running, most });
-  return hindrances;
+    blockers.push({ code: 'limit', of: 'queue', name: null, running, most });
+  return blockers;
 }
 
 /** Blockers of this user's jobs, while this many of them run. */
-export function hindrancesOfUser(
+export function blockersOfUser(
   { maxRunningPerUser: most }: QueueSettings,
   user: string,
   running: number,
-): readonly Hindrance[] {
+): readonly JobBlocker[] {
   return most !== null && running >= most ? [{ code: 'limit', of: 'user', name: user, running, most }] : [];
 }
 
 /** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */
-export function hindrancesOfTeam(
+export function blockersOfTeam(
   { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
   team: string | null,
   running: number,
-): readonly Hindrance[] {
+): readonly JobBlocker[] {
   if (team === null || !fairShare) return [];
   const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
   const most = own === undefined ? maxRunningPerTeam : own;

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   barredWorker,
-  hindrancesOf,
-  hindrancesOfAll,
-  hindrancesOfTeam,
-  hindrancesOfUser,
-} from '../../../main/orchestrator/hindrances.ts';
+  blockersOf,
+  blockersOfAll,
+  blockersOfTeam,
+  blockersOfUser,
+} from '../../../main/orchestrator/job-blockers.ts';
 import type { QueueSettings } from '../../../main/orchestrator/model.ts';
 import { workerId } from './builders.ts';
 
@@ -32,11 +32,11 @@ describe('of the job itself', () => {
     ['wanted', 1000, ['approval']],
     ['wanted', 1001, ['approval', 'backoff']],
   ])('approval %s, ready at %i, at 1000: %j', (approval, readyAt, codes) => {
-    expect(hindrancesOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+    expect(blockersOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
   });
 
   test('a backoff says until when', () => {
-    expect(hindrancesOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
+    expect(blockersOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
       { code: 'backoff', until: 1001 },
     ]);
   });
@@ -46,7 +46,7 @@ describe('backoff after the loss of a worker', () => {
   const lost = { approval: null, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
 
   test('holds the job back from no other worker', () => {
-    expect(hindrancesOf(lost, 1001, 1000)).toEqual([]);
+    expect(blockersOf(lost, 1001, 1000)).toEqual([]);
   });
 
   test.each([
@@ -62,13 +62,11 @@ describe('backoff after the loss of a worker', () => {
 
 describe('of all jobs', () => {
   test('there is none while the queue is open', () => {
-    expect(hindrancesOfAll(open, 1_000_000)).toEqual([]);
+    expect(blockersOfAll(open, 1_000_000)).toEqual([]);
   });
 
   test('a pause says who and why', () => {
-    expect(hindrancesOfAll({ ...open, pause }, 0)).toEqual([
-      { code: 'paused', by: 'ada', note: 'new disks' },
-    ]);
+    expect(blockersOfAll({ ...open, pause }, 0)).toEqual([{ code: 'paused', by: 'ada', note: 'new disks' }]);
   });
 
   test.each([
@@ -76,16 +74,16 @@ describe('of all jobs', () => {
     [2, [{ code: 'limit', of: 'queue', name: null, running: 2, most: 2 }]],
     [3, [{ code: 'limit', of: 'queue', name: null, running: 3, most: 2 }]],
   ])('of a limit of two, %i run', (running, expected) => {
-    expect(hindrancesOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
+    expect(blockersOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
   });
 
   test('both are told', () => {
-    const codes = hindrancesOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
+    const codes = blockersOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
     expect(codes).toEqual(['paused', 'limit']);
   });
 
   test('a limit of each user is none of them', () => {
-    expect(hindrancesOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
+    expect(blockersOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
   });
 });
 
@@ -95,7 +93,7 @@ test.each([
   [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 }]],
   [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, most: 0 }]],
 ])('of a user with a limit of %s of whom %i run', (maxRunningPerUser, running, expected) => {
-  expect(hindrancesOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
+  expect(blockersOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
 });
 
 describe('of a team', () => {
@@ -113,11 +111,11 @@ describe('of a team', () => {
     ['constructor', 2, limit('constructor', 2, 2)],
     [null, 99, []],
   ])('%s of which %i jobs run', (team, running, expected) => {
-    expect(hindrancesOfTeam(limited, team, running)).toEqual(expected);
+    expect(blockersOfTeam(limited, team, running)).toEqual(expected);
   });
 
   test('there is none without fair share, and none by default', () => {
-    expect(hindrancesOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
-    expect(hindrancesOfTeam(open, 'nlp', 5)).toEqual([]);
+    expect(blockersOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
+    expect(blockersOfTeam(open, 'nlp', 5)).toEqual([]);
   });
 });
