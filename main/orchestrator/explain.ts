@@ -225,7 +225,7 @@ function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonl
 
 function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
   const { id, name, local, agent } = worker;
-  const { obstacles } = candidacyOf(core, read, worker);
+  const { ineligibilityReasons } = candidacyOf(core, read, worker);
   return {
     id,
     name,
@@ -233,7 +233,7 @@ function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
     isKnown: agent !== null,
     offering: offeringIn(read, worker),
     datasets: agent?.datasets ?? [],
-    obstacles,
+    ineligibilityReasons,
   };
 }
 

@@ -6,7 +6,7 @@ import { isLive, leavesAfterJob, type PendingJob } from './model.ts';
 import type { Read } from './ports.ts';
 import { predictStart, remainingMs, type Taker } from './predict.ts';
 import { isUnsatisfiable, type Judged } from './waiting.ts';
-import type { Obstacle } from './worker-status.ts';
+import type { IneligibilityReason } from './worker-status.ts';
 
 /** Inputs for the forecast of a pending job. */
 interface Known {
@@ -66,21 +66,21 @@ const unknown = (why: string): Forecast => ({ predicted_start: null, no_predicti
 function takerOf(
   core: Core,
   read: Read,
-  { id, obstacles }: Judged['candidate'],
+  { id, ineligibilityReasons }: Judged['candidate'],
   index: number,
   runMs: number | null,
 ): KnownTaker | null {
   const worker = read.worker(id);
   // An offline or draining worker may return, but nobody knows when.
-  if (worker === null || !obstacles.every(isPassing)) return null;
+  if (worker === null || !ineligibilityReasons.every(isPassing)) return null;
   const takesOne = leavesAfterJob(worker);
-  const busy = obstacles.find(({ code }) => code === 'busy');
+  const busy = ineligibilityReasons.find(({ code }) => code === 'busy');
   if (busy?.code !== 'busy') return { index, freeInMs: 0, takesOne, source: 'idle' };
   const left = takesOne ? null : timeLeft(core, read, busy.jobId, runMs);
   return left && { index, takesOne, ...left };
 }
 
-const isPassing = ({ code }: Obstacle): boolean => code === 'busy' || code === 'settling';
+const isPassing = ({ code }: IneligibilityReason): boolean => code === 'busy' || code === 'settling';
 
 function timeLeft(
   core: Core,
@@ -100,7 +100,7 @@ function timeLeft(
 
 function whyUnknown(verdict: readonly Judged[]): string {
   const matching = verdict.filter(({ mismatches }) => mismatches.length === 0);
-  return matching.some(({ candidate }) => candidate.obstacles.every(isPassing))
+  return matching.some(({ candidate }) => candidate.ineligibilityReasons.every(isPassing))
     ? 'Nothing is known of how long the jobs before it run'
     : 'Every worker that fits is away, and nobody knows for how long';
 }

@@ -23,7 +23,7 @@ function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
   const held = new Set(job === null ? [] : gpusFor(job.spec));
   const all = Array.from({ length: total }, (_, n) => n);
   // Dispatch uses the same facts.
-  const isFree = candidacyOf(core, read, worker).obstacles.length === 0;
+  const isFree = candidacyOf(core, read, worker).ineligibilityReasons.length === 0;
   return {
     worker,
     jobId: job?.id ?? null,

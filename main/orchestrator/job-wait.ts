@@ -30,7 +30,7 @@ export const plainWait = (code: string): JobWait => ({ code, params: {}, workers
 export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (judged.length === 0) return plainWait('no_workers');
   const codes = judged.flatMap(({ mismatches, candidate }) =>
-    mismatches.length === 0 ? candidate.obstacles.slice(0, 1).map(({ code }) => code) : [],
+    mismatches.length === 0 ? candidate.ineligibilityReasons.slice(0, 1).map(({ code }) => code) : [],
   );
   // A worker that never registered may fit, but it does not count if registered workers exist and none of them fits.
   const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged);

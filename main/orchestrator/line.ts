@@ -190,8 +190,8 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   const worker = read.worker(id);
   index.removeWorker(id);
   if (worker === null) return null;
-  const { status, reason, obstacles, trialAt } = candidacyOf(standing, read, worker);
-  if (obstacles.length === 0) {
+  const { status, reason, ineligibilityReasons, trialAt } = candidacyOf(standing, read, worker);
+  if (ineligibilityReasons.length === 0) {
     index.addWorker({
       id,
       offering: offeringIn(read, worker),

@@ -8,8 +8,8 @@ import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
 import {
   type DerivedStatus,
-  type Obstacle,
-  obstaclesOf,
+  type IneligibilityReason,
+  ineligibilityReasonsOf,
   type WorkerFacts,
   workerStatus,
 } from './worker-status.ts';
@@ -59,7 +59,7 @@ export function statusOf(standing: Standing, read: Read, worker: Worker): Derive
 
 interface Candidacy extends DerivedStatus {
   /** Why the worker cannot take a job now; empty if it can. An idle worker may still have such reasons. */
-  readonly obstacles: readonly Obstacle[];
+  readonly ineligibilityReasons: readonly IneligibilityReason[];
   /** When a quarantined worker gets a trial job. */
   readonly trialAt: MonoMs | null;
 }
@@ -67,7 +67,11 @@ interface Candidacy extends DerivedStatus {
 export function candidacyOf(standing: Standing, read: Read, worker: Worker): Candidacy {
   const now = standing.clock.mono();
   const facts = factsOf(standing, read, worker, now);
-  return { ...workerStatus(facts, now), obstacles: obstaclesOf(facts, now), trialAt: facts.trialAt };
+  return {
+    ...workerStatus(facts, now),
+    ineligibilityReasons: ineligibilityReasonsOf(facts, now),
+    trialAt: facts.trialAt,
+  };
 }
 
 /** The properties that jobs are matched against. Only the limits of the orchestrator's own machine require a read of the settings. */
@@ -75,7 +79,7 @@ export const offeringIn = (read: Read, worker: Worker): Offering =>
   offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
 
 const isOpen = (standing: Standing, read: Read, worker: Worker): boolean =>
-  candidacyOf(standing, read, worker).obstacles.length === 0;
+  candidacyOf(standing, read, worker).ineligibilityReasons.length === 0;
 
 export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);

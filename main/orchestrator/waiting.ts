@@ -5,7 +5,7 @@ import type { GpuTrouble, GpuTroubleKind } from '../../protocol/worker.ts';
 import { trainerNamed } from '../../trainers/index.ts';
 import type { JobBlocker } from './job-blockers.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
-import type { Obstacle } from './worker-status.ts';
+import type { IneligibilityReason } from './worker-status.ts';
 
 export interface Candidate {
   readonly id: WorkerId;
@@ -17,7 +17,7 @@ export interface Candidate {
   readonly offering: Offering;
   /** Dataset versions on its rig. */
   readonly datasets: readonly string[];
-  readonly obstacles: readonly Obstacle[];
+  readonly ineligibilityReasons: readonly IneligibilityReason[];
 }
 
 /** The evaluation of a worker for one job. */
@@ -34,7 +34,7 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
     const all = matcher(candidate.offering);
     // Unknown properties of a worker that never registered do not count against it.
     const mismatches = candidate.isKnown ? all : all.filter(({ code }) => words[code].isSaidByAdmin);
-    return { candidate, mismatches, fits: mismatches.length + candidate.obstacles.length === 0 };
+    return { candidate, mismatches, fits: mismatches.length + candidate.ineligibilityReasons.length === 0 };
   });
 }
 
@@ -47,7 +47,8 @@ export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
   const takers = judged.flatMap(({ candidate, mismatches }) =>
     candidate.isKnown && mismatches.length === 0 ? [candidate] : [],
   );
-  const isOffline = ({ obstacles }: Candidate): boolean => obstacles.some(({ code }) => code === 'offline');
+  const isOffline = ({ ineligibilityReasons }: Candidate): boolean =>
+    ineligibilityReasons.some(({ code }) => code === 'offline');
   return takers.every(isOffline) ? takers : [];
 }
 
@@ -67,8 +68,8 @@ export function whyNobody(judged: readonly Judged[]): string {
   const total = judged.length;
   const matching = judged.filter(({ mismatches }) => mismatches.length === 0);
   const first = judged.flatMap(({ mismatches }) => mismatches.slice(0, 1));
-  const inTheWay = matching.flatMap(({ candidate: { name, obstacles } }) =>
-    obstacles.slice(0, 1).map(obstacle => ({ name, obstacle })),
+  const inTheWay = matching.flatMap(({ candidate: { name, ineligibilityReasons } }) =>
+    ineligibilityReasons.slice(0, 1).map(ineligibilityReason => ({ name, ineligibilityReason })),
   );
   const lacksGpus = areGpusMissing(judged);
   const reasons = lacksGpus
@@ -84,10 +85,10 @@ export function whyNobody(judged: readonly Judged[]): string {
 /** All reasons against a worker, including that it had the job last: then other workers are tried first. */
 export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | null): WorkerReason[] {
   return [
-    ...candidate.obstacles.map(obstacle => ({
-      code: obstacle.code,
+    ...candidate.ineligibilityReasons.map(ineligibilityReason => ({
+      code: ineligibilityReason.code,
       wanted: null,
-      ...tellObstacle(obstacle),
+      ...describeIneligibility(ineligibilityReason),
     })),
     ...mismatches.map(mismatch => ({
       ...mismatch,
@@ -133,10 +134,10 @@ export function describeBlocker(
   }
 }
 
-function wordFor(obstacle: Obstacle): string {
-  switch (obstacle.code) {
+function wordFor(ineligibilityReason: IneligibilityReason): string {
+  switch (ineligibilityReason.code) {
     case 'never_registered':
-      return obstacle.awaited ? 'still connecting' : 'never registered';
+      return ineligibilityReason.awaited ? 'still connecting' : 'never registered';
     case 'no_stream':
       return 'still connecting';
     case 'offline':
@@ -145,7 +146,7 @@ function wordFor(obstacle: Obstacle): string {
     case 'settling':
     case 'leaving':
     case 'quarantined':
-      return obstacle.code;
+      return ineligibilityReason.code;
     case 'gpu_trouble':
       return 'with GPU trouble';
     case 'local_limit':
@@ -155,18 +156,21 @@ function wordFor(obstacle: Obstacle): string {
 
 type Told = Pick<WorkerReason, 'there' | 'detail'>;
 
-function tellObstacle(obstacle: Obstacle): Told {
-  switch (obstacle.code) {
+function describeIneligibility(ineligibilityReason: IneligibilityReason): Told {
+  switch (ineligibilityReason.code) {
     case 'never_registered':
       return { there: null, detail: 'It has not registered yet: what it has is not known' };
     case 'offline':
-      return obstacle.why === 'silent'
+      return ineligibilityReason.why === 'silent'
         ? { there: 'silent', detail: 'It is out of contact' }
         : { there: 'goodbye', detail: 'Its agent has said goodbye' };
     case 'draining':
-      return { there: obstacle.reason, detail: 'It is drained: it gets no other job until it is undrained' };
+      return {
+        there: ineligibilityReason.reason,
+        detail: 'It is drained: it gets no other job until it is undrained',
+      };
     case 'busy':
-      return { there: obstacle.jobId, detail: `It has job ${obstacle.jobId}` };
+      return { there: ineligibilityReason.jobId, detail: `It has job ${ineligibilityReason.jobId}` };
     case 'settling':
       return { there: null, detail: 'Its last job has just ended: its agent would miss what comes at once' };
     case 'no_stream':
@@ -174,10 +178,15 @@ function tellObstacle(obstacle: Obstacle): Told {
     case 'leaving':
       return { there: null, detail: 'It has had its job, and leaves' };
     case 'quarantined':
-      return { there: obstacle.reason, detail: `It is in quarantine: ${obstacle.reason}` };
+      return {
+        there: ineligibilityReason.reason,
+        detail: `It is in quarantine: ${ineligibilityReason.reason}`,
+      };
     case 'gpu_trouble': {
-      const details = obstacle.troubles.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; ');
-      return { there: shortly(obstacle.troubles), detail: `It has GPU trouble: ${details}` };
+      const details = ineligibilityReason.troubles
+        .map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`)
+        .join('; ');
+      return { there: shortly(ineligibilityReason.troubles), detail: `It has GPU trouble: ${details}` };
     }
     case 'local_limit':
       return { there: '0', detail: 'The limit of jobs on this machine is 0 (local_job_max_concurrent)' };
@@ -186,17 +195,17 @@ function tellObstacle(obstacle: Obstacle): Told {
 
 interface InTheWay {
   readonly name: string;
-  readonly obstacle: Obstacle;
+  readonly ineligibilityReason: IneligibilityReason;
 }
 
 /** Maximum number of workers with GPU trouble to name, so that people can repair them. */
 const maxNamed = 3;
 
 function hindering(all: readonly InTheWay[]): readonly string[] {
-  const groups = Map.groupBy(all, ({ obstacle }) => wordFor(obstacle));
+  const groups = Map.groupBy(all, ({ ineligibilityReason }) => wordFor(ineligibilityReason));
   return [...groups].map(([word, members]) => {
-    const named = members.flatMap(({ name, obstacle }) =>
-      obstacle.code === 'gpu_trouble' ? [`${name}: ${shortly(obstacle.troubles)}`] : [],
+    const named = members.flatMap(({ name, ineligibilityReason }) =>
+      ineligibilityReason.code === 'gpu_trouble' ? [`${name}: ${shortly(ineligibilityReason.troubles)}`] : [],
     );
     const who = named.length === 0 ? '' : ` (${named.slice(0, maxNamed).join('; ')})`;
     return `${members.length} ${word}${who}`;

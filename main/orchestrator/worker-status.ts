@@ -35,7 +35,7 @@ export interface DerivedStatus {
 }
 
 /** Why a worker cannot take any job. */
-export type Obstacle =
+export type IneligibilityReason =
   | { readonly code: 'never_registered'; readonly awaited: boolean }
   | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
   | { readonly code: 'draining'; readonly reason: string | null }
@@ -45,27 +45,30 @@ export type Obstacle =
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
 /** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
-export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[] {
+export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
   const { worker, presence, jobId } = facts;
   const { agent, drain, quarantine } = worker;
-  const obstacles: Obstacle[] = [];
+  const ineligibilityReasons: IneligibilityReason[] = [];
   const offline = absenceOf(facts, now);
-  if (offline !== null) obstacles.push(offline);
-  if (drain !== null) obstacles.push({ code: 'draining', reason: drain.reason });
+  if (offline !== null) ineligibilityReasons.push(offline);
+  if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });
   // Nothing else is known about a worker that never registered.
-  if (agent === null) return obstacles;
-  if (jobId !== null) obstacles.push({ code: 'busy', jobId });
-  if (presence !== null && now < presence.settledAt) obstacles.push({ code: 'settling' });
-  if (presence?.streaming !== true) obstacles.push({ code: 'no_stream' });
-  if (worker.served && leavesAfterJob(worker)) obstacles.push({ code: 'leaving' });
+  if (agent === null) return ineligibilityReasons;
+  if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });
+  if (presence !== null && now < presence.settledAt) ineligibilityReasons.push({ code: 'settling' });
+  if (presence?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
+  if (worker.served && leavesAfterJob(worker)) ineligibilityReasons.push({ code: 'leaving' });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
-    obstacles.push({ code: 'quarantined', reason: quarantine.reason });
-  if (facts.troubles.length > 0) obstacles.push({ code: 'gpu_trouble', troubles: facts.troubles });
-  if (facts.isClosed) obstacles.push({ code: 'local_limit' });
-  return obstacles;
+    ineligibilityReasons.push({ code: 'quarantined', reason: quarantine.reason });
+  if (facts.troubles.length > 0) ineligibilityReasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
+  if (facts.isClosed) ineligibilityReasons.push({ code: 'local_limit' });
+  return ineligibilityReasons;
 }
 
-function absenceOf({ worker, presence, awaited, offlineAfterMs }: WorkerFacts, now: MonoMs): Obstacle | null {
+function absenceOf(
+  { worker, presence, awaited, offlineAfterMs }: WorkerFacts,
+  now: MonoMs,
+): IneligibilityReason | null {
   if (worker.agent === null) return { code: 'never_registered', awaited };
   if (worker.gone !== null) return { code: 'offline', why: worker.gone };
   const isSilent = presence === null || now - presence.contactAt >= offlineAfterMs;
@@ -74,7 +77,7 @@ function absenceOf({ worker, presence, awaited, offlineAfterMs }: WorkerFacts, n
 
 /** docs/internals/semantics.md, section 1: the first rule that matches. */
 export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
-  const [first] = obstaclesOf(facts, now);
+  const [first] = ineligibilityReasonsOf(facts, now);
   switch (first?.code) {
     case 'never_registered':
       return { status: first.awaited ? 'connecting' : 'offline', reason: first.code };

@@ -123,7 +123,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'worker-status',
-        "if (drain !== null) obstacles.push({ code: 'draining', reason: drain.reason });",
+        "if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });",
         '',
       ),
     ],
@@ -141,7 +141,11 @@ export const plants: readonly Plant[] = [
   {
     name: 'a busy worker is given a second job',
     changes: [
-      orchestrator('worker-status', "if (jobId !== null) obstacles.push({ code: 'busy', jobId });", ''),
+      orchestrator(
+        'worker-status',
+        "if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });",
+        '',
+      ),
       schema('CREATE UNIQUE INDEX one_live_attempt_per_worker', 'CREATE INDEX one_live_attempt_per_worker'),
     ],
   },

@@ -32,7 +32,7 @@ test.each<[JobBlocker, object]>([
 
 describe('a job that no worker takes', () => {
   const judged = (
-    obstacles: Judged['candidate']['obstacles'],
+    ineligibilityReasons: Judged['candidate']['ineligibilityReasons'],
     mismatches: Judged['mismatches'] = [],
   ): Judged => ({
     candidate: {
@@ -42,7 +42,7 @@ describe('a job that no worker takes', () => {
       isKnown: true,
       datasets: [],
       offering: {} as Judged['candidate']['offering'],
-      obstacles,
+      ineligibilityReasons,
     },
     mismatches,
     fits: false,

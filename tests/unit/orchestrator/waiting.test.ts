@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { JobBlocker } from '../../../main/orchestrator/job-blockers.ts';
-import type { Obstacle } from '../../../main/orchestrator/worker-status.ts';
+import type { IneligibilityReason } from '../../../main/orchestrator/worker-status.ts';
 import {
   type Candidate,
   isUnsatisfiable,
@@ -16,7 +16,7 @@ import {
 } from '../../../main/orchestrator/waiting.ts';
 import { jobId, makeNeeds, makeOffering, workerId } from './builders.ts';
 
-const obstacles = {
+const ineligibilityReasons = {
   idle: [],
   never: [{ code: 'never_registered', awaited: false }],
   awaited: [{ code: 'never_registered', awaited: true }],
@@ -37,10 +37,10 @@ const obstacles = {
     },
   ],
   local_limit: [{ code: 'local_limit' }],
-} as const satisfies Record<string, readonly Obstacle[]>;
+} as const satisfies Record<string, readonly IneligibilityReason[]>;
 
 const makeCandidate = (
-  state: keyof typeof obstacles,
+  state: keyof typeof ineligibilityReasons,
   gpuCount = 1,
   labels: Candidate['offering']['labels'] = {},
 ): Candidate => ({
@@ -50,7 +50,7 @@ const makeCandidate = (
   isKnown: state !== 'never' && state !== 'awaited',
   offering: makeOffering({ gpuCount, labels }),
   datasets: [],
-  obstacles: obstacles[state],
+  ineligibilityReasons: ineligibilityReasons[state],
 });
 
 const lineFor = (needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]): string =>
@@ -240,7 +240,7 @@ describe('a worker', () => {
     expect(reasonsOf(judged, null).map(reason => reason.detail)).toEqual([detail]);
   });
 
-  test.each<readonly [state: keyof typeof obstacles, there: string | null, detail: RegExp]>([
+  test.each<readonly [state: keyof typeof ineligibilityReasons, there: string | null, detail: RegExp]>([
     ['never', null, /not registered/],
     ['offline', 'silent', /out of contact/],
     ['draining', null, /drained/],
@@ -258,7 +258,7 @@ describe('a worker', () => {
   ])('says what keeps every job from it: %s', (state, there, detail) => {
     const [reason] = reasonsOf(judgeOne(makeNeeds(), makeCandidate(state)), null);
     expect(reason).toEqual({
-      code: obstacles[state][0]?.code,
+      code: ineligibilityReasons[state][0]?.code,
       wanted: null,
       there,
       detail: expect.stringMatching(detail),
@@ -266,7 +266,10 @@ describe('a worker', () => {
   });
 
   test('that said goodbye is told apart from one that is silent', () => {
-    const gone: Candidate = { ...makeCandidate('idle'), obstacles: [{ code: 'offline', why: 'goodbye' }] };
+    const gone: Candidate = {
+      ...makeCandidate('idle'),
+      ineligibilityReasons: [{ code: 'offline', why: 'goodbye' }],
+    };
     expect(reasonsOf(judgeOne(makeNeeds(), gone), null)).toMatchObject([{ there: 'goodbye' }]);
   });
 

@@ -1,7 +1,11 @@
 /** A worker's status is derived; the first matching rule applies: docs/internals/semantics.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../main/orchestrator/model.ts';
-import { obstaclesOf, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
+import {
+  ineligibilityReasonsOf,
+  type WorkerFacts,
+  workerStatus,
+} from '../../../main/orchestrator/worker-status.ts';
 import { jobId, makeAgent, makeWorker } from './builders.ts';
 
 const offlineAfterMs = 120_000;
@@ -56,7 +60,7 @@ function factsFrom(told: Told): WorkerFacts {
 }
 
 const codesFrom = (told: Told): readonly string[] =>
-  obstaclesOf(factsFrom(told), now).map(({ code }) => code);
+  ineligibilityReasonsOf(factsFrom(told), now).map(({ code }) => code);
 
 function statusFrom(told: Told): string {
   const { status, reason } = workerStatus(factsFrom(told), now);
@@ -166,18 +170,18 @@ describe('what keeps every job from a worker', () => {
       quarantined: true,
       troubled: true,
     } as const;
-    expect(obstaclesOf(factsFrom(told), now)).toEqual([
+    expect(ineligibilityReasonsOf(factsFrom(told), now)).toEqual([
       { code: 'offline', why: 'goodbye' },
       { code: 'draining', reason: 'new GPU' },
       { code: 'busy', jobId: 'j1' },
       { code: 'quarantined', reason: quarantine.reason },
       { code: 'gpu_trouble', troubles: [trouble] },
     ]);
-    expect(obstaclesOf(factsFrom({ heard: false }), now)).toEqual([
+    expect(ineligibilityReasonsOf(factsFrom({ heard: false }), now)).toEqual([
       { code: 'offline', why: 'silent' },
       { code: 'no_stream' },
     ]);
-    expect(obstaclesOf(factsFrom({ registered: false, awaited: true }), now)).toEqual([
+    expect(ineligibilityReasonsOf(factsFrom({ registered: false, awaited: true }), now)).toEqual([
       { code: 'never_registered', awaited: true },
     ]);
   });
