@@ -218,7 +218,7 @@ const suite = (name: string, testTimeout: number) => ({
 
 /** Decisions without effects: no branch of them goes untested. */
 const pureCore = [
-  'main/orchestrator/{automaton,checkpoint-rules,failure,feed,gpu-troubles,job-blockers,job-lifecycle,job-moves,label-pattern,log-rules,matching,metric-rules,model,placement/*,predict,presence}.ts',
+  'main/orchestrator/{automaton,checkpoint-rules,failure,feed,gpu-troubles,job-blockers,job-lifecycle,job-moves,label-pattern,log-rules,matching,metric-rules,model,placement/*,predict,connection-registry}.ts',
   'main/orchestrator/{quarantine,rank,recovery,retry,series,steady-clock,times,upload-rules,waiting,worker-status}.ts',
   'main/audit/*.ts',
   'protocol/*.ts',

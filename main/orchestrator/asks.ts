@@ -36,7 +36,7 @@ export function createAskCalls(core: Core) {
     let sent = false;
     tellJob(core, tx, 'job.asked', job, by, { what });
     tx.afterCommit(() => {
-      sent = core.presence.send(workerId, { type: 'job_ask', job_id: job.id, attempt_id: id, what });
+      sent = core.connections.send(workerId, { type: 'job_ask', job_id: job.id, attempt_id: id, what });
       if (sent) recent.note(`${id} ${what}`);
     });
     return { isSent: () => sent };
@@ -86,7 +86,7 @@ function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJ
       'worker_unable',
       `Worker ${worker.name} is SimpleTuner's own, which cannot ask its trainer for anything: use Trainyard's worker there`,
     );
-  return core.presence.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
+  return core.connections.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
 }
 
 /** Recent requests, in memory only: a restart takes longer than `sameForMs`. */

@@ -157,7 +157,7 @@ const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type :
 
 /** The time of the worker's last contact. While the worker is in contact, memory is newer than the stored row. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {
-  const presence = core.presence.of(worker.id);
-  if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
-  return core.time.now() - (core.clock.mono() - presence.contactAt);
+  const connections = core.connections.of(worker.id);
+  if (connections === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
+  return core.time.now() - (core.clock.mono() - connections.contactAt);
 }

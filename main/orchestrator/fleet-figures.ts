@@ -53,7 +53,7 @@ export function createFleetFigures(core: Core) {
         jobs,
         oldestWaitMs: oldestWait(core),
         isPaused: (store.queueSettings()?.pause ?? null) !== null,
-        streams: core.presence.streaming().length,
+        streams: core.connections.streaming().length,
       };
     },
   };

@@ -125,7 +125,7 @@ export function createGpuAllocations(core: Core) {
       const able = here?.agent?.capabilities;
       const total = able?.gpuCount ?? 0;
       const backend = able?.accelerator ?? null;
-      const load = here === undefined || total !== 1 ? null : core.presence.loadOf(here.id);
+      const load = here === undefined || total !== 1 ? null : core.connections.loadOf(here.id);
       const vram = able?.gpuVramGb ?? null;
       const used = load?.vramUsedGb ?? null;
       return {

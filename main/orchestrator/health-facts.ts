@@ -27,7 +27,7 @@ export const createHealthFacts = (core: Core, loop: HealthLoop) => ({
       workers: {
         total: statuses.length,
         connected: statuses.filter(status => status !== 'offline' && status !== 'connecting').length,
-        streams: core.presence.streaming().length,
+        streams: core.connections.streaming().length,
       },
     };
   },

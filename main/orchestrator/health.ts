@@ -68,21 +68,21 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
  */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
-  for (const { id } of core.store.workers()) core.presence.grant(id, now);
+  for (const { id } of core.store.workers()) core.connections.grant(id, now);
   for (const job of live) {
     if (job.status !== 'dispatched') continue;
     const offer = { jobId: job.id, attemptId: job.attempt.id };
-    core.presence.openOffer(job.attempt.workerId, offer, now, now + core.times.takeoverMs);
+    core.connections.openOffer(job.attempt.workerId, offer, now, now + core.times.takeoverMs);
   }
 }
 
 function watched(core: Core): readonly WatchedWorker[] {
   const read = atOnce(core.store);
   const workers = new Map(read.workers().map(worker => [worker.id, worker]));
-  return core.presence.all().flatMap((id): readonly WatchedWorker[] => {
+  return core.connections.all().flatMap((id): readonly WatchedWorker[] => {
     const worker = workers.get(id) ?? null;
-    const presence = core.presence.of(id);
-    if (worker === null || presence === null) return [];
+    const connections = core.connections.of(id);
+    if (worker === null || connections === null) return [];
     const patience = patienceOf(core, worker);
     const live = read.liveJobOf(id);
     return [
@@ -90,8 +90,8 @@ function watched(core: Core): readonly WatchedWorker[] {
         id,
         // A worker that never registered cannot become silent.
         gone: worker.gone !== null || worker.agent === null,
-        offlineAt: presence.contactAt + patience.offlineMs,
-        takeoverAt: presence.contactAt + patience.takeoverMs,
+        offlineAt: connections.contactAt + patience.offlineMs,
+        takeoverAt: connections.contactAt + patience.takeoverMs,
         removeAt: core.deadlines.removal.get(id) ?? null,
         attempt: live && watchedAttempt(core, worker, live),
       },
@@ -102,7 +102,7 @@ function watched(core: Core): readonly WatchedWorker[] {
 function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
   const begunAt = beginningOf(core, live);
   const { timeoutMs } = live.spec;
-  const offer = core.presence.offerOf(worker.id);
+  const offer = core.connections.offerOf(worker.id);
   return {
     jobId: live.id,
     status: live.status,
@@ -118,7 +118,7 @@ function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttem
  */
 function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const worker = tx.worker(action.workerId);
-  const contactAt = core.presence.of(action.workerId)?.contactAt;
+  const contactAt = core.connections.of(action.workerId)?.contactAt;
   if (worker === null || contactAt === undefined) return;
   const now = core.clock.mono();
   const patience = patienceOf(core, worker);
@@ -137,7 +137,10 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   } else if (action.kind === 'stop') {
     if (isOverdue(core, worker, job, action.why))
       applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);
-  } else if (job.status === 'dispatched' && core.presence.offerOf(worker.id)?.attemptId === job.attempt.id) {
+  } else if (
+    job.status === 'dispatched' &&
+    core.connections.offerOf(worker.id)?.attemptId === job.attempt.id
+  ) {
     actOnOffer(core, tx, worker, job, action.kind);
   }
 }
@@ -169,5 +172,5 @@ function actOnOffer(
   // SimpleTuner's agent cannot be told, but a clean close of its stream makes it register again and report what it
   // runs. For any other agent, two missed offers suggest a dead stream. Close it immediately, so that the next offer in
   // this transaction does not use it.
-  if (worker.agent?.protocol === 1 || missed > 1) core.presence.hangUp(worker.id);
+  if (worker.agent?.protocol === 1 || missed > 1) core.connections.hangUp(worker.id);
 }

@@ -94,8 +94,8 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   tellWorker(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
   // The previous machine has no valid token any more, so it is no duplicate of the machine that registers next.
   tx.afterCommit(() => {
-    core.presence.hangUp(worker.id);
-    core.presence.unmeet(worker.id);
+    core.connections.hangUp(worker.id);
+    core.connections.unmeet(worker.id);
   });
   return accept(replyFor(worker));
 }

@@ -202,6 +202,6 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   }
   // After the trial time, something else blocks the worker, and a change of that notifies the queue.
   if (status === 'idle') return trialAt !== null && trialAt > standing.clock.mono() ? trialAt : null;
-  if (reason === 'settling') return standing.presence.of(id)?.settledAt ?? null;
+  if (reason === 'settling') return standing.connections.of(id)?.settledAt ?? null;
   return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;
 }

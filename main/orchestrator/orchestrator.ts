@@ -27,7 +27,7 @@ import { createCaution, createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
 import type { Clock, Configs, Ids, Log, LogFiles, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
-import { createPresenceBook } from './presence.ts';
+import { createConnectionRegistry } from './connection-registry.ts';
 import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
 import { createReports } from './reports.ts';
@@ -93,7 +93,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     log,
     ids: parts.ids,
     times,
-    presence: createPresenceBook(line.noteWorker),
+    connections: createConnectionRegistry(line.noteWorker),
     line,
     feed: createFeed(store, log),
     runsLocally: home.runsLocally,
@@ -219,12 +219,12 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
   },
 });
 
-function sayGoodbye({ store, presence }: Core): void {
-  for (const id of presence.streaming()) {
+function sayGoodbye({ store, connections }: Core): void {
+  for (const id of connections.streaming()) {
     if (store.worker(id)?.agent?.protocol === 2)
-      presence.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
+      connections.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
   }
-  for (const id of presence.all()) presence.forget(id);
+  for (const id of connections.all()) connections.forget(id);
 }
 
 /** The wall clock at creation plus the time since, in whole milliseconds. Later adjustments of the wall clock have no effect. */
@@ -240,7 +240,7 @@ const timeOfThisRun = (clock: Clock): TrustedTime =>
 /** Repeats what failed while the disk refused changes: greetings of workers, and dispatch. */
 function catchUp(core: Core): void {
   core.enqueue(tx => {
-    for (const id of core.presence.streaming()) greet(core, tx, id);
+    for (const id of core.connections.streaming()) greet(core, tx, id);
     dispatch(core, tx);
   });
   core.lookWithin(0);

@@ -27,7 +27,7 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed
   const current =
     attempt?.workerId === worker.id && (said.attemptId === null || said.attemptId === attempt.id);
   if (!job || !current) return { kind: 'abandon' };
-  core.presence.clearAbsence(worker.id);
+  core.connections.clearAbsence(worker.id);
   if (job.status === 'cancelling') return { kind: 'cancel', job };
   // The worker has another job by now, and only that newer attempt counts.
   if (job.status === 'pending' && tx.liveJobOf(worker.id) !== null) return { kind: 'abandon' };

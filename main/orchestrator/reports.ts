@@ -19,7 +19,7 @@ interface Accepted {
 /** Handles a worker's report about a job that was given to it. */
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
-    core.presence.heard(id, core.clock.mono());
+    core.connections.heard(id, core.clock.mono());
     const outcome = await core.store.write((tx): Outcome<Accepted> => {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -37,7 +37,7 @@ export function createReports(core: Core, progress: ProgressBook) {
         dispatch(core, tx);
         return refusal;
       }
-      if (isLive(job)) core.presence.clearAbsence(id);
+      if (isLive(job)) core.connections.clearAbsence(id);
       const answered = answer(apply(core, tx, worker, job, report, progress));
       dispatch(core, tx);
       return answered;

@@ -4,7 +4,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { Offering } from './matching.ts';
 import { type MonoMs, offeringOf, type QueueSettings, type Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
-import type { PresenceBook } from './presence.ts';
+import type { ConnectionRegistry } from './connection-registry.ts';
 import type { Times } from './times.ts';
 import {
   type DerivedStatus,
@@ -19,7 +19,7 @@ export interface Standing {
   /** Stands still while this process is paused. */
   readonly clock: Clock;
   readonly times: Times;
-  readonly presence: PresenceBook;
+  readonly connections: ConnectionRegistry;
   readonly deadlines: Deadlines;
   /** Which GPU troubles keep jobs from a worker. Can change at runtime. */
   readonly holdingBack: () => HoldingBack;
@@ -42,7 +42,7 @@ function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): W
   const holdsBack = standing.holdingBack();
   return {
     worker,
-    presence: standing.presence.of(worker.id),
+    connections: standing.connections.of(worker.id),
     jobId: read.liveJobOf(worker.id)?.id ?? null,
     awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
     offlineAfterMs: patienceOf(standing, worker).offlineMs,

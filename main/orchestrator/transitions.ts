@@ -101,13 +101,13 @@ const resumeOf = ({ resumed }: Attempt) =>
  */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
-  const settlesInMs = (core.presence.of(workerId)?.settledAt ?? 0) - core.clock.mono();
+  const settlesInMs = (core.connections.of(workerId)?.settledAt ?? 0) - core.clock.mono();
   if (settlesInMs <= 0) return sendOffer(core, tx, job);
-  const sent = core.presence.offerOf(workerId)?.sent;
+  const sent = core.connections.offerOf(workerId)?.sent;
   return tx.afterCommit(() =>
     core.later(settlesInMs, later => {
       const live = later.liveJobOf(workerId);
-      const isAsItWas = live?.attempt.id === id && core.presence.offerOf(workerId)?.sent === sent;
+      const isAsItWas = live?.attempt.id === id && core.connections.offerOf(workerId)?.sent === sent;
       if (isAsItWas && live.status === 'dispatched') repeatOffer(core, later, live);
     }),
   );
@@ -140,7 +140,7 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
   };
   tx.afterCommit(() => {
     const now = core.clock.mono();
-    core.presence.sendOffer(attempt.workerId, command, now, now + core.times.withdrawOfferMs);
+    core.connections.sendOffer(attempt.workerId, command, now, now + core.times.withdrawOfferMs);
     core.lookWithin(core.times.repeatOfferMs[0] ?? core.times.withdrawOfferMs);
   });
 }
@@ -149,15 +149,15 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
 export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
   tx.afterCommit(() => {
-    core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });
+    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });
   });
 }
 
 function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
   const { workerId } = job.attempt;
   tx.afterCommit(() => {
-    core.presence.offerSettled(workerId, job.id);
-    core.presence.clearAbsence(workerId);
+    core.connections.offerSettled(workerId, job.id);
+    core.connections.clearAbsence(workerId);
   });
 }
 
@@ -166,7 +166,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   const worker = tx.worker(job.attempt.workerId);
   if (worker === null) return;
   // Now, not after the commit: no other command of this transaction may send an offer on a stream that is about to end.
-  if (tx.dropOldToken(worker.id)) core.presence.hangUp(worker.id);
+  if (tx.dropOldToken(worker.id)) core.connections.hangUp(worker.id);
   if (next.attempt?.end?.outcome !== 'withdrawn') {
     forgetMissed(core, tx, worker.id);
     const begunAt = beginningOf(core, job);
@@ -183,7 +183,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
 export function letSettle(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
   const settleMs = settleTime(core, worker, wasStopped);
   // Now, not after the commit: no other command of this transaction may send an offer to this worker.
-  core.presence.settle(worker.id, core.clock.mono() + settleMs);
+  core.connections.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
     tx.afterCommit(() => core.later(settleMs, later => release(core, later, worker.id)));
   } else release(core, tx, worker.id);
@@ -214,25 +214,30 @@ function putInQuarantine(core: Core, tx: Tx, worker: Worker, text: string): void
 }
 
 const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
-  tx.afterCommit(() => core.presence.noteMissed(id, 0));
+  tx.afterCommit(() => core.connections.noteMissed(id, 0));
 
 /**
  * Counts an offer that is withdrawn because the worker did not acknowledge it. Too many in a row put the worker in
  * quarantine. Returns how many in a row.
  */
 export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
-  const offer = core.presence.offerOf(worker.id);
-  const presence = core.presence.of(worker.id);
+  const offer = core.connections.offerOf(worker.id);
+  const connections = core.connections.of(worker.id);
   // A worker that was not heard since the offer is cut off, and will be offline soon.
-  if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt)
+  if (
+    offer === null ||
+    offer.sent === 0 ||
+    connections === null ||
+    connections.contactAt <= offer.firstSentAt
+  )
     return 0;
-  const missed = core.presence.missedOf(worker.id) + 1;
+  const missed = core.connections.missedOf(worker.id) + 1;
   const isTooMany = isQuarantinedForSilence(
     missed,
     worker.quarantine !== null,
-    core.presence.loadOf(worker.id).namesJob,
+    core.connections.loadOf(worker.id).namesJob,
   );
-  tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));
+  tx.afterCommit(() => core.connections.noteMissed(worker.id, isTooMany ? 0 : missed));
   if (!isTooMany) return missed;
   const offers = missed === 1 ? 'an offer of a job was' : `${missed} offers of jobs in a row were`;
   putInQuarantine(core, tx, worker, `${offers} not acknowledged, although the worker was in contact`);
@@ -253,7 +258,7 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const reason = worker.drain === null ? 'job_done' : 'drained';
   tx.afterCommit(() => {
     // In the same transaction, the worker may have resumed an earlier job.
-    if (core.store.liveJobOf(id) === null) core.presence.send(id, { type: 'shutdown', reason });
+    if (core.store.liveJobOf(id) === null) core.connections.send(id, { type: 'shutdown', reason });
   });
 }
 

@@ -21,9 +21,9 @@ export function noticeTroubles(
 ): TroubleNews | null {
   if (agent === null || said === undefined || !core.store.takesChanges()) return null;
   if (said.length + agent.gpuTroubles.length === 0) return null;
-  const doubted = core.presence.doubtedOf(id);
+  const doubted = core.connections.doubtedOf(id);
   const plan = planTroubles(agent.gpuTroubles, said, doubted);
-  core.presence.noteDoubted(id, plan.doubted);
+  core.connections.noteDoubted(id, plan.doubted);
   return plan.changes ? { said, doubted } : null;
 }
 
@@ -48,7 +48,7 @@ export function introducedTroubles(
 ): TroublePlan {
   const known = agent?.gpuTroubles ?? [];
   if (said === null) return { troubles: [], came: [], went: known, doubted: new Set(), changes: true };
-  return planTroubles(known, said, core.presence.doubtedOf(id));
+  return planTroubles(known, said, core.connections.doubtedOf(id));
 }
 
 export function tellTroubles(

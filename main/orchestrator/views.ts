@@ -26,10 +26,10 @@ const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null
 export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
   const worker = read.worker(job.attempt.workerId);
-  const presence = worker && core.presence.of(worker.id);
-  if (worker === null || presence === null) return null;
+  const connections = worker && core.connections.of(worker.id);
+  if (worker === null || connections === null) return null;
   const silent = worker.gone !== null;
-  const takeoverInMs = presence.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
+  const takeoverInMs = connections.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
   const until = silent ? core.clock.iso(core.clock.wall() + takeoverInMs) : null;
   if (job.status !== 'cancelling') {
     const since = lastContact(core, worker) ?? core.clock.wall();
@@ -46,15 +46,15 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
 
 /** When the worker's stream broke; null if it is open or the worker is already recorded as offline. */
 function lostStreamOf(core: Core, worker: Worker): string | null {
-  const at = worker.gone === null ? core.presence.lostStreamAt(worker.id) : null;
+  const at = worker.gone === null ? core.connections.lostStreamAt(worker.id) : null;
   return at === null ? null : core.clock.iso(core.clock.wall() + at - core.clock.mono());
 }
 
 export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
-  const load = core.presence.loadOf(worker.id);
-  const rival = core.presence.rivalOf(worker.id);
+  const load = core.connections.loadOf(worker.id);
+  const rival = core.connections.rivalOf(worker.id);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;

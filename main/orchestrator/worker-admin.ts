@@ -206,7 +206,7 @@ function replaceToken(
   tx.setTokenHash(id, hash, keepOld);
   tx.removeJoinToken(id);
   tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
-  if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
+  if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));
   return keepOld;
 }
 
@@ -240,7 +240,7 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
   tx.removeJoinToken(id);
   tellWorker(core, tx, 'worker.deleted', id, by, { name });
   tx.afterCommit(() => {
-    core.presence.forget(id);
+    core.connections.forget(id);
     for (const deadlines of [core.deadlines.drain, core.deadlines.trial, core.deadlines.firstContact])
       deadlines.delete(id);
     core.deadlines.removal.delete(id);
@@ -254,8 +254,8 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
 export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
   const { firstContactMs, removalMs, takeoverMs } = core.times;
   const now = core.clock.mono();
-  // The health loop checks only workers with a presence entry.
-  core.presence.grant(id, now);
+  // The health loop checks only workers with a connections entry.
+  core.connections.grant(id, now);
   core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
   if (type === 'ephemeral')
     core.deadlines.removal.set(id, now + Math.max(takeoverMs, firstContactMs + removalMs - ageMs));

@@ -28,13 +28,13 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     // Checked before this call counts as contact, and again inside the transaction.
     const before = core.store.worker(id);
     const rival = before !== null && isRival(core, before, said, address);
-    if (before !== null && !rival) core.presence.heard(id, core.clock.mono());
+    if (before !== null && !rival) core.connections.heard(id, core.clock.mono());
     return core.store.write(tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
       if (rival || isReplaced(known, before)) {
         if (isRival(core, known, said, address)) return turnAway(core, tx, known, said, address);
-        core.presence.heard(id, core.clock.mono());
+        core.connections.heard(id, core.clock.mono());
       }
       const place = placeOf(known, said);
       if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
@@ -49,7 +49,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   };
 
   const heartbeat = async (id: Worker['id'], beat: Heartbeat): Promise<Outcome<HeartbeatReply>> => {
-    core.presence.heard(id, core.clock.mono());
+    core.connections.heard(id, core.clock.mono());
     const worker = core.store.worker(id);
     if (worker === null) return gone;
     if (worker.agent === null)
@@ -60,7 +60,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const interval = core.times.heartbeatMs / 1000;
     const named = live !== null && speaksOf(live, beat);
     const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);
-    if (named) core.presence.clearAbsence(id);
+    if (named) core.connections.clearAbsence(id);
     const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
     if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
     const news = noticeTroubles(core, worker, beat.gpu_troubles);
@@ -98,7 +98,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     /** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
     silenceOf(id: Worker['id']): number {
       const now = core.clock.mono();
-      return now - (core.presence.of(id)?.contactAt ?? now);
+      return now - (core.connections.of(id)?.contactAt ?? now);
     },
     disconnect: (id: Worker['id']) => disconnect(core, id),
     openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
@@ -121,22 +121,22 @@ function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): vo
     tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
 }
 
-function noteBeat({ presence }: Core, id: Worker['id'], beat: Heartbeat): void {
+function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
   const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
   const namesJob = (beat.current_job_id ?? null) !== null;
-  presence.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
+  connections.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
 }
 
 /** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */
 function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
-  core.presence.heard(id, core.clock.mono());
-  core.presence.open(id, stream, core.clock.mono());
+  core.connections.heard(id, core.clock.mono());
+  core.connections.open(id, stream, core.clock.mono());
   core.enqueue(tx => {
     greet(core, tx, id);
     dispatch(core, tx);
   });
   return () => {
-    if (!core.presence.closed(id, stream, core.clock.mono())) return;
+    if (!core.connections.closed(id, stream, core.clock.mono())) return;
     core.enqueue(tx => {
       if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
     });
@@ -144,7 +144,7 @@ function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => v
 }
 
 async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ readonly success: true }>> {
-  core.presence.hangUp(id);
+  core.connections.hangUp(id);
   return core.store.write(tx => {
     const worker = tx.worker(id);
     if (worker === null) return gone;
@@ -188,10 +188,10 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
     core.deadlines.removal.delete(worker.id);
     core.deadlines.firstContact.delete(worker.id);
   });
-  core.presence.clearAbsence(worker.id);
+  core.connections.clearAbsence(worker.id);
   const actor = { type: 'worker', id: worker.id, address } as const;
   tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
-  core.presence.noteDoubted(worker.id, plan.doubted);
+  core.connections.noteDoubted(worker.id, plan.doubted);
   tellTroubles(core, tx, worker.id, plan);
   return worker;
 }
@@ -204,7 +204,7 @@ const machineOf = (
 
 /** Whether another machine uses the same token. The machine that was heard recently keeps it. */
 function isRival(core: Core, known: Worker, said: Registration, address: string | null): boolean {
-  const metAt = core.presence.metAt(known.id);
+  const metAt = core.connections.metAt(known.id);
   if (known.agent === null || known.gone !== null || metAt === null) return false;
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
   return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
@@ -236,7 +236,7 @@ function turnAway(
   said: Registration,
   address: string | null,
 ): ReturnType<typeof refuse> {
-  core.presence.noteRival(known.id, { at: core.clock.wall(), host: said.host, address });
+  core.connections.noteRival(known.id, { at: core.clock.wall(), host: said.host, address });
   const actor = { type: 'worker', id: known.id, address } as const;
   tellWorker(core, tx, 'worker.duplicate', known.id, actor, { host: said.host });
   return refuse(
@@ -252,12 +252,12 @@ function turnAway(
  */
 function noticeAbsence(core: Core, worker: Worker): boolean {
   const now = core.clock.mono();
-  const since = core.presence.noteAbsence(worker.id, now);
+  const since = core.connections.noteAbsence(worker.id, now);
   if (now - since < core.times.absentMs) return false;
   if (worker.agent?.protocol === 1) {
     // A clean end makes SimpleTuner's agent register again at once and report what it runs.
-    core.presence.clearAbsence(worker.id);
-    core.presence.hangUp(worker.id);
+    core.connections.clearAbsence(worker.id);
+    core.connections.hangUp(worker.id);
   }
   return true;
 }
@@ -274,7 +274,7 @@ function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration
 function letForeignEnd(core: Core, tx: Tx, { id, agent }: Worker, verdict: Verdict): void {
   if (verdict.kind !== 'abandon' || agent?.protocol !== 1) return;
   const { settleAfterStopMs } = core.times;
-  core.presence.settle(id, core.clock.mono() + settleAfterStopMs);
+  core.connections.settle(id, core.clock.mono() + settleAfterStopMs);
   tx.afterCommit(() => core.later(settleAfterStopMs));
 }
 

@@ -14,7 +14,7 @@ export interface Presence {
 /** Everything that determines a worker's status. */
 export interface WorkerFacts {
   readonly worker: Worker;
-  readonly presence: Presence | null;
+  readonly connections: Presence | null;
   /** The job of its live attempt; null for none. */
   readonly jobId: JobId | null;
   /** It has never registered, and may still be connecting. */
@@ -46,7 +46,7 @@ export type IneligibilityReason =
 
 /** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
 export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
-  const { worker, presence, jobId } = facts;
+  const { worker, connections, jobId } = facts;
   const { agent, drain, quarantine } = worker;
   const ineligibilityReasons: IneligibilityReason[] = [];
   const offline = absenceOf(facts, now);
@@ -55,8 +55,8 @@ export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonl
   // Nothing else is known about a worker that never registered.
   if (agent === null) return ineligibilityReasons;
   if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });
-  if (presence !== null && now < presence.settledAt) ineligibilityReasons.push({ code: 'settling' });
-  if (presence?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
+  if (connections !== null && now < connections.settledAt) ineligibilityReasons.push({ code: 'settling' });
+  if (connections?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
   if (worker.served && leavesAfterJob(worker)) ineligibilityReasons.push({ code: 'leaving' });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     ineligibilityReasons.push({ code: 'quarantined', reason: quarantine.reason });
@@ -66,12 +66,12 @@ export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonl
 }
 
 function absenceOf(
-  { worker, presence, awaited, offlineAfterMs }: WorkerFacts,
+  { worker, connections, awaited, offlineAfterMs }: WorkerFacts,
   now: MonoMs,
 ): IneligibilityReason | null {
   if (worker.agent === null) return { code: 'never_registered', awaited };
   if (worker.gone !== null) return { code: 'offline', why: worker.gone };
-  const isSilent = presence === null || now - presence.contactAt >= offlineAfterMs;
+  const isSilent = connections === null || now - connections.contactAt >= offlineAfterMs;
   return isSilent ? { code: 'offline', why: 'silent' } : null;
 }
 

@@ -63,8 +63,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'health',
-        'core.presence.grant(id, now);',
-        'core.presence.grant(id, now - core.times.takeoverMs);',
+        'core.connections.grant(id, now);',
+        'core.connections.grant(id, now - core.times.takeoverMs);',
       ),
     ],
   },
@@ -83,8 +83,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'transitions',
-        '  tx.afterCommit(() => {\n    const now = core.clock.mono();\n    core.presence.sendOffer(',
-        '  ((run: () => void) => run())(() => {\n    const now = core.clock.mono();\n    core.presence.sendOffer(',
+        '  tx.afterCommit(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
+        '  ((run: () => void) => run())(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
       ),
     ],
   },
@@ -92,7 +92,7 @@ export const plants: readonly Plant[] = [
     name: 'the end of an old stream takes the new one away',
     changes: [
       orchestrator(
-        'presence',
+        'connection-registry',
         'if (known?.stream !== stream) return false;',
         'if (known === undefined) return false;',
       ),
@@ -113,8 +113,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'transitions',
-        "  tx.afterCommit(() => {\n    core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  });",
-        "  tx.afterCommit(() => core.after(20_000, () => {\n    core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  }));",
+        "  tx.afterCommit(() => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  });",
+        "  tx.afterCommit(() => core.after(20_000, () => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  }));",
       ),
     ],
   },
@@ -177,14 +177,18 @@ export const plants: readonly Plant[] = [
   {
     name: 'the stream of a rotated token stays open',
     changes: [
-      orchestrator('worker-admin', 'if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));', ''),
+      orchestrator('worker-admin', 'if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));', ''),
     ],
   },
   {
     name: 'a drained worker is sent away from its job',
     changes: [
       orchestrator('transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
-      orchestrator('transitions', 'if (core.store.liveJobOf(id) === null) core.presence', 'core.presence'),
+      orchestrator(
+        'transitions',
+        'if (core.store.liveJobOf(id) === null) core.connections',
+        'core.connections',
+      ),
     ],
   },
   {

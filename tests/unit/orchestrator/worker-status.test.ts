@@ -42,14 +42,14 @@ function factsFrom(told: Told): WorkerFacts {
     served: told.served ?? false,
     quarantine: told.quarantined === true ? quarantine : null,
   });
-  const presence = {
+  const connections = {
     contactAt: now - (told.silentMs ?? 0),
     streaming: told.streaming ?? true,
     settledAt: now + (told.settlingMs ?? 0),
   };
   return {
     worker,
-    presence: told.heard === false ? null : presence,
+    connections: told.heard === false ? null : connections,
     jobId: told.holdsAttempt === true ? jobId('j1') : null,
     awaited: told.awaited ?? false,
     offlineAfterMs,

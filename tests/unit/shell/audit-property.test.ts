@@ -105,7 +105,7 @@ function expectJobsAsReplayed({ fleet }: World): void {
   expect(new Map(seen)).toEqual(replayJobs(fleet.audit()));
 }
 
-const presence = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
+const connections = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
 const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
 const troubles = ['worker.created', 'worker.gpu_trouble', 'worker.gpu_trouble_over'];
@@ -122,7 +122,7 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   for (const { id, gone, drain, quarantine, agent } of stored) {
     const isTroubled = (agent?.gpuTroubles ?? []).length > 0;
     expect(isTroubled, `${id} has trouble`).toBe(newest(id, troubles) === 'worker.gpu_trouble');
-    expect(gone !== null, `${id} is gone`).toBe(newest(id, presence) === 'worker.offline');
+    expect(gone !== null, `${id} is gone`).toBe(newest(id, connections) === 'worker.offline');
     expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
     expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');
   }

@@ -50,7 +50,7 @@ interface Entry {
 }
 
 /** Contact and streams of workers. In memory only, because a heartbeat must cost no write, and a restart makes it stale anyway. */
-export interface PresenceBook {
+export interface ConnectionRegistry {
   of(worker: WorkerId): Presence | null;
   offerOf(worker: WorkerId): OpenOffer | null;
   loadOf(worker: WorkerId): Load;
@@ -123,7 +123,7 @@ const freshEntry = (now: MonoMs): Entry => ({
 });
 
 /** Calls `onChange` when a worker's stream opens or ends, and when the worker has to settle. */
-export function createPresenceBook(onChange: (worker: WorkerId) => void): PresenceBook {
+export function createConnectionRegistry(onChange: (worker: WorkerId) => void): ConnectionRegistry {
   const entries = new Map<WorkerId, Entry>();
   const entry = (worker: WorkerId, now: MonoMs): Entry => {
     const known = entries.get(worker);
@@ -201,8 +201,11 @@ export function createPresenceBook(onChange: (worker: WorkerId) => void): Presen
 function offerCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
-  send: PresenceBook['send'],
-): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled' | 'missedOf' | 'noteMissed'> {
+  send: ConnectionRegistry['send'],
+): Pick<
+  ConnectionRegistry,
+  'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled' | 'missedOf' | 'noteMissed'
+> {
   return {
     offerOf: worker => entries.get(worker)?.offer ?? null,
     openOffer(worker, offer, now, giveUpAt) {
@@ -239,7 +242,7 @@ function noteCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
 ): Pick<
-  PresenceBook,
+  ConnectionRegistry,
   | 'unmeet'
   | 'loadOf'
   | 'noteLoad'

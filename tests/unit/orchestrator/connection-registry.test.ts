@@ -1,7 +1,10 @@
 /** Which workers are in contact, their streams and open offers: docs/internals/semantics.md, sections 1 and 4. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { WorkerStream } from '../../../main/orchestrator/ports.ts';
-import { createPresenceBook, type PresenceBook } from '../../../main/orchestrator/presence.ts';
+import {
+  createConnectionRegistry,
+  type ConnectionRegistry,
+} from '../../../main/orchestrator/connection-registry.ts';
 import { WorkerCommand } from '../../../protocol/worker-api.ts';
 import { jobId, workerId } from './builders.ts';
 
@@ -30,9 +33,9 @@ function makeOffer(job: string, attempt: string): WorkerCommand & { type: 'job_s
   return command;
 }
 
-let book: PresenceBook;
+let book: ConnectionRegistry;
 beforeEach(() => {
-  book = createPresenceBook(() => {});
+  book = createConnectionRegistry(() => {});
 });
 
 test('nothing is known of a worker that was never heard', () => {
