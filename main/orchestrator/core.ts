@@ -11,12 +11,12 @@ import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
-import type { Standing } from './standing.ts';
+import type { EligibilityContext } from './eligibility.ts';
 import type { TrainerKeyBook } from './trainer-keys.ts';
 import type { UploadWindows } from './upload-rules.ts';
 
 /** Dependencies that all calls of the orchestrator share. */
-export interface Core extends Standing {
+export interface Core extends EligibilityContext {
   readonly store: Store;
   readonly ids: Ids;
   readonly log: Log;

@@ -2,7 +2,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import { newestCheckpoint } from './checkpoints.ts';
 import { resumptionOf } from './checkpoint-rules.ts';
 import type { Core } from './core.ts';
-import { isFree } from './standing.ts';
+import { isFree } from './eligibility.ts';
 import { type PendingJob, type Resumption, system } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';

@@ -7,7 +7,7 @@ import { createExplainer } from './explain.ts';
 import { dataOf, trainerFor } from '../../trainers/index.ts';
 import { gpusFor, type JobPayload, type PendingJob } from './model.ts';
 import { sharedOutputWarnings, warningsAbout } from './output-warnings.ts';
-import { settingsOf } from './standing.ts';
+import { settingsOf } from './eligibility.ts';
 
 /** The result that a submission would have now. */
 export interface DryRun {

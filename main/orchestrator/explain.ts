@@ -18,7 +18,7 @@ import { plainWait, waitForWorkers, waitOf } from './job-wait.ts';
 import { shapeOf } from './matching.ts';
 import type { Job, PendingJob, Worker } from './model.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, offeringIn, settingsOf } from './standing.ts';
+import { candidacyOf, offeringIn, settingsOf } from './eligibility.ts';
 import {
   type Candidate,
   isUnsatisfiable,

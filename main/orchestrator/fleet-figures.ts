@@ -2,7 +2,7 @@ import type { ShownStatus } from '../../protocol/job.ts';
 import type { GpuTroubleKind, WorkerStatus } from '../../protocol/worker.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
-import { statusOf } from './standing.ts';
+import { statusOf } from './eligibility.ts';
 
 export interface FleetFigures {
   readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;

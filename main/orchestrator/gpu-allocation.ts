@@ -5,7 +5,7 @@ import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { gpusFor, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, settingsOf, statusOf } from './standing.ts';
+import { candidacyOf, settingsOf, statusOf } from './eligibility.ts';
 
 /** The GPUs of a worker that its job uses, by their numbers on that machine. */
 interface GpuAllocation {

@@ -1,7 +1,7 @@
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import type { HealthLoop } from './health.ts';
-import { statusOf } from './standing.ts';
+import { statusOf } from './eligibility.ts';
 
 /** Facts about the orchestrator's own health. */
 export interface HealthFacts {

@@ -1,6 +1,6 @@
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
-import { patienceOf } from './standing.ts';
+import { patienceOf } from './eligibility.ts';
 import { dispatch } from './dispatch.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';

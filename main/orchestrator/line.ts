@@ -6,7 +6,7 @@ import type { JobInLine } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import { createTally } from './placement/tally.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, isFree, offeringIn, settingsOf, type Standing } from './standing.ts';
+import { candidacyOf, isFree, offeringIn, settingsOf, type EligibilityContext } from './eligibility.ts';
 
 /**
  * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
@@ -14,9 +14,9 @@ import { candidacyOf, isFree, offeringIn, settingsOf, type Standing } from './st
  */
 export interface Line {
   /** Adds a pending job at the orchestrator's start. */
-  takeWaiting(standing: Standing, job: JobInLine): void;
+  takeWaiting(standing: EligibilityContext, job: JobInLine): void;
   /** Updates the queue with the current state of a job. */
-  takeJob(standing: Standing, job: Job): void;
+  takeJob(standing: EligibilityContext, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
   /** Notes that the queue settings have changed. */
@@ -25,9 +25,9 @@ export interface Line {
    * The next placement that this transaction sees. Null when there is none, or when the queue is paused or at its
    * limit.
    */
-  next(standing: Standing, read: Read): Placement | null;
+  next(standing: EligibilityContext, read: Read): Placement | null;
   /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
-  takerFor(standing: Standing, read: Read, job: PendingJob): WorkerId | null;
+  takerFor(standing: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
 }
 
 /** When to check again workers that become available without a notification. */
@@ -98,32 +98,32 @@ export function createLine(): Line {
    * the backoff.
    */
   const barred = new Set<JobId>();
-  const takeWaiting = (standing: Standing, job: JobInLine): void => {
+  const takeWaiting = (standing: EligibilityContext, job: JobInLine): void => {
     if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(standing, job.id);
     if (blockersOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
     if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
-  const takeJob = (standing: Standing, job: Job): void => {
+  const takeJob = (standing: EligibilityContext, job: Job): void => {
     barred.delete(job.id);
     loads.note(job);
     if (job.status === 'pending') takeWaiting(standing, inLine(job));
     else index.removeJob(job.id);
   };
-  const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
+  const judgeJob = (standing: EligibilityContext, read: Read, id: JobId): void => {
     const job = read.job(id);
     if (job !== null) return takeJob(standing, job);
     barred.delete(id);
     loads.drop(id);
     index.removeJob(id);
   };
-  const judgeWorker = (standing: Standing, read: Read, id: WorkerId): void => {
+  const judgeWorker = (standing: EligibilityContext, read: Read, id: WorkerId): void => {
     const againAt = placeWorker(standing, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
   /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
-  const lookAround = (standing: Standing, read: Read): boolean => {
+  const lookAround = (standing: EligibilityContext, read: Read): boolean => {
     const now = standing.clock.mono();
     const changed = [...workers.take(now)];
     for (const id of changed) judgeWorker(standing, read, id);
@@ -160,9 +160,9 @@ export function createLine(): Line {
   };
 }
 
-const readyAt = ({ deadlines }: Standing, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
+const readyAt = ({ deadlines }: EligibilityContext, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
 
-function isBarred(standing: Standing, read: Read, { jobId, workerId }: Placement): boolean {
+function isBarred(standing: EligibilityContext, read: Read, { jobId, workerId }: Placement): boolean {
   const job = read.job(jobId);
   if (job?.status !== 'pending') return false;
   return barredWorker(inLine(job), readyAt(standing, jobId), standing.clock.mono()) === workerId;
@@ -186,7 +186,12 @@ export const inLine = (job: PendingJob): JobInLine => ({
  * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again; null if a notification
  * will follow.
  */
-function placeWorker(standing: Standing, read: Read, id: WorkerId, index: PlacementIndex): number | null {
+function placeWorker(
+  standing: EligibilityContext,
+  read: Read,
+  id: WorkerId,
+  index: PlacementIndex,
+): number | null {
   const worker = read.worker(id);
   index.removeWorker(id);
   if (worker === null) return null;

@@ -2,7 +2,7 @@ import type { Concurrency, ConcurrencyChange, QueueView } from '../../protocol/q
 import { type Core, tellQueue } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { type Actor, nameOf, type QueueSettings } from './model.ts';
-import { settingsOf } from './standing.ts';
+import { settingsOf } from './eligibility.ts';
 import { limitsOf, queueView } from './views.ts';
 
 const dayMs = 86_400_000;

@@ -13,7 +13,7 @@ import { configWarnings } from './config-warnings.ts';
 import { warningsAbout } from './output-warnings.ts';
 import { type Draft, prepare, withData } from './drafts.ts';
 import { freshRank } from './rank.ts';
-import { settingsOf } from './standing.ts';
+import { settingsOf } from './eligibility.ts';
 import { adminPrincipal } from './tokens.ts';
 import { createJobViewer, gpusOf } from './views.ts';
 

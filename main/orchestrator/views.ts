@@ -4,7 +4,7 @@ import type { Progress } from '../../protocol/progress.ts';
 import type { Concurrency, QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, lastContact } from './core.ts';
-import { patienceOf, settingsOf, statusOf } from './standing.ts';
+import { patienceOf, settingsOf, statusOf } from './eligibility.ts';
 import { createExplainer } from './explain.ts';
 import {
   type Attempt,

@@ -3,7 +3,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, tellWorker } from './core.ts';
-import { statusOf } from './standing.ts';
+import { statusOf } from './eligibility.ts';
 import { dispatch } from './dispatch.ts';
 import { type Actor, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';

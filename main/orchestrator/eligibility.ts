@@ -15,7 +15,7 @@ import {
 } from './worker-status.ts';
 
 /** What determines a worker's status, besides the stored facts. */
-export interface Standing {
+export interface EligibilityContext {
   /** Stands still while this process is paused. */
   readonly clock: Clock;
   readonly times: Times;
@@ -30,7 +30,7 @@ export interface Standing {
  * trainer prints nothing.
  */
 export function patienceOf(
-  { times }: Standing,
+  { times }: EligibilityContext,
   worker: Worker,
 ): { readonly offlineMs: number; readonly takeoverMs: number } {
   const offlineMs =
@@ -38,7 +38,7 @@ export function patienceOf(
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 
-function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
+function factsOf(standing: EligibilityContext, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
   const holdsBack = standing.holdingBack();
   return {
     worker,
@@ -52,7 +52,7 @@ function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): W
   };
 }
 
-export function statusOf(standing: Standing, read: Read, worker: Worker): DerivedStatus {
+export function statusOf(standing: EligibilityContext, read: Read, worker: Worker): DerivedStatus {
   const now = standing.clock.mono();
   return workerStatus(factsOf(standing, read, worker, now), now);
 }
@@ -64,7 +64,7 @@ interface Candidacy extends DerivedStatus {
   readonly trialAt: MonoMs | null;
 }
 
-export function candidacyOf(standing: Standing, read: Read, worker: Worker): Candidacy {
+export function candidacyOf(standing: EligibilityContext, read: Read, worker: Worker): Candidacy {
   const now = standing.clock.mono();
   const facts = factsOf(standing, read, worker, now);
   return {
@@ -78,10 +78,10 @@ export function candidacyOf(standing: Standing, read: Read, worker: Worker): Can
 export const offeringIn = (read: Read, worker: Worker): Offering =>
   offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
 
-const isOpen = (standing: Standing, read: Read, worker: Worker): boolean =>
+const isOpen = (standing: EligibilityContext, read: Read, worker: Worker): boolean =>
   candidacyOf(standing, read, worker).ineligibilityReasons.length === 0;
 
-export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
+export function isFree(standing: EligibilityContext, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);
   return worker !== null && isOpen(standing, read, worker);
 }
