@@ -2,7 +2,7 @@ import { type Explanation, WaitCode, type WaitReason } from '../../protocol/expl
 import type { JobWait } from '../../protocol/job-wait.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import { forecast } from './forecast.ts';
 import {
@@ -48,7 +48,7 @@ export interface Explainer {
 /** Evaluates which workers could take a job, once for all jobs of the same shape. */
 function createVerdicts(core: Core, read: Read, now: number) {
   const candidates = lazily(() => {
-    const all = atOnce(read);
+    const all = withBatchedReads(read);
     return all.workers().map(worker => candidateOf(core, all, worker));
   });
   const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {

@@ -1,6 +1,6 @@
 import type { ShownStatus } from '../../protocol/job.ts';
 import type { GpuTroubleKind, WorkerStatus } from '../../protocol/worker.ts';
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import { statusOf } from './eligibility.ts';
 
@@ -27,7 +27,7 @@ export function createFleetFigures(core: Core) {
 
     fleetFigures(): FleetFigures {
       const { store } = core;
-      const read = atOnce(store);
+      const read = withBatchedReads(store);
       const workers: Partial<Record<WorkerStatus, number>> = {};
       const gpus = { total: 0, busy: 0 };
       const gpuTroubles: Record<GpuTroubleKind, number> = { missing: 0, errors: 0, held: 0 };

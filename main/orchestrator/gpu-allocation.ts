@@ -1,7 +1,7 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../protocol/health-api.ts';
 import type { LocalStats, WorkerCounts } from '../../protocol/queue.ts';
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import { gpusFor, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
@@ -100,13 +100,13 @@ export function createGpuAllocations(core: Core) {
   return {
     /** For SimpleTuner's clients: this machine and the other workers. */
     localAndWorkers(): { readonly local: LocalStats; readonly workers: WorkerCounts } {
-      const read = atOnce(core.store);
+      const read = withBatchedReads(core.store);
       return { local: localStats(read), workers: workerCounts(read) };
     },
 
     /** The GPUs of this machine and, where `hasWorkers`, those of all workers. */
     gpuAllocation(hasWorkers: boolean): FleetAllocation {
-      const read = atOnce(core.store);
+      const read = withBatchedReads(core.store);
       const workers = read.workers();
       const here = workers.find(({ local }) => local);
       const local = here && allocationOf(core, read, here);

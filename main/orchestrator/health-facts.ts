@@ -1,4 +1,4 @@
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import type { HealthLoop } from './health.ts';
 import { statusOf } from './eligibility.ts';
@@ -18,7 +18,7 @@ export interface HealthFacts {
 
 export const createHealthFacts = (core: Core, loop: HealthLoop) => ({
   healthFacts(): HealthFacts {
-    const read = atOnce(core.store);
+    const read = withBatchedReads(core.store);
     const statuses = read.workers().map(worker => statusOf(core, read, worker).status);
     return {
       takesChanges: core.store.takesChanges(),

@@ -1,4 +1,4 @@
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import { patienceOf } from './eligibility.ts';
 import { dispatch } from './dispatch.ts';
@@ -77,7 +77,7 @@ export function grantGrace(core: Core, live = core.store.liveJobs()): void {
 }
 
 function watched(core: Core): readonly WatchedWorker[] {
-  const read = atOnce(core.store);
+  const read = withBatchedReads(core.store);
   const workers = new Map(read.workers().map(worker => [worker.id, worker]));
   return core.connections.all().flatMap((id): readonly WatchedWorker[] => {
     const worker = workers.get(id) ?? null;

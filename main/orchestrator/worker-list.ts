@@ -1,6 +1,6 @@
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
-import { atOnce } from './at-once.ts';
+import { withBatchedReads } from './batched-reads.ts';
 import type { Core } from './core.ts';
 import { workerView } from './views.ts';
 
@@ -16,7 +16,7 @@ export function createWorkerList(core: Core) {
 
   return {
     listWorkers(status: WorkerStatus | undefined): readonly WorkerView[] {
-      const read = atOnce(core.store);
+      const read = withBatchedReads(core.store);
       return inStatus(
         status,
         read.workers().map(worker => workerView(core, read, worker)),
