@@ -1,7 +1,11 @@
 import type { AttemptId } from '../protocol/ids.ts';
 import { type AttemptNote, type AttemptNotesFolders, openAttemptNotes } from './attempt-notes.ts';
 import { pause } from './backoff.ts';
-import { type Bringer, type BringerParts, createBringer } from './bringer.ts';
+import {
+  type ArtifactUploader,
+  type ArtifactUploaderParts,
+  createArtifactUploader,
+} from './artifact-uploader.ts';
 import { openEventImages } from './event-images/index.ts';
 import { openStorage, type StorageParts } from './storage.ts';
 import type { JobOffer, PreparedJob } from './trainer.ts';
@@ -39,7 +43,7 @@ export interface AttemptOutputs {
 export interface AttemptOutputsParts
   extends StorageParts,
     AttemptNotesFolders,
-    Pick<BringerParts, 'random' | 'say' | 'signal' | 'sizes'> {
+    Pick<ArtifactUploaderParts, 'random' | 'say' | 'signal' | 'sizes'> {
   readonly which: Which;
   /** ms since 1970. */
   readonly wall: () => number;
@@ -51,8 +55,8 @@ const maxNotes = 200;
 export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs {
   const { clock, which, wall, say } = parts;
   const notes = openAttemptNotes(parts);
-  const under = new Map<AttemptId, Bringer>();
-  const finished = new Set<Bringer>();
+  const under = new Map<AttemptId, ArtifactUploader>();
+  const finished = new Set<ArtifactUploader>();
 
   /** `begunAt`: when the attempt started, in ms since 1970; null when an earlier process started it. */
   const begin = (attemptId: AttemptId, note: AttemptNote, begunAt: number | null, takesImages: boolean) => {
@@ -61,23 +65,23 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     const storage = openStorage(place, parts);
     const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: begunAt !== null };
     const images = which === 'all' && takesImages ? openEventImages(source) : null;
-    const bringer = createBringer({ ...parts, which, storage, root: outputDir, images, begunAt });
-    under.set(attemptId, bringer);
-    void bringer.done.then(isThrough => {
+    const uploader = createArtifactUploader({ ...parts, which, storage, root: outputDir, images, begunAt });
+    under.set(attemptId, uploader);
+    void uploader.done.then(isThrough => {
       under.delete(attemptId);
-      finished.delete(bringer);
+      finished.delete(uploader);
       if (isThrough) notes.forget(attemptId);
     });
     return images?.ready ?? Promise.resolve();
   };
 
   const finish = (attemptId: AttemptId, isCompleted: boolean): boolean => {
-    const bringer = under.get(attemptId);
-    if (bringer === undefined) return false;
+    const uploader = under.get(attemptId);
+    if (uploader === undefined) return false;
     if (isCompleted) {
-      finished.add(bringer);
-      bringer.finish('completed');
-    } else bringer.stop();
+      finished.add(uploader);
+      uploader.finish('completed');
+    } else uploader.stop();
     return isCompleted;
   };
   /** Drops the oldest attempts beyond `maxNotes`, whichever process started them. */
@@ -104,13 +108,13 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     },
     finish,
     async rescue(attemptId, withinMs) {
-      const bringer = under.get(attemptId);
-      if (bringer === undefined) return;
-      bringer.finish('preempted');
+      const uploader = under.get(attemptId);
+      if (uploader === undefined) return;
+      uploader.finish('preempted');
       const through = new AbortController();
-      void bringer.done.then(() => through.abort());
+      void uploader.done.then(() => through.abort());
       await pause(clock, withinMs, through.signal);
-      bringer.stop();
+      uploader.stop();
     },
     resume(live) {
       notes.dropStrayImages();

@@ -7,7 +7,7 @@ import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 import type { UploadParts } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
-export interface Bringer {
+export interface ArtifactUploader {
   /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
   readonly done: Promise<boolean>;
   /**
@@ -18,7 +18,9 @@ export interface Bringer {
   stop(): void;
 }
 
-export interface BringerParts extends UploadParts, Pick<OutputBookParts, 'root' | 'images' | 'begunAt'> {
+export interface ArtifactUploaderParts
+  extends UploadParts,
+    Pick<OutputBookParts, 'root' | 'images' | 'begunAt'> {
   readonly which: 'all' | 'checkpoints';
   readonly say: (message: string) => void;
 }
@@ -39,7 +41,7 @@ const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
  * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
  * Uploads do not delay other calls.
  */
-export function createBringer(parts: BringerParts): Bringer {
+export function createArtifactUploader(parts: ArtifactUploaderParts): ArtifactUploader {
   const { clock, root, images, begunAt, say, random } = parts;
   let { which } = parts;
   let ending: 'completed' | 'preempted' | null = null;
@@ -120,7 +122,7 @@ export function createBringer(parts: BringerParts): Bringer {
     }
     return stopped.signal.aborted;
   };
-  const finish: Bringer['finish'] = end => {
+  const finish: ArtifactUploader['finish'] = end => {
     ending = end;
     if (end === 'preempted') which = 'checkpoints';
     over.abort();
@@ -132,9 +134,12 @@ export function createBringer(parts: BringerParts): Bringer {
  * Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are
  * closed.
  */
-function createConclusion({ storage, signal }: Pick<BringerParts, 'storage' | 'signal'>, book: OutputBook) {
+function createConclusion(
+  { storage, signal }: Pick<ArtifactUploaderParts, 'storage' | 'signal'>,
+  book: OutputBook,
+) {
   let reported = '';
-  return async (which: BringerParts['which'], why: string | null): Promise<boolean> => {
+  return async (which: ArtifactUploaderParts['which'], why: string | null): Promise<boolean> => {
     const left = book.left(which).flatMap(({ files }) => files);
     const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
     const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };
@@ -175,7 +180,7 @@ function sayBrought({ name, files }: Output, say: (message: string) => void): vo
 
 /** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
 async function askWhatIsThere(
-  { storage, clock, random, signal }: BringerParts,
+  { storage, clock, random, signal }: ArtifactUploaderParts,
   say: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
   const backoff = createBackoff({ ...listBackoff, random });

@@ -1,7 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Bringer, type BringerParts, createBringer } from '../../../agent/bringer.ts';
+import {
+  type ArtifactUploader,
+  type ArtifactUploaderParts,
+  createArtifactUploader,
+} from '../../../agent/artifact-uploader.ts';
 import { CheckpointManifest } from '../../../protocol/artifact.ts';
 import { createNotices } from '../../support/notices.ts';
 import { tempFolder } from './builders.ts';
@@ -15,7 +19,7 @@ import {
   type Shelf,
 } from './storage-bench.ts';
 
-interface Bench extends Bringer {
+interface Bench extends ArtifactUploader {
   readonly shelf: Shelf;
   readonly said: readonly string[];
   write(path: string, text: string): void;
@@ -30,7 +34,7 @@ interface Bench extends Bringer {
 
 function bring(
   shelf = createShelf(),
-  parts: Partial<BringerParts> & { readonly files?: Record<string, string> } = {},
+  parts: Partial<ArtifactUploaderParts> & { readonly files?: Record<string, string> } = {},
 ): Bench {
   const root = tempFolder();
   const write = (path: string, text: string): void => {
@@ -41,7 +45,7 @@ function bring(
   const said: string[] = [];
   const notices = createNotices();
   shelf.onCall = notices.changed;
-  const bringer = createBringer({
+  const uploader = createArtifactUploader({
     storage: shelf.storage,
     clock: createHastyClock(),
     random: () => 0,
@@ -54,13 +58,13 @@ function bring(
     ...parts,
   });
   onTestFinished(async () => {
-    bringer.stop();
-    await bringer.done;
+    uploader.stop();
+    await uploader.done;
   });
   const sentKeys = () =>
     shelf.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
   return {
-    ...bringer,
+    ...uploader,
     shelf,
     said,
     write,
