@@ -13,7 +13,7 @@ import { noteContacts } from './contact.ts';
 import { createCurves, type CurveParts } from './curves.ts';
 import { catchUpCurve } from './held-attempt.ts';
 import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
-import { createMention } from './mention.ts';
+import { createProgressReporter } from './progress-reporter.ts';
 import { createReporter } from './reporter.ts';
 import { runSessions } from './session.ts';
 import type { Registrations } from './registrations.ts';
@@ -21,8 +21,8 @@ import type { StateFolder } from './state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { ReportTrainerKeys } from './trainer-keys.ts';
-import { createTroubleTeller } from './trouble-teller.ts';
-import { noteUnderWay } from './under-way.ts';
+import { createConnectionWarnings } from './connection-warnings.ts';
+import { trackInFlight } from './in-flight.ts';
 
 export interface AgentParts {
   readonly clock: Clock;
@@ -109,9 +109,9 @@ export function createAgent(parts: AgentParts): Agent {
   /** Fires when the agent has ended. Cancels pending waits and retries. */
   const ended = new AbortController();
   let isHandedOver = false;
-  const underWay = noteUnderWay(parts.api, clock);
-  const api = noteContacts(underWay.api, parts.uptime, sentAt => slot.contact(sentAt));
-  const troubles = createTroubleTeller(clock, parts.url, say);
+  const inFlight = trackInFlight(parts.api, clock);
+  const api = noteContacts(inFlight.api, parts.uptime, sentAt => slot.contact(sentAt));
+  const troubles = createConnectionWarnings(clock, parts.url, say);
   const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
   const curves = createCurves({ ...parts, api, ended: ended.signal });
   const slot: JobSlot = createJobSlot({
@@ -123,7 +123,7 @@ export function createAgent(parts: AgentParts): Agent {
       if (isLast(body)) await sayNews(beating);
       return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
     },
-    mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),
+    reportProgress: createProgressReporter({ clock, api, ended: ended.signal, slot: () => slot }),
     keep: parts.state.keepReport,
     drop: parts.state.dropReport,
     limits: () => ({ timeoutMs: state.timeoutMs, graceMs: state.graceMs }),
@@ -182,7 +182,7 @@ export function createAgent(parts: AgentParts): Agent {
       if (ending === 'left' && !isHandedOver) {
         await beaten;
         // The disconnect must be the last call, because a later one would count as the worker's return.
-        await underWay.settled(farewellMs);
+        await inFlight.settled(farewellMs);
         if (state.workerId !== null) await api.disconnect(state.workerId);
       }
       return exitCodes[ending];

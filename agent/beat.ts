@@ -7,7 +7,7 @@ import type { Held } from './held-attempt.ts';
 import type { JobSlot } from './job-slot.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
-import type { TroubleTeller } from './trouble-teller.ts';
+import type { ConnectionWarnings } from './connection-warnings.ts';
 
 export interface Beating {
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface Beating {
   readonly datasets?: () => readonly string[];
   readonly state: AgentState;
   readonly slot: JobSlot;
-  readonly troubles: TroubleTeller;
+  readonly troubles: ConnectionWarnings;
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
   /** Fires when the worker stops registering, and only uploads what is left. */
   readonly over: AbortSignal;

@@ -24,7 +24,7 @@ export interface AttemptParts {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
   /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
-  readonly mention: (held: Held, report: StatusReportBody) => void;
+  readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
   readonly say: (message: string) => void;
@@ -144,7 +144,7 @@ export async function startOffer(
     parts.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
       parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
-      parts.mention(held, { status: 'running' });
+      parts.reportProgress(held, { status: 'running' });
     }
     return await attend(held, run, parts);
   } catch (cause) {
@@ -175,7 +175,7 @@ async function fetchDataFor(
   if (offer.data.length === 0) return null;
   const onStage = (stage: string): void => {
     held.progress = { ...held.progress, stage };
-    parts.mention(held, { status: 'starting', progress: held.progress });
+    parts.reportProgress(held, { status: 'starting', progress: held.progress });
   };
   if (parts.fetchData === undefined)
     return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
@@ -230,7 +230,7 @@ const curveOf = (
   { jobId, attemptId }: Held,
   { contact, outputDir = null }: CurvePlace,
   isAdopted: boolean,
-  { curve, mention }: Pick<AttemptParts, 'curve'> & Partial<Pick<AttemptParts, 'mention'>>,
+  { curve, reportProgress }: Pick<AttemptParts, 'curve'> & Partial<Pick<AttemptParts, 'reportProgress'>>,
   held?: HeldAttempt,
 ): Curve =>
   curve({
@@ -239,7 +239,7 @@ const curveOf = (
     startedAt: contact.sentAt,
     isAdopted,
     outputDir,
-    ...(held && { onProgress: progress => noteFiled(held, progress, mention) }),
+    ...(held && { onProgress: progress => noteFiled(held, progress, reportProgress) }),
   });
 
 interface CurvePlace extends Pick<RunOrigin, 'contact'> {
@@ -247,11 +247,15 @@ interface CurvePlace extends Pick<RunOrigin, 'contact'> {
 }
 
 /** Takes progress from files only when it is ahead of printed progress, because files lag behind a progress bar. */
-function noteFiled(held: HeldAttempt, filed: Progress, mention: AttemptParts['mention'] | undefined): void {
+function noteFiled(
+  held: HeldAttempt,
+  filed: Progress,
+  reportProgress: AttemptParts['reportProgress'] | undefined,
+): void {
   const { step = 0 } = filed;
   if (held.ended || step <= (held.progress?.step ?? -1)) return;
   held.progress = { ...held.progress, ...filed };
-  mention?.(held, { status: 'running', progress: held.progress });
+  reportProgress?.(held, { status: 'running', progress: held.progress });
 }
 
 async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
@@ -284,7 +288,7 @@ const earsOf = (
   onFigures: curve.note,
   onProgress: progress => {
     held.progress = { ...held.progress, ...progress };
-    if (isTold) parts.mention(held, { status: 'running', progress: held.progress });
+    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
   },
   onWords: ({ stage, line }) => {
     held.progress = {
@@ -292,6 +296,6 @@ const earsOf = (
       ...(stage !== null && { stage }),
       ...(line !== null && { last_log: shownLine(line, secrets) }),
     };
-    if (isTold) parts.mention(held, { status: 'running', progress: held.progress });
+    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
   },
 });

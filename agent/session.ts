@@ -19,7 +19,7 @@ import type { Registrations } from './registrations.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { ReportTrainerKeys } from './trainer-keys.ts';
-import type { TroubleTeller } from './trouble-teller.ts';
+import type { ConnectionWarnings } from './connection-warnings.ts';
 
 export interface SessionParts {
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface SessionParts {
   readonly say: (message: string) => void;
   readonly state: AgentState;
   readonly slot: JobSlot;
-  readonly troubles: TroubleTeller;
+  readonly troubles: ConnectionWarnings;
   /** Without it, the worker ignores requests for its trainer. */
   readonly ask?: Ask;
   /** Finishes the job, then leaves. */

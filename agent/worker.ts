@@ -53,7 +53,7 @@ import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts'
 import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './trainer.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
 import { createTrainerKeys, type ReportTrainerKeys } from './trainer-keys.ts';
-import { createTroubleTeller } from './trouble-teller.ts';
+import { createConnectionWarnings } from './connection-warnings.ts';
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -293,7 +293,7 @@ function joiningToken({ config, given, say, fetch, over }: JoiningParts): TokenH
     call: createJoinCall({ url, fetch, signal: over }),
     url,
     random: Math.random,
-    onTrouble: createTroubleTeller(systemClock, url, say).tell,
+    onTrouble: createConnectionWarnings(systemClock, url, say).tell,
   });
   return createJoining({ given, own: openOwnTokens(stateDir), join, say, over });
 }

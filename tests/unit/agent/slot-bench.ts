@@ -59,7 +59,7 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
         };
         reports.push({ attempt, body, signal, answer });
       }),
-    mention: (_held, body) => void mentions.push(body),
+    reportProgress: (_held, body) => void mentions.push(body),
     keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void did.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),

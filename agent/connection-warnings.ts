@@ -2,7 +2,7 @@ import type { CallFailure } from '../protocol/client.ts';
 import type { Clock } from './clock.ts';
 import { troubleOf } from './troubles.ts';
 
-export interface TroubleTeller {
+export interface ConnectionWarnings {
   tell(failure: CallFailure): void;
   missedBeat(failure: CallFailure, timeoutMs: number): void;
   /** The command stream did not open; the response had this status. */
@@ -17,11 +17,11 @@ export interface TroubleTeller {
 const atMost = 20;
 
 /** Logs each trouble once, until a call has succeeded again. */
-export function createTroubleTeller(
+export function createConnectionWarnings(
   clock: Clock,
   url: string,
   say: (message: string) => void,
-): TroubleTeller {
+): ConnectionWarnings {
   const told = new Set<string>();
   let beatenAt = clock.mono();
   let quietUntil = 0;

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../agent/clock.ts';
-import { createTroubleTeller, type TroubleTeller } from '../../../agent/trouble-teller.ts';
+import { createConnectionWarnings, type ConnectionWarnings } from '../../../agent/connection-warnings.ts';
 import { problemOf, unreachable } from './builders.ts';
 
 let said: string[] = [];
-let teller: TroubleTeller;
+let teller: ConnectionWarnings;
 
 beforeEach(() => {
   vi.useFakeTimers();
   said = [];
-  teller = createTroubleTeller(systemClock, 'http://rig:8001', message => said.push(message));
+  teller = createConnectionWarnings(systemClock, 'http://rig:8001', message => said.push(message));
 });
 afterEach(() => void vi.useRealTimers());
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
 import type { Held } from '../../../agent/held-attempt.ts';
-import { createMention } from '../../../agent/mention.ts';
+import { createProgressReporter } from '../../../agent/progress-reporter.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import { attemptId, jobId, problemOf, unreachable } from './builders.ts';
 
@@ -21,7 +21,7 @@ function createBench(answer: () => Result | Promise<Result> = () => taken) {
   const abandoned: string[] = [];
   const ended = new AbortController();
   const bench = { alive: 'a1', sent, abandoned, ended };
-  const mention = createMention({
+  const reportProgress = createProgressReporter({
     clock: systemClock,
     api: {
       report: async (_job, attempt, report) => {
@@ -35,39 +35,39 @@ function createBench(answer: () => Result | Promise<Result> = () => taken) {
     }),
     ended: ended.signal,
   });
-  return Object.assign(bench, { mention });
+  return Object.assign(bench, { reportProgress });
 }
 
 describe('words on the way of a job', () => {
   it('the first goes out at once', () => {
-    const { mention, sent } = createBench();
-    mention(first, step(1));
+    const { reportProgress, sent } = createBench();
+    reportProgress(first, step(1));
     expect(sent).toEqual([['a1', { step: 1 }]]);
   });
 
   it('then at most one a second, and only the newest', async () => {
-    const { mention, sent } = createBench();
+    const { reportProgress, sent } = createBench();
     for (let n = 1; n <= 35; n += 1) {
-      mention(first, step(n));
+      reportProgress(first, step(n));
       await vi.advanceTimersByTimeAsync(100);
     }
     expect(sent.map(([, progress]) => progress)).toEqual([1, 10, 20, 30].map(n => ({ step: n })));
   });
 
   it('the last one is not lost', async () => {
-    const { mention, sent } = createBench();
-    mention(first, step(1));
-    mention(first, step(2));
-    mention(first, step(3));
+    const { reportProgress, sent } = createBench();
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
+    reportProgress(first, step(3));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sent.map(([, progress]) => progress)).toEqual([{ step: 1 }, { step: 3 }]);
   });
 
   it('wait for an answer that is slow, one call at a time', async () => {
     const slow = Promise.withResolvers<Result>();
-    const { mention, sent } = createBench(() => slow.promise);
-    mention(first, step(1));
-    mention(first, step(2));
+    const { reportProgress, sent } = createBench(() => slow.promise);
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
     await vi.advanceTimersByTimeAsync(9_000);
     expect(sent).toHaveLength(1);
     slow.resolve(taken);
@@ -83,12 +83,12 @@ describe('words on the way of a job', () => {
     ['409 without "stop"', problemOf(409)],
     ['a page', { kind: 'unexpected', status: 200, detail: '' } as const],
   ])('are not sent again after a failure (%s), and stop nothing', async (_what, failure) => {
-    const { mention, sent, abandoned } = createBench(() => ({ ok: false, failure }));
-    mention(first, step(1));
+    const { reportProgress, sent, abandoned } = createBench(() => ({ ok: false, failure }));
+    reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sent).toHaveLength(1);
     expect(abandoned).toEqual([]);
-    mention(first, step(2));
+    reportProgress(first, step(2));
     expect(sent).toHaveLength(2);
   });
 });
@@ -97,8 +97,8 @@ describe('an answer that says stop', () => {
   const stop = (): Result => ({ ok: false, failure: problemOf(409, 'stop') });
 
   it('gives the job up', async () => {
-    const { mention, abandoned } = createBench(stop);
-    mention(first, step(1));
+    const { reportProgress, abandoned } = createBench(stop);
+    reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(0);
     expect(abandoned).toEqual(['j1']);
   });
@@ -106,7 +106,7 @@ describe('an answer that says stop', () => {
   it('does not touch a newer attempt at the same job that began meanwhile', async () => {
     const slow = Promise.withResolvers<Result>();
     const bench = createBench(() => slow.promise);
-    bench.mention(first, step(1));
+    bench.reportProgress(first, step(1));
     bench.alive = second.attemptId;
     slow.resolve(stop());
     await vi.advanceTimersByTimeAsync(0);
@@ -117,17 +117,17 @@ describe('an answer that says stop', () => {
 describe('after the last report of an attempt', () => {
   it('a word that waited is not sent: it would bring the job back to life', async () => {
     const bench = createBench();
-    bench.mention(first, step(1));
-    bench.mention(first, step(2));
+    bench.reportProgress(first, step(1));
+    bench.reportProgress(first, step(2));
     bench.alive = 'none';
     await vi.advanceTimersByTimeAsync(5_000);
     expect(bench.sent).toHaveLength(1);
   });
 
   it('nothing waits when the agent ends', async () => {
-    const { mention, ended } = createBench();
-    mention(first, step(1));
-    mention(first, step(2));
+    const { reportProgress, ended } = createBench();
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(1);
     ended.abort();
@@ -136,11 +136,11 @@ describe('after the last report of an attempt', () => {
 
   it('words of the next attempt are', async () => {
     const bench = createBench();
-    bench.mention(first, step(1));
-    bench.mention(first, step(2));
+    bench.reportProgress(first, step(1));
+    bench.reportProgress(first, step(2));
     bench.alive = second.attemptId;
     await vi.advanceTimersByTimeAsync(1_000);
-    bench.mention(second, step(1));
+    bench.reportProgress(second, step(1));
     expect(bench.sent).toEqual([
       ['a1', { step: 1 }],
       ['a2', { step: 1 }],

@@ -2,7 +2,7 @@ import type { ApiClient } from './api-client.ts';
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
-export interface CallsUnderWay {
+export interface CallsInFlight {
   /** The same calls, tracked. */
   readonly api: ApiClient;
   /** Resolves when no call waits for its response, or after `withinMs`. */
@@ -10,7 +10,7 @@ export interface CallsUnderWay {
 }
 
 /** Tracks pending calls. One that arrives after `disconnect` would count as the worker's return. */
-export function noteUnderWay(api: ApiClient, clock: Clock): CallsUnderWay {
+export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
   const underWay = new Set<Promise<unknown>>();
   const noted = <R>(call: Promise<R>): Promise<R> => {
     underWay.add(call);

@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Held } from './held-attempt.ts';
 import type { JobSlot } from './job-slot.ts';
 
-export interface MentionParts {
+export interface ProgressReporterParts {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly slot: () => Pick<JobSlot, 'alive' | 'abandon'>;
@@ -19,12 +19,12 @@ const apartMs = 1_000;
  * Reports the progress of a job: at most once a second, only the newest, and without retries, because the next report
  * says more. It sends nothing after an attempt's final report, because a late report would revive the job.
  */
-export function createMention({
+export function createProgressReporter({
   clock,
   api,
   slot,
   ended,
-}: MentionParts): (held: Held, report: StatusReportBody) => void {
+}: ProgressReporterParts): (held: Held, report: StatusReportBody) => void {
   let waiting: { readonly held: Held; readonly report: StatusReportBody } | null = null;
   let busy = false;
 
