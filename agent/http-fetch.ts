@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { type Answer, type AnswerBody, piecesOf, type Send, type Stretch } from '../protocol/client.ts';
+import { type Answer, type AnswerBody, piecesOf, type Send, type StreamBody } from '../protocol/client.ts';
 
-export type { Send, Stretch } from '../protocol/client.ts';
+export type { Send, StreamBody } from '../protocol/client.ts';
 
 /** `request` of node:http or node:https, with its agent. */
 type Request = (
@@ -22,11 +22,11 @@ export const fetchBy =
       const options = { method, headers: { ...headers, ...headersOf(body) }, ...(signal && { signal }) };
       const sent = request(url, options, response => resolve(answerOf(url, response)));
       sent.on('error', reject);
-      if (typeof body === 'object') pourWhenAsked(body, sent);
+      if (typeof body === 'object') pipeBodyWhenAsked(body, sent);
       else sent.end(body);
     });
 
-function headersOf(body: string | Stretch | undefined): Readonly<Record<string, string>> {
+function headersOf(body: string | StreamBody | undefined): Readonly<Record<string, string>> {
   if (body === undefined) return {};
   // Node sends no length with the body of a DELETE, and the server would read the body as another request.
   if (typeof body === 'string') return { 'content-length': String(Buffer.byteLength(body)) };
@@ -40,13 +40,13 @@ const askedWithinMs = 1_000;
  * Sends the body when the server asks for it. When the server rejects the headers, the body is not sent. When it
  * rejects the request later, the rest is not sent.
  */
-function pourWhenAsked(body: Stretch, sent: ClientRequest): void {
+function pipeBodyWhenAsked(body: StreamBody, sent: ClientRequest): void {
   let isBegun = false;
   const begin = (): void => {
     clearTimeout(timer);
     if (isBegun) return;
     isBegun = true;
-    pour(body, sent).catch((cause: unknown) =>
+    pipeBody(body, sent).catch((cause: unknown) =>
       sent.destroy(cause instanceof Error ? cause : new Error(String(cause))),
     );
   };
@@ -64,7 +64,7 @@ function pourWhenAsked(body: Stretch, sent: ClientRequest): void {
   sent.flushHeaders();
 }
 
-async function pour(body: Stretch, sent: ClientRequest): Promise<void> {
+async function pipeBody(body: StreamBody, sent: ClientRequest): Promise<void> {
   let wake = (): void => {};
   sent.on('drain', () => wake());
   sent.once('close', () => wake());

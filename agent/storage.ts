@@ -3,7 +3,7 @@ import { Problem } from '../protocol/problem.ts';
 import { commonBucket, dataBucket, storageApi } from '../protocol/storage-api.ts';
 import type { RenewCall } from './api-client.ts';
 import type { Clock } from './clock.ts';
-import type { Send, Stretch } from './http-fetch.ts';
+import type { Send, StreamBody } from './http-fetch.ts';
 import { type Answered, createRenewing, type Failed } from './upload-token.ts';
 
 /** Where an attempt uploads its files, and the token for it. */
@@ -44,7 +44,7 @@ export interface Download {
 export interface Upload {
   /** Digest of the whole file; null when it is not known yet, because further parts follow. */
   readonly sha256: string | null;
-  readonly body: Stretch;
+  readonly body: StreamBody;
   /** Position of the body in the file; null when the body is the whole file. */
   readonly part: { readonly first: number; readonly total: number } | null;
 }

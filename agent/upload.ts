@@ -4,7 +4,7 @@ import type { CallFailure } from '../protocol/client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { RunningDigest } from './file-digest.ts';
-import type { Stretch } from './http-fetch.ts';
+import type { StreamBody } from './http-fetch.ts';
 import type { Found } from './outputs.ts';
 import { reasonOf } from './start-failure.ts';
 import type { Storage } from './storage.ts';
@@ -27,7 +27,7 @@ export interface Source extends Found, Whole {
 
 /** Reads the bytes of the content. */
 interface Reading {
-  stretch(first: number, last: number): Stretch;
+  bodyFrom(first: number, last: number): StreamBody;
   /** Returns why a read failed; null when none did. */
   trouble(): string | null;
   /** Whether the content is unchanged. */
@@ -80,7 +80,7 @@ export async function uploadFile(source: Source, parts: UploadParts): Promise<Up
 export function uploadBytes(key: string, content: Uint8Array, parts: UploadParts): Promise<UploadEnd> {
   const sha256 = createHash('sha256').update(content).digest('hex');
   const reading: Reading = {
-    stretch: (first, last) => ({
+    bodyFrom: (first, last) => ({
       bytes: last - first,
       async *pieces() {
         yield content.subarray(first, last);
@@ -113,7 +113,7 @@ async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise
       continue;
     }
     const last: number = isLarge ? Math.min(first + part, bytes) : bytes;
-    const body = reading.stretch(first, last);
+    const body = reading.bodyFrom(first, last);
     const place = isLarge ? { first, total: bytes } : null;
     const sha256 = typeof digest === 'string' ? digest : last < bytes ? null : await digest.whole(signal);
     if (!(await reading.isSame())) return { kind: 'changed' };
@@ -198,7 +198,7 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
     }
   };
   return {
-    stretch: (first, last) => ({
+    bodyFrom: (first, last) => ({
       bytes: last - first,
       async *pieces() {
         let next = read(first, last);

@@ -81,7 +81,7 @@ export type Fetch = (
 ) => Promise<Answer>;
 
 /** A request body that is read while it is sent. */
-export interface Stretch {
+export interface StreamBody {
   readonly bytes: number;
   pieces(): AsyncIterable<Uint8Array>;
 }
@@ -89,7 +89,7 @@ export interface Stretch {
 /** A `Fetch` that can also stream a body that does not fit into memory. */
 export type Send = (
   url: URL,
-  init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | Stretch },
+  init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | StreamBody },
 ) => Promise<Answer>;
 
 export interface ClientOptions {

@@ -14,7 +14,7 @@ const submit = '/api/queue/submit';
 const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
 /** Sends a body of undeclared length for as long as the server accepts data. */
-function pour(url: string, token: string, mebibytes: number): Promise<number> {
+function pipeBody(url: string, token: string, mebibytes: number): Promise<number> {
   return new Promise(resolve => {
     const [name, value] = bearer(token);
     const { hostname, port } = new URL(url);
@@ -80,7 +80,7 @@ test('by the dozen: all are refused, and the memory of the process stays as it w
       expect([what, answers]).toEqual([what, Array.from({ length: 5 }, () => status)]);
     }
     // The server either refuses the body or closes the connection, and never reads it completely.
-    for (const status of await Promise.all(Array.from({ length: 5 }, () => pour(server.url, token, 20))))
+    for (const status of await Promise.all(Array.from({ length: 5 }, () => pipeBody(server.url, token, 20))))
       expect([0, 413]).toContain(status);
   };
   await round();

@@ -83,7 +83,7 @@ test('of hundreds of megabytes: the memory of the process stays as it was, and o
   const { server, bench, admin } = await open('--disk-reserve', '0');
   const job = await startJob(bench, await openRig(bench));
   const piece = Buffer.alloc(MiB, 'x');
-  const pour = (key: string, mebibytes: number): Promise<number> =>
+  const pipeBody = (key: string, mebibytes: number): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
         method: 'PUT',
@@ -105,11 +105,11 @@ test('of hundreds of megabytes: the memory of the process stays as it was, and o
       });
       next();
     });
-  await pour('warm', 8);
+  await pipeBody('warm', 8);
   const before = memoryOf(server.pid);
   let most = before;
   let isOver = false;
-  const poured = Promise.all(['a', 'b', 'c'].map(key => pour(key, 100))).finally(() => {
+  const poured = Promise.all(['a', 'b', 'c'].map(key => pipeBody(key, 100))).finally(() => {
     isOver = true;
   });
   while (!isOver) {

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openHashCache } from '../../../datasets/hash-cache.ts';
 import { indexFolder, type IndexedFolder } from '../../../datasets/index-folder.ts';
 import type { BodyOf } from '../../../protocol/call.ts';
-import { type CallFailure, type CallResult, type Stretch, urlOf } from '../../../protocol/client.ts';
+import { type CallFailure, type CallResult, type StreamBody, urlOf } from '../../../protocol/client.ts';
 import { manifestText } from '../../../protocol/dataset.ts';
 import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
 import { Problem } from '../../../protocol/problem.ts';
@@ -115,7 +115,7 @@ interface Source {
   /** For messages; null for the manifest. */
   readonly path: string | null;
   /** Opens the content after its first `from` bytes. */
-  stretch(from: number): Stretch;
+  bodyFrom(from: number): StreamBody;
 }
 
 function sourcesOf(
@@ -126,20 +126,20 @@ function sourcesOf(
   for (const { path, sha256, bytes } of files) {
     const file = sources.get(path);
     if (file === undefined || found.has(sha256)) continue;
-    found.set(sha256, { sha256, bytes, path, stretch: from => fileStretch(file, from, bytes) });
+    found.set(sha256, { sha256, bytes, path, bodyFrom: from => fileBody(file, from, bytes) });
   }
   const text = Buffer.from(manifest);
-  const stretch = (from: number): Stretch => ({
+  const bodyFrom = (from: number): StreamBody => ({
     bytes: text.length - from,
     async *pieces() {
       yield text.subarray(from);
     },
   });
-  return found.set(version, { sha256: version, bytes: text.length, path: null, stretch });
+  return found.set(version, { sha256: version, bytes: text.length, path: null, bodyFrom });
 }
 
 /** Reading fails if the file has become shorter. After any other change, the server computes another SHA-256. */
-const fileStretch = (file: string, from: number, bytes: number): Stretch => ({
+const fileBody = (file: string, from: number, bytes: number): StreamBody => ({
   bytes: bytes - from,
   async *pieces() {
     const handle: FileHandle = await open(file, 'r');
@@ -242,7 +242,7 @@ async function put(
   onBytes: (bytes: number) => void,
 ): Promise<CallFailure | null> {
   const { url, token } = connection();
-  const stretch = source.stretch(from);
+  const bodyFrom = source.bodyFrom(from);
   const range = { 'content-range': `bytes ${from}-${source.bytes - 1}/${source.bytes}` };
   try {
     const answer = await fetch(urlOf(url, datasetsApi.upload.path, { digest: source.sha256 }), {
@@ -252,7 +252,7 @@ async function put(
         'content-type': 'application/octet-stream',
         ...(source.bytes > 0 && range),
       },
-      body: { bytes: stretch.bytes, pieces: () => withCount(stretch.pieces(), onBytes) },
+      body: { bytes: bodyFrom.bytes, pieces: () => withCount(bodyFrom.pieces(), onBytes) },
     });
     const text = await answer.text();
     if (answer.ok) return null;

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createRaw, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Stretch } from '../../../agent/http-fetch.ts';
+import type { StreamBody } from '../../../agent/http-fetch.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import { piecesOf } from '../../../protocol/client.ts';
 
@@ -111,7 +111,7 @@ test('what is not read is left to the network, and comes whole when it is', asyn
 function stretchOf(content: string, piece = 4) {
   const bytes = Buffer.from(content);
   const asked = { pieces: 0 };
-  const stretch: Stretch = {
+  const bodyFrom: StreamBody = {
     bytes: bytes.length,
     async *pieces() {
       for (let at = 0; at < bytes.length; at += piece) {
@@ -120,14 +120,14 @@ function stretchOf(content: string, piece = 4) {
       }
     },
   };
-  return { stretch, asked };
+  return { bodyFrom, asked };
 }
 
 test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
   'a stretch comes whole and with its length',
   async content => {
-    const { stretch } = stretchOf(content, 65_536);
-    const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: stretch });
+    const { bodyFrom } = stretchOf(content, 65_536);
+    const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: bodyFrom });
     expect(answer.headers.get('x-length')).toBe(String(content.length));
     expect(await answer.text()).toBe(`PUT ${content}`);
   },
@@ -142,8 +142,8 @@ test('a stretch that is refused by its head is never read, and the next call goe
   onTestFinished(() => void server.close());
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const fetch = openNetwork(usualTrust);
-  const { stretch, asked } = stretchOf('x'.repeat(100));
-  const answer = await fetch(url, { method: 'PUT', body: stretch });
+  const { bodyFrom, asked } = stretchOf('x'.repeat(100));
+  const answer = await fetch(url, { method: 'PUT', body: bodyFrom });
   expect([answer.status, await answer.text(), asked.pieces]).toEqual([413, 'too much', 0]);
   expect(await (await fetch(url, {})).text()).toBe('welcome');
 });
@@ -152,9 +152,9 @@ test('a stretch goes out to who does not know the question, and breaks where it 
   const url = await openRaw(socket => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   });
-  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: stretchOf('body').stretch });
+  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: stretchOf('body').bodyFrom });
   expect(await answer.text()).toBe('ok');
-  const broken: Stretch = {
+  const broken: StreamBody = {
     bytes: 8,
     async *pieces() {
       yield Buffer.from('half');
