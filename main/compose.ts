@@ -31,7 +31,7 @@ import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import type { Certificates } from './host/tls/index.ts';
 import { hashOf } from './http/auth.ts';
-import type { SocketLimits } from './http/door.ts';
+import type { SocketLimits } from './http/http-listener.ts';
 import type { BackupDesk } from './http/backup-routes.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
 import { createHttpServer, type HttpParts, type HttpServer } from './http/server.ts';

@@ -3,7 +3,7 @@ import type { DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.t
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { createDesk } from './desk.ts';
-import { createFarewell } from './farewell.ts';
+import { createQuitFlow } from './quit-flow.ts';
 import { createFleets, type Fleets } from './fleets.ts';
 import { answerPanel } from './ipc.ts';
 import type { LoginItem } from './login.ts';
@@ -46,7 +46,7 @@ export interface DesktopApp {
 }
 
 /** Everything that is created before the window. */
-interface Backstage extends AppParts {
+interface Setup extends AppParts {
   readonly words: Words;
   readonly fleets: Fleets;
   readonly holder: OwnHolder;
@@ -61,11 +61,11 @@ export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
   const holder = createOwnHolder(parts.own, words);
   const stage = createStage({ settings, fleets, openOwn: holder.open });
   guardSession(session.defaultSession, stage.shown);
-  const backstage = { ...parts, words, fleets, holder, stage };
+  const setup = { ...parts, words, fleets, holder, stage };
   try {
-    const trouble = await raise(backstage);
+    const trouble = await raise(setup);
     tellRestored(holder, words);
-    return open(backstage, trouble);
+    return open(setup, trouble);
   } catch (cause) {
     parts.log.error('desktop.not_started', { cause });
     if (!(cause instanceof Declined))
@@ -83,7 +83,7 @@ function tellRestored(holder: OwnHolder, words: Words): void {
 /**
  * Shows the fleet from the settings. When that fails, shows this computer's own and returns the reason; null on success.
  */
-async function raise({ settings, stage, holder, fleets }: Backstage): Promise<string | null> {
+async function raise({ settings, stage, holder, fleets }: Setup): Promise<string | null> {
   const { shown, runs_own: runsOwn } = settings.now;
   const trouble = await stage.show(shown !== null && fleets.has(shown) ? shown : null);
   if (trouble !== null) await stage.show(null);
@@ -96,8 +96,8 @@ const after = (ms: number, run: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
-function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
-  const { words, settings, fleets, holder, stage, log } = backstage;
+function open(setup: Setup, firstTrouble: string | null): DesktopApp {
+  const { words, settings, fleets, holder, stage, log } = setup;
   const { key } = stage;
   let trouble = firstTrouble;
   const show = async (fleet: FleetKey, page = '/'): Promise<string | null> => {
@@ -125,29 +125,29 @@ function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
   });
   const power = createPower(() => holder.now()?.awoken());
   const window = createWindow({
-    ...backstage,
+    ...setup,
     shown: stage.shown,
     onClosed: () => tellGoesOn(settings, words, () => openAt(key(), null), notifications.show),
   });
-  const farewell = createFarewell({
-    ...backstage,
+  const quitFlow = createQuitFlow({
+    ...setup,
     window,
     ownSummary: () => watchers.summary(null),
     stopAll: () => [watchers.stop, notifications.stop, power.close, tray.close].forEach(stop => stop()),
   });
   const act = (what: TrayAct): void => {
     if (what.type === 'open') openAt(key(), what.page);
-    else if (what.type === 'quit') void farewell.quit();
+    else if (what.type === 'quit') void quitFlow.quit();
     else void steerQueue(stage.line(), what.type);
   };
-  const tray = createTray({ icon: backstage.icons.tray, words, act });
+  const tray = createTray({ icon: setup.icons.tray, words, act });
   const tell = (): void => {
-    tray.show({ fleet: nameOf(backstage), summary: watchers.summary(key()) });
+    tray.show({ fleet: nameOf(setup), summary: watchers.summary(key()) });
     power.jobs(holder.now()?.isGuest === false ? (watchers.summary(null)?.live.size ?? 0) : 0);
   };
   const refresh = (): void => {
-    watchers.follow(linesOf(backstage));
-    window.title(key() === null ? 'Trainyard' : `${nameOf(backstage)} — Trainyard`);
+    watchers.follow(linesOf(setup));
+    window.title(key() === null ? 'Trainyard' : `${nameOf(setup)} — Trainyard`);
     setMenu({
       words,
       fleets: fleets.list(),
@@ -155,12 +155,12 @@ function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
       go: page => window.open(page),
       show: fleet => openAt(fleet, null),
       hide: window.close,
-      quit: () => void farewell.quit(),
+      quit: () => void quitFlow.quit(),
     });
     tell();
   };
   const answer = createDesk({
-    ...backstage,
+    ...setup,
     key,
     canSeal: systemVault.canSeal,
     show,
@@ -169,7 +169,7 @@ function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
   });
   listen({ window, stage, power, answer });
   refresh();
-  return { ...farewell, begin: window.begin, open: page => openAt(key(), page) };
+  return { ...quitFlow, begin: window.begin, open: page => openAt(key(), page) };
 }
 
 interface Listening {
@@ -189,13 +189,13 @@ function listen({ window, stage, power, answer }: Listening): void {
 }
 
 /** Name of the current fleet. */
-function nameOf({ stage, fleets, words }: Backstage): string {
+function nameOf({ stage, fleets, words }: Setup): string {
   const key = stage.key();
   return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
 }
 
 /** The fleets to watch: the current one, and this computer's own while it runs. */
-function linesOf({ stage, holder }: Backstage): ReadonlyMap<FleetKey, FleetLine> {
+function linesOf({ stage, holder }: Setup): ReadonlyMap<FleetKey, FleetLine> {
   const [line, own] = [stage.line(), holder.now()];
   return new Map<FleetKey, FleetLine>([
     ...(own === null ? [] : [[null, { url: own.url, token: own.token }] as const]),

@@ -7,7 +7,7 @@ import type { DatasetFile } from '../../protocol/dataset.ts';
 import { nameOf, type Orchestrator, type PruneChoice } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Calls } from './calls.ts';
-import type { ContentDesk } from './content-desk.ts';
+import type { ContentDesk } from './content-handler.ts';
 import { onlyUserOf } from './ownership.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from './transfer-heap.ts';

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import type { Calls } from './calls.ts';
-import { type Door, openDoor, type SocketLimits, type TlsIdentity } from './door.ts';
+import { type HttpListener, openHttpListener, type SocketLimits, type TlsIdentity } from './http-listener.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-export type Listener = Omit<Door, 'present'>;
+export type Listener = Omit<HttpListener, 'present'>;
 
 export interface Listeners {
   /** Rejects as `listen` does: EADDRINUSE, EACCES, ... */
@@ -18,12 +18,17 @@ export function createListeners(
   { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
   limits: SocketLimits,
 ): Listeners {
-  const open = new Set<Door>();
+  const open = new Set<HttpListener>();
   let identity: TlsIdentity | null = null;
   let isClosed = false;
   return {
     async listen(host, port, isSecure) {
-      const door = await openDoor({ handler, streams, calls, limits, identity }, host, port, isSecure);
+      const door = await openHttpListener(
+        { handler, streams, calls, limits, identity },
+        host,
+        port,
+        isSecure,
+      );
       // The certificate may have changed while the listener opened.
       if (identity !== null) door.present(identity);
       const listener = {

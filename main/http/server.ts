@@ -21,8 +21,8 @@ import { createExpress } from './express-answer.ts';
 import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
-import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
-import { createContentDesk } from './content-desk.ts';
+import { type SocketLimits, socketLimits, type TlsIdentity } from './http-listener.ts';
+import { createContentDesk } from './content-handler.ts';
 import { mountDatasetRoutes } from './dataset-routes.ts';
 import { mountHealthRoutes } from './health-routes.ts';
 import { createListeners, type Listener } from './listeners.ts';
@@ -41,7 +41,7 @@ import { createStreamRegistry, type StreamRegistry } from './stream-registry.ts'
 import { mountSystemRoutes, type Prove } from './system-routes.ts';
 import type { Pace } from './receive-body.ts';
 import { createTransferHeap } from './transfer-heap.ts';
-import { createUploadDesk } from './upload-desk.ts';
+import { createUploadHandler } from './upload-handler.ts';
 import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
 
@@ -241,7 +241,7 @@ function mountStorage(
   calls: Calls,
 ): void {
   const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));
-  const desk = createUploadDesk({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
+  const desk = createUploadHandler({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
   mountStorageRoutes(router, { orchestrator, desk, files, contents: contents.files, calls, heap });
   mountArtifactRoutes(router, { orchestrator, files, heap });
   const contentDesk = createContentDesk({ ...contents, orchestrator, reserveBytes, pace, log });

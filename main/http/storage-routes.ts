@@ -13,12 +13,12 @@ import type { Calls } from './calls.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from './transfer-heap.ts';
 import { proceed } from './unread.ts';
-import type { UploadDesk } from './upload-desk.ts';
+import type { UploadHandler } from './upload-handler.ts';
 import { planUpload } from './upload-plan.ts';
 
 export interface StorageParts {
   readonly orchestrator: Orchestrator;
-  readonly desk: UploadDesk;
+  readonly desk: UploadHandler;
   readonly files: ArtifactFiles;
   readonly contents: ContentFiles;
   readonly calls: Calls;

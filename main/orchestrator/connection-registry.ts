@@ -22,7 +22,7 @@ export interface Load {
 }
 
 /** Another machine that tried to register with this worker's token. */
-export interface Rival {
+export interface DuplicateInstance {
   readonly at: WallMs;
   readonly host: string | null;
   readonly address: string | null;
@@ -41,7 +41,7 @@ interface Entry {
   absentSince: MonoMs | null;
   /** Whether `contactAt` is a real contact, and not the orchestrator's own start. */
   met: boolean;
-  rival: Rival | null;
+  rival: DuplicateInstance | null;
   doubted: ReadonlySet<string>;
   /** When its stream broke; null while one is open, and after a clean end. */
   lostStreamAt: MonoMs | null;
@@ -98,13 +98,13 @@ export interface ConnectionRegistry {
   noteMissed(worker: WorkerId, missed: number): void;
   /** Records a heartbeat that does not name the job. Returns when the first of these in a row arrived. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
-  noteRival(worker: WorkerId, rival: Rival): void;
+  noteDuplicate(worker: WorkerId, rival: DuplicateInstance): void;
   /** The worker has reported what it runs: earlier heartbeats without its job no longer count. */
   clearAbsence(worker: WorkerId): void;
   /** Known GPU troubles that its last report did not name. */
   doubtedOf(worker: WorkerId): ReadonlySet<string>;
   noteDoubted(worker: WorkerId, doubted: ReadonlySet<string>): void;
-  rivalOf(worker: WorkerId): Rival | null;
+  duplicateOf(worker: WorkerId): DuplicateInstance | null;
   forget(worker: WorkerId): void;
 }
 
@@ -250,8 +250,8 @@ function noteCalls(
   | 'clearAbsence'
   | 'doubtedOf'
   | 'noteDoubted'
-  | 'noteRival'
-  | 'rivalOf'
+  | 'noteDuplicate'
+  | 'duplicateOf'
 > {
   return {
     unmeet(worker) {
@@ -277,10 +277,10 @@ function noteCalls(
       const known = entries.get(worker);
       if (known !== undefined) known.doubted = doubted;
     },
-    noteRival(worker, rival) {
+    noteDuplicate(worker, rival) {
       const known = entries.get(worker);
       if (known !== undefined) known.rival = rival;
     },
-    rivalOf: worker => entries.get(worker)?.rival ?? null,
+    duplicateOf: worker => entries.get(worker)?.rival ?? null,
   };
 }

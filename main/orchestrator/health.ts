@@ -8,7 +8,7 @@ import { boostStarving } from './turns.ts';
 import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
 import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from './transitions.ts';
 import { removeWorker } from './worker-admin.ts';
-import { sayGoodbye } from './worker-calls.ts';
+import { markOffline } from './worker-calls.ts';
 
 export interface HealthLoop {
   /** Checks again within this time, or earlier. */
@@ -123,7 +123,7 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const now = core.clock.mono();
   const patience = patienceOf(core, worker);
   if (action.kind === 'offline') {
-    if (now >= contactAt + patience.offlineMs) sayGoodbye(core, tx, worker, 'silent', system);
+    if (now >= contactAt + patience.offlineMs) markOffline(core, tx, worker, 'silent', system);
     return;
   }
   if (action.kind === 'remove') {

@@ -23,7 +23,7 @@ import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
 import { createSecurityNotes, createSessionCalls, endUnboundSessions } from './sessions.ts';
-import { createCaution, createHome, createSettingsCalls } from './settings.ts';
+import { createGpuTroublePolicy, createLocalWorkerSettings, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
 import type { Clock, Configs, Ids, Log, LogFiles, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
@@ -85,8 +85,8 @@ export function createOrchestrator(parts: OrchestratorParts) {
   const enqueue = (command: (tx: Tx) => void): void => {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
   };
-  const home = createHome(parts.runsLocally ?? false);
-  const caution = createCaution(parts.holdingBack);
+  const home = createLocalWorkerSettings(parts.runsLocally ?? false);
+  const caution = createGpuTroublePolicy(parts.holdingBack);
   const core: Core = {
     store,
     clock,
@@ -215,11 +215,11 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
     closeWindows(core);
     timers.stop();
     clock.stop();
-    sayGoodbye(core);
+    notifyShutdown(core);
   },
 });
 
-function sayGoodbye({ store, connections }: Core): void {
+function notifyShutdown({ store, connections }: Core): void {
   for (const id of connections.streaming()) {
     if (store.worker(id)?.agent?.protocol === 2)
       connections.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });

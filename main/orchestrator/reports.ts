@@ -10,7 +10,7 @@ import { asWorker, isLive, type Job, type Worker } from './model.ts';
 import { noteCompleted } from './outstanding.ts';
 import type { Tx } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
-import { applyEvent, letSettle, welcome } from './transitions.ts';
+import { applyEvent, startCooldown, welcome } from './transitions.ts';
 
 interface Accepted {
   readonly duplicate: boolean;
@@ -56,7 +56,7 @@ function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: S
   if (worker.agent?.protocol !== 1) return;
   const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
   // A late or unexpected end is usually due to a stop.
-  if (!isExpected) letSettle(core, tx, worker, status !== 'completed');
+  if (!isExpected) startCooldown(core, tx, worker, status !== 'completed');
 }
 
 function apply(

@@ -5,12 +5,12 @@ import { dispatch } from './dispatch.ts';
 import type { Actor, SettingsFactType } from './model.ts';
 
 /** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
-export interface Home {
+export interface LocalWorkerSettings {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
 }
 
-export function createHome(atFirst: boolean): Home {
+export function createLocalWorkerSettings(atFirst: boolean): LocalWorkerSettings {
   let runs = atFirst;
   return {
     runsLocally: () => runs,
@@ -21,12 +21,12 @@ export function createHome(atFirst: boolean): Home {
 }
 
 /** Which GPU troubles keep jobs from a worker. Can change at runtime. */
-export interface Caution {
+export interface GpuTroublePolicy {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;
 }
 
-export function createCaution(atFirst: HoldingBack = holdingBackAtFirst): Caution {
+export function createGpuTroublePolicy(atFirst: HoldingBack = holdingBackAtFirst): GpuTroublePolicy {
   let kinds = atFirst;
   return {
     holdingBack: () => kinds,
@@ -42,7 +42,7 @@ export interface SettingsFact {
 }
 
 /** Settings of the orchestrator that concern jobs or the audit trail. */
-export function createSettingsCalls(core: Core, home: Home, caution: Caution) {
+export function createSettingsCalls(core: Core, home: LocalWorkerSettings, caution: GpuTroublePolicy) {
   return {
     /** Records all of these facts in the audit trail, or none if it rejects. */
     noteSettings: (facts: readonly SettingsFact[], by: Actor): Promise<void> =>

@@ -173,14 +173,14 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
     const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;
     judge(core, tx, { ...worker, served: true }, next, ranMs);
   }
-  letSettle(core, tx, worker, job.status === 'cancelling');
+  startCooldown(core, tx, worker, job.status === 'cancelling');
 }
 
 /**
  * Starts the cooldown after a trainer has ended, or after its end was acknowledged again. The next job follows when the
  * agent is ready.
  */
-export function letSettle(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
+export function startCooldown(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
   const settleMs = settleTime(core, worker, wasStopped);
   // Now, not after the commit: no other command of this transaction may send an offer to this worker.
   core.connections.settle(worker.id, core.clock.mono() + settleMs);

@@ -54,7 +54,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
   const load = core.connections.loadOf(worker.id);
-  const rival = core.connections.rivalOf(worker.id);
+  const rival = core.connections.duplicateOf(worker.id);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;

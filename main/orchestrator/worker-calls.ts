@@ -27,13 +27,13 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   ): Promise<Outcome<RegisterReply>> => {
     // Checked before this call counts as contact, and again inside the transaction.
     const before = core.store.worker(id);
-    const rival = before !== null && isRival(core, before, said, address);
+    const rival = before !== null && isDuplicate(core, before, said, address);
     if (before !== null && !rival) core.connections.heard(id, core.clock.mono());
     return core.store.write(tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
       if (rival || isReplaced(known, before)) {
-        if (isRival(core, known, said, address)) return turnAway(core, tx, known, said, address);
+        if (isDuplicate(core, known, said, address)) return rejectDuplicate(core, tx, known, said, address);
         core.connections.heard(id, core.clock.mono());
       }
       const place = placeOf(known, said);
@@ -148,7 +148,7 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
   return core.store.write(tx => {
     const worker = tx.worker(id);
     if (worker === null) return gone;
-    sayGoodbye(core, tx, worker, 'goodbye', asWorker(id));
+    markOffline(core, tx, worker, 'goodbye', asWorker(id));
     dispatch(core, tx);
     return accept({ success: true as const });
   });
@@ -203,7 +203,7 @@ const machineOf = (
 ): string => instanceId ?? JSON.stringify([address, host]);
 
 /** Whether another machine uses the same token. The machine that was heard recently keeps it. */
-function isRival(core: Core, known: Worker, said: Registration, address: string | null): boolean {
+function isDuplicate(core: Core, known: Worker, said: Registration, address: string | null): boolean {
   const metAt = core.connections.metAt(known.id);
   if (known.agent === null || known.gone !== null || metAt === null) return false;
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
@@ -229,14 +229,14 @@ const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
   agent !== null &&
   (!before?.agent || machineOf(agent, agent.address) !== machineOf(before.agent, before.agent.address));
 
-function turnAway(
+function rejectDuplicate(
   core: Core,
   tx: Tx,
   known: Worker,
   said: Registration,
   address: string | null,
 ): ReturnType<typeof refuse> {
-  core.connections.noteRival(known.id, { at: core.clock.wall(), host: said.host, address });
+  core.connections.noteDuplicate(known.id, { at: core.clock.wall(), host: said.host, address });
   const actor = { type: 'worker', id: known.id, address } as const;
   tellWorker(core, tx, 'worker.duplicate', known.id, actor, { host: said.host });
   return refuse(
@@ -351,7 +351,7 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
 }
 
 /** Marks the worker as offline. Its job waits for it until the takeover. */
-export function sayGoodbye(
+export function markOffline(
   core: Core,
   tx: Tx,
   worker: Worker,

@@ -58,8 +58,8 @@ export function createWriter(parts: WriterParts): Writer {
   const { db, wal, disk, log } = parts;
   const scopes = { now: runHere };
   const effects = createEffects(log, scopes);
-  const regrets = createEffects(log, scopes);
-  const commit = createCommit(parts, { effects, regrets, scopes });
+  const rollbackHooks = createEffects(log, scopes);
+  const commit = createCommit(parts, { effects, rollbackHooks, scopes });
   let queue: Queued[] = [];
   let closed = false;
 
@@ -103,7 +103,7 @@ export function createWriter(parts: WriterParts): Writer {
       });
     },
     afterCommit: effects.add,
-    afterRollback: regrets.add,
+    afterRollback: rollbackHooks.add,
     close() {
       closed = true;
       flush();
@@ -165,14 +165,14 @@ function createEffects(log: Log, scopes: Scopes): Effects {
 
 interface Ledger {
   readonly effects: Effects;
-  readonly regrets: Effects;
+  readonly rollbackHooks: Effects;
   readonly scopes: Scopes;
 }
 
 /** Runs one transaction. Returns null when no client may be answered. */
 function createCommit(
   { db, disk, log, checkPlace }: WriterParts,
-  { effects, regrets, scopes }: Ledger,
+  { effects, rollbackHooks, scopes }: Ledger,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');
   const release = db.prepare('RELEASE command');
@@ -183,7 +183,7 @@ function createCommit(
   /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
-    const kept = [effects.count(), regrets.count()] as const;
+    const kept = [effects.count(), rollbackHooks.count()] as const;
     save.run();
     try {
       const done = run(command);
@@ -194,7 +194,7 @@ function createCommit(
       db.exec('ROLLBACK TO command');
       db.exec('RELEASE command');
       effects.backTo(kept[0]);
-      regrets.run(kept[1]);
+      rollbackHooks.run(kept[1]);
       return { command, result: { ok: false, cause } };
     }
   };
@@ -206,7 +206,7 @@ function createCommit(
       if (!isOwnFault(cause)) throw cause;
       db.exec('ROLLBACK');
       effects.backTo(0);
-      regrets.run();
+      rollbackHooks.run();
       return { command, result: { ok: false, cause } };
     }
   };
@@ -226,7 +226,7 @@ function createCommit(
       // A single command that threw has already rolled back the transaction.
       if (batch.length > 1 || done.every(({ result }) => result.ok)) db.exec('COMMIT');
       checkPlace();
-      regrets.backTo(0);
+      rollbackHooks.backTo(0);
       return done;
     } catch (cause) {
       effects.backTo(0);
@@ -235,7 +235,7 @@ function createCommit(
       if (fault === null) log.error('store.commit_failed', { cause });
       rollBack();
       if (disk.now() === 'dead') return null;
-      regrets.run();
+      rollbackHooks.run();
       return failed(batch, new StorageError('the change could not be stored', { cause }));
     }
   };

@@ -6,7 +6,7 @@ import type { Clock, Log, LogFacts, LogFiles, LogPiece } from '../orchestrator/p
 import { firstLineOf, linesFrom, type Snapshot } from './log-reading.ts';
 import { searchLines } from './log-search.ts';
 import { isMissing } from './log-segments.ts';
-import { createLogShelf } from './log-shelf.ts';
+import { createOpenLogCache } from './open-log-cache.ts';
 import { createOrphanMarks } from './orphan-marks.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
@@ -44,7 +44,7 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
     ofSegment: Math.min(maxOfSegment, Math.ceil(perAttempt / 4)),
     ofLine: maxOfLine,
   };
-  const shelf = createLogShelf({ folder, bounds, clock, log });
+  const shelf = createOpenLogCache({ folder, bounds, clock, log });
 
   const take = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
     const opened = await shelf.open(job, attempt);

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCalls } from '../../../main/http/calls.ts';
-import { type SocketLimits, socketLimits } from '../../../main/http/door.ts';
+import { type SocketLimits, socketLimits } from '../../../main/http/http-listener.ts';
 import { createListeners } from '../../../main/http/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/stream-registry.ts';
 

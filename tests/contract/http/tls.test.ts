@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { socketLimits } from '../../../main/http/door.ts';
+import { socketLimits } from '../../../main/http/http-listener.ts';
 import { createCalls } from '../../../main/http/calls.ts';
 import { createListeners } from '../../../main/http/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/stream-registry.ts';

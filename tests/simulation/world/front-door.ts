@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { type Authenticate, createAuth, hashOf } from '../../../main/http/auth.ts';
-import { socketLimits } from '../../../main/http/door.ts';
+import { socketLimits } from '../../../main/http/http-listener.ts';
 import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
 import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
 import { adminPrincipal, type Orchestrator } from '../../../main/orchestrator/index.ts';
@@ -32,14 +32,14 @@ interface Mounted {
   readonly stream: StreamHandler<Call> | null;
 }
 
-interface DoorParts {
+interface HttpListenerParts {
   readonly orchestrator: Orchestrator;
   readonly process: SimProcess;
   readonly ears: DoorEars;
 }
 
 /** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
-export function createFrontDoor({ orchestrator, process, ears }: DoorParts): FrontDoor {
+export function createFrontDoor({ orchestrator, process, ears }: HttpListenerParts): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
     adminHash: () => hashOf('nobody has this one'),

@@ -250,14 +250,14 @@ describe('a rival', () => {
   const rival = { at: 5, host: 'other', address: '10.0.0.9' };
 
   test('is remembered with the worker whose token it has', () => {
-    expect(book.rivalOf(w1)).toBeNull();
-    book.noteRival(w1, rival);
-    expect(book.rivalOf(w1)).toBeNull();
+    expect(book.duplicateOf(w1)).toBeNull();
+    book.noteDuplicate(w1, rival);
+    expect(book.duplicateOf(w1)).toBeNull();
     book.heard(w1, 1);
-    book.noteRival(w1, rival);
-    book.noteRival(w1, { ...rival, at: 6 });
-    expect(book.rivalOf(w1)).toEqual({ ...rival, at: 6 });
+    book.noteDuplicate(w1, rival);
+    book.noteDuplicate(w1, { ...rival, at: 6 });
+    expect(book.duplicateOf(w1)).toEqual({ ...rival, at: 6 });
     book.forget(w1);
-    expect(book.rivalOf(w1)).toBeNull();
+    expect(book.duplicateOf(w1)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { createRunningHashes } from './running-hashes.ts';
 import { type Delivered, type Delivery, takePart, takeWhole, type UploadParts } from './take-upload.ts';
 import { createUploadRoom, noRoom, OutOfRoom, refuseFor } from './upload-room.ts';
 
-export interface UploadDesk {
+export interface UploadHandler {
   receive(delivery: Delivery): Promise<Outcome<Delivered>>;
   /** Returns the progress of a resumable upload; null when there is none. */
   progressOf(
@@ -26,7 +26,7 @@ interface UnderWay {
  * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
  * becomes an artifact only in the transaction that finishes it, however many requests send the same.
  */
-export function createUploadDesk(parts: UploadParts): UploadDesk {
+export function createUploadHandler(parts: UploadParts): UploadHandler {
   const { orchestrator, files } = parts;
   const underWay = new Set<UnderWay>();
   /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */

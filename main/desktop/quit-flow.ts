@@ -7,7 +7,7 @@ import type { Summary } from './summary.ts';
 import type { PanelWindow } from './window.ts';
 import type { Words } from './words/index.ts';
 
-export interface FarewellParts {
+export interface QuitFlowParts {
   readonly words: Words;
   readonly holder: OwnHolder;
   readonly stage: Stage;
@@ -20,7 +20,7 @@ export interface FarewellParts {
 }
 
 /** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
-export function createFarewell({ words, holder, stage, log, window, ownSummary, stopAll }: FarewellParts) {
+export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowParts) {
   let leaving: Promise<void> | null = null;
   const end = async (): Promise<void> => {
     stopAll();

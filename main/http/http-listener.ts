@@ -54,7 +54,7 @@ export interface TlsIdentity {
 }
 
 /** A listening socket. A server may have several, and each closes independently. */
-export interface Door {
+export interface HttpListener {
   readonly port: number;
   /** Sets whether new connections use TLS. Existing connections stay as they are. */
   speakTls(isSecure: boolean): void;
@@ -66,7 +66,7 @@ export interface Door {
   close(): Promise<void>;
 }
 
-export interface DoorParts {
+export interface HttpListenerParts {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
   readonly calls: Calls;
@@ -86,12 +86,12 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * Listens on one address. Rejects as `listen` does: EADDRINUSE, EACCES, ... One socket accepts all connections and hands each to plain HTTP
  * or to TLS, so that switching cannot fail. On the loopback address, one port accepts both, and plain HTTP always works (docs/adr/0013).
  */
-export async function openDoor(
-  { handler, streams, calls, limits, identity }: DoorParts,
+export async function openHttpListener(
+  { handler, streams, calls, limits, identity }: HttpListenerParts,
   host: string,
   port: number,
   isSecureAtFirst: boolean,
-): Promise<Door> {
+): Promise<HttpListener> {
   let isSecure = isSecureAtFirst;
   let hasIdentity = identity !== null;
   const isForAll = host === '0.0.0.0' || host === '::';

@@ -28,7 +28,7 @@ interface Held {
 }
 
 /** Keeps logs open and serializes the operations of each job. */
-export function createLogShelf(parts: ShelfParts) {
+export function createOpenLogCache(parts: ShelfParts) {
   const { folder, clock } = parts;
   const held = new Map<string, Held>();
   const turns = createTurns();
