@@ -17,7 +17,7 @@ import {
   type Task,
   writeStop,
 } from './guard-files.ts';
-import type { LaunchParts } from './guard-launch.ts';
+import type { LaunchDeps } from './guard-launch.ts';
 import { endGroup } from './process-group.ts';
 import { isRunning, type ProcessRef } from './processes.ts';
 import { attendRun, type Run } from './run.ts';
@@ -55,7 +55,7 @@ const lookEveryMs = 50;
  * and removes every other run, but keeps its log. It reports nothing about those: the orchestrator notices that the
  * agent does not name them.
  */
-export async function findRun(runsDir: string, parts: LaunchParts): Promise<Found | null> {
+export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found | null> {
   const found: { readonly run: RunFolder; readonly what: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
@@ -76,7 +76,7 @@ export async function findRun(runsDir: string, parts: LaunchParts): Promise<Foun
   return held?.what ?? null;
 }
 
-async function lookInto(run: RunFolder, parts: LaunchParts): Promise<Found | null> {
+async function lookInto(run: RunFolder, parts: LaunchDeps): Promise<Found | null> {
   const report = readReport(run);
   if (report !== null) {
     const printed = endedRun(run, null, parts);
@@ -106,7 +106,7 @@ function foundRun(
   kind: FoundRun['kind'],
   guard: ProcessRef | null,
   order: Order | null,
-  parts: LaunchParts,
+  parts: LaunchDeps,
 ): FoundRun | null {
   const task = readTask(run);
   if (task === null) return null;
@@ -116,13 +116,13 @@ function foundRun(
 }
 
 /** Null when no exit record is on disk. */
-const endedRun = (run: RunFolder, order: Order | null, parts: LaunchParts): FoundRun | null =>
+const endedRun = (run: RunFolder, order: Order | null, parts: LaunchDeps): FoundRun | null =>
   readExit(run) === null ? null : foundRun(run, 'ended', null, order, parts);
 
 /**
  * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
  */
-export const findSettled = (runsDir: string, parts: LaunchParts): readonly FoundRun[] =>
+export const findSettled = (runsDir: string, parts: LaunchDeps): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {
     const run = { path: join(runsDir, name) };
     return (settledAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
@@ -132,7 +132,7 @@ export const findSettled = (runsDir: string, parts: LaunchParts): readonly Found
  * Returns the guard of a run. If no guard has taken the run, calls it off, so that none can take it later, and returns
  * null.
  */
-async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessRef | null> {
+async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRef | null> {
   if (takeRun(run, null)) return null;
   const givenUpAt = clock.mono() + guardPatienceMs;
   for (;;) {
@@ -144,7 +144,7 @@ async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessR
 }
 
 /** Stops a run whose task cannot be read, because its job is unknown. */
-async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchParts): Promise<void> {
+async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchDeps): Promise<void> {
   const { processes, clock } = parts;
   writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
   const givenUpAt = clock.mono() + 2 * orphanGraceMs;

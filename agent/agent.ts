@@ -10,9 +10,9 @@ import { beatUntil, type Beating, sayNews } from './beat.ts';
 import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import { noteContacts } from './contact.ts';
-import { createCurves, type CurveParts } from './curves.ts';
+import { createCurves, type CurveDeps } from './curves.ts';
 import { catchUpCurve } from './held-attempt.ts';
-import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
+import { createJobSlot, type JobSlot, type SlotDeps } from './job-slot.ts';
 import { createProgressReporter } from './progress-reporter.ts';
 import { createReporter } from './reporter.ts';
 import { runSessions } from './session.ts';
@@ -24,7 +24,7 @@ import type { ReportTrainerKeys } from './trainer-keys.ts';
 import { createConnectionWarnings } from './connection-warnings.ts';
 import { trackInFlight } from './in-flight.ts';
 
-export interface AgentParts {
+export interface AgentDeps {
   readonly clock: Clock;
   /** ms on a clock that the agent shares with its guards; see `machineUptime`. */
   readonly uptime: () => number;
@@ -41,7 +41,7 @@ export interface AgentParts {
   readonly found: Found | null;
   /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
   readonly settled?: readonly FoundRun[];
-  readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
+  readonly jobs: Pick<SlotDeps, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
   /** Sends the output of trainers. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
   /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */
@@ -55,9 +55,9 @@ export interface AgentParts {
   /** Reports the config keys of trainers. Without it, the agent reports none. */
   readonly trainerKeys?: ReportTrainerKeys;
   /** GPU metrics for the curves of the running job. */
-  readonly gpuFigures: CurveParts['gpuFigures'];
+  readonly gpuFigures: CurveDeps['gpuFigures'];
   /** Reads the metrics files that trainers write. Without it, the agent reads none. */
-  readonly files?: CurveParts['files'];
+  readonly files?: CurveDeps['files'];
   readonly random: () => number;
   readonly say: (message: string) => void;
 }
@@ -90,7 +90,7 @@ const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
 const farewellMs = 2_000;
 
 /** Sends the remaining logs and files of runs that have ended. */
-async function sendTheRest({ logs, outputs, persistent }: AgentParts, hurry: AbortSignal): Promise<void> {
+async function sendTheRest({ logs, outputs, persistent }: AgentDeps, hurry: AbortSignal): Promise<void> {
   await logs?.leave(logsMs);
   await outputs?.leave(persistent ? outputsMs.persistent : outputsMs.ephemeral, hurry);
 }
@@ -99,7 +99,7 @@ async function sendTheRest({ logs, outputs, persistent }: AgentParts, hurry: Abo
  * Runs the loops of a worker. One registers and follows the stream, repeatedly. The heartbeat loop runs beside it and
  * stops last. The slot holds the one job.
  */
-export function createAgent(parts: AgentParts): Agent {
+export function createAgent(parts: AgentDeps): Agent {
   const { clock, random, say } = parts;
   const state = initialState();
   /** Fires when the agent stops registering and following the stream. */

@@ -10,7 +10,7 @@ import {
   workerApi,
 } from '../protocol/worker-api.ts';
 
-export interface ApiClientParts {
+export interface ApiClientDeps {
   readonly url: string;
   readonly token: () => string;
   readonly fetch: Fetch;
@@ -38,7 +38,7 @@ export interface ApiClient {
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-export function createApiClient({ url, token, fetch, signal }: ApiClientParts): ApiClient {
+export function createApiClient({ url, token, fetch, signal }: ApiClientDeps): ApiClient {
   const options = { baseUrl: url, fetch, headers: () => ({ 'x-worker-token': token() }) };
   const client = createClient({ ...options, timeoutMs: patienceMs });
   const hurried = createClient({ ...options, timeoutMs: goodbyeMs });
@@ -64,7 +64,7 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientParts): 
 /** Joins with a join token: the only call that a worker makes before it has its own token. */
 export type JoinCall = (joinToken: string, body: JoinBody) => Promise<CallResult<typeof workerApi.join>>;
 
-export function createJoinCall({ url, fetch, signal }: Omit<ApiClientParts, 'token'>): JoinCall {
+export function createJoinCall({ url, fetch, signal }: Omit<ApiClientDeps, 'token'>): JoinCall {
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
   return (joinToken, body) =>
     client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
@@ -80,7 +80,7 @@ export type ShipCall = (
 /** A chunk may be a megabyte, and shares the network connection with the uploads of a running job. */
 const shipPatienceMs = 30_000;
 
-export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): ShipCall {
+export function createShipCall({ url, token, fetch }: Omit<ApiClientDeps, 'signal'>): ShipCall {
   const headers = () => ({ 'x-worker-token': token() });
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
   return (id, body, signal) => client.call(workerLogsApi.ship, { params: { id }, body, signal });
@@ -92,7 +92,7 @@ export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'sign
  */
 export type RenewCall = (uploadToken: string, signal: AbortSignal) => Promise<string | null>;
 
-export function createRenewCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): RenewCall {
+export function createRenewCall({ url, token, fetch }: Omit<ApiClientDeps, 'signal'>): RenewCall {
   const headers = () => ({ 'x-worker-token': token() });
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: patienceMs });
   return async (uploadToken, signal) => {
@@ -110,7 +110,7 @@ export type TrainerKeysCall = (
   keys: readonly string[],
 ) => Promise<CallResult<typeof workerApi.reportTrainerKeys>>;
 
-export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientParts): TrainerKeysCall {
+export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientDeps): TrainerKeysCall {
   const headers = () => ({ 'x-worker-token': token() });
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
   return (trainer, keys) =>

@@ -1,10 +1,10 @@
 import { createBackoff, pause } from './backoff.ts';
 import { sizeInWords } from './checkpoint-fetch.ts';
-import { createOutputBook, type OutputBook, type OutputBookParts } from './output-book.ts';
+import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type BringEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
-import type { UploadParts } from './upload.ts';
+import type { UploadDeps } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
 export interface ArtifactUploader {
@@ -18,9 +18,9 @@ export interface ArtifactUploader {
   stop(): void;
 }
 
-export interface ArtifactUploaderParts
-  extends UploadParts,
-    Pick<OutputBookParts, 'root' | 'images' | 'begunAt'> {
+export interface ArtifactUploaderDeps
+  extends UploadDeps,
+    Pick<OutputBookDeps, 'root' | 'images' | 'begunAt'> {
   readonly which: 'all' | 'checkpoints';
   readonly say: (message: string) => void;
 }
@@ -41,7 +41,7 @@ const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
  * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
  * Uploads do not delay other calls.
  */
-export function createArtifactUploader(parts: ArtifactUploaderParts): ArtifactUploader {
+export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUploader {
   const { clock, root, images, begunAt, say, random } = parts;
   let { which } = parts;
   let ending: 'completed' | 'preempted' | null = null;
@@ -135,11 +135,11 @@ export function createArtifactUploader(parts: ArtifactUploaderParts): ArtifactUp
  * closed.
  */
 function createConclusion(
-  { storage, signal }: Pick<ArtifactUploaderParts, 'storage' | 'signal'>,
+  { storage, signal }: Pick<ArtifactUploaderDeps, 'storage' | 'signal'>,
   book: OutputBook,
 ) {
   let reported = '';
-  return async (which: ArtifactUploaderParts['which'], why: string | null): Promise<boolean> => {
+  return async (which: ArtifactUploaderDeps['which'], why: string | null): Promise<boolean> => {
     const left = book.left(which).flatMap(({ files }) => files);
     const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
     const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };
@@ -180,7 +180,7 @@ function sayBrought({ name, files }: Output, say: (message: string) => void): vo
 
 /** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
 async function askWhatIsThere(
-  { storage, clock, random, signal }: ArtifactUploaderParts,
+  { storage, clock, random, signal }: ArtifactUploaderDeps,
   say: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
   const backoff = createBackoff({ ...listBackoff, random });

@@ -17,7 +17,7 @@ import {
 } from './trainers/index.ts';
 import { readFields } from './whole-file.ts';
 
-export interface AskParts {
+export interface AskDeps {
   readonly runOf: (attemptId: AttemptId) => RunFolder;
   readonly processes: Processes;
   /** The trainers of this rig. */
@@ -37,7 +37,7 @@ const words = { save: 'to save', sample: 'for samples' } as const satisfies Reco
  * and a trainer that an earlier process of the agent has started is asked like any other.
  */
 export const createAsk =
-  (parts: AskParts): Ask =>
+  (parts: AskDeps): Ask =>
   async ({ jobId, attemptId }, what) => {
     const { say } = parts;
     const kind = RequestKind.safeParse(what).data;
@@ -50,7 +50,7 @@ export const createAsk =
     }
   };
 
-async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskParts): Promise<string> {
+async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskDeps): Promise<string> {
   const task = readTask(run);
   const trainer = readTrainer(run);
   if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
@@ -87,7 +87,7 @@ interface Asking {
 async function goWay(
   way: RequestWay,
   { trainer, outputDir, asked }: Asking,
-  { processes }: AskParts,
+  { processes }: AskDeps,
 ): Promise<string> {
   if (way.kind === 'file') {
     if (!(await isRunning(processes, trainer))) return `Did not ask ${asked}: it has ended`;

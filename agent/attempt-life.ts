@@ -4,18 +4,12 @@ import type { Found } from './adopt.ts';
 import type { Attempts } from './attempts.ts';
 import { neverStarted } from './end-report.ts';
 import { reasonOf } from './start-failure.ts';
-import {
-  attendFound,
-  type AttemptParts,
-  catchUpCurve,
-  type HeldAttempt,
-  startOffer,
-} from './held-attempt.ts';
+import { attendFound, type AttemptDeps, catchUpCurve, type HeldAttempt, startOffer } from './held-attempt.ts';
 import type { Report } from './reporter.ts';
 import type { FinalReport } from './state-folder.ts';
 import type { JobOffer } from './trainer.ts';
 
-export interface LifeParts extends AttemptParts {
+export interface LifeDeps extends AttemptDeps {
   /** Retries until there is a final answer. */
   readonly report: Report;
   readonly keep: (report: FinalReport) => void;
@@ -32,7 +26,7 @@ export interface Life {
 }
 
 /** Claims, prepares, runs and reports an attempt. Adds each attempt whose final report was answered to `reported`. */
-export function createLife(parts: LifeParts, reported: Attempts): Life {
+export function createLife(parts: LifeDeps, reported: Attempts): Life {
   const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
     held.ended = true;
     const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
@@ -78,7 +72,7 @@ export function createLife(parts: LifeParts, reported: Attempts): Life {
 }
 
 /** A full disk, often filled by the job's own checkpoints, must not lose the job's result. */
-function keep(parts: LifeParts, final: FinalReport): void {
+function keep(parts: LifeDeps, final: FinalReport): void {
   try {
     parts.keep(final);
   } catch (cause) {

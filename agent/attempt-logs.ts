@@ -12,7 +12,7 @@ import {
   leaveLogs,
   type LogEnd,
   type LogShipper,
-  type LogShipperParts,
+  type LogShipperDeps,
 } from './log-shipper.ts';
 import { latin1 } from './redact.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -38,7 +38,7 @@ export interface AttemptLogs {
   leave(withinMs: number): Promise<void>;
 }
 
-export interface AttemptLogsParts {
+export interface AttemptLogsDeps {
   readonly state: Pick<StateFolder, 'runsDir' | 'runOf' | 'dropReport'>;
   readonly ship: ShipCall;
   /** Returns the current worker token. */
@@ -70,7 +70,7 @@ interface Followed {
   readers: number;
 }
 
-export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
+export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
   const { state, clock, say } = parts;
   const { runsDir, runOf } = state;
   const pace = createLogPace(clock);
@@ -173,7 +173,7 @@ const createLogCheck =
 function shipperOf(
   attemptId: AttemptId,
   secrets: readonly string[],
-  parts: AttemptLogsParts & Pick<LogShipperParts, 'pace'>,
+  parts: AttemptLogsDeps & Pick<LogShipperDeps, 'pace'>,
 ): LogShipper | null {
   const run = parts.state.runOf(attemptId);
   const task = readTask(run);
@@ -192,7 +192,7 @@ function shipperOf(
 }
 
 /** The settled attempts, newest first. */
-const settledIn = ({ runsDir, runOf }: AttemptLogsParts['state']): readonly AttemptId[] =>
+const settledIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly AttemptId[] =>
   namesIn(runsDir)
     .flatMap(name => {
       const id = AttemptId.safeParse(name);

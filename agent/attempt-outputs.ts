@@ -3,11 +3,11 @@ import { type AttemptNote, type AttemptNotesFolders, openAttemptNotes } from './
 import { pause } from './backoff.ts';
 import {
   type ArtifactUploader,
-  type ArtifactUploaderParts,
+  type ArtifactUploaderDeps,
   createArtifactUploader,
 } from './artifact-uploader.ts';
 import { openEventImages } from './event-images/index.ts';
-import { openStorage, type StorageParts } from './storage.ts';
+import { openStorage, type StorageDeps } from './storage.ts';
 import type { JobOffer, PreparedJob } from './trainer.ts';
 
 /** Which outputs of trainers to upload. */
@@ -40,10 +40,10 @@ export interface AttemptOutputs {
   leave(withinMs: number, hurry: AbortSignal): Promise<void>;
 }
 
-export interface AttemptOutputsParts
-  extends StorageParts,
+export interface AttemptOutputsDeps
+  extends StorageDeps,
     AttemptNotesFolders,
-    Pick<ArtifactUploaderParts, 'random' | 'say' | 'signal' | 'sizes'> {
+    Pick<ArtifactUploaderDeps, 'random' | 'say' | 'signal' | 'sizes'> {
   readonly which: Which;
   /** ms since 1970. */
   readonly wall: () => number;
@@ -52,7 +52,7 @@ export interface AttemptOutputsParts
 /** The maximum number of attempts with files to upload that a rig notes. Beyond it, the oldest is dropped. */
 const maxNotes = 200;
 
-export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs {
+export function createAttemptOutputs(parts: AttemptOutputsDeps): AttemptOutputs {
   const { clock, which, wall, say } = parts;
   const notes = openAttemptNotes(parts);
   const under = new Map<AttemptId, ArtifactUploader>();

@@ -2,7 +2,7 @@ import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../protocol/artifact.ts';
 import { createBackoff, pause } from './backoff.ts';
-import { downloadBackoff, downloadFile, type DownloadParts } from './download.ts';
+import { downloadBackoff, downloadFile, type DownloadDeps } from './download.ts';
 import { type Content, holdsFile } from './file-digest.ts';
 import { isFullDisk, reasonOf } from './start-failure.ts';
 import type { Answered } from './upload-token.ts';
@@ -34,7 +34,7 @@ const maxManifest = 16 * 1_048_576;
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
   outputDir: string,
-  parts: DownloadParts,
+  parts: DownloadDeps,
 ): Promise<Fetched> {
   const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
   try {
@@ -63,7 +63,7 @@ function messageOf(checkpoint: string, why: string): string {
 }
 
 /** The files of the checkpoint: the checkpoint itself when it is a file, else the files in its manifest. */
-async function askFor(checkpoint: string, parts: DownloadParts): Promise<readonly Wanted[] | Flawed> {
+async function askFor(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
   const { storage, signal } = parts;
   const file = await insist(() => storage.progress(checkpoint, signal), parts);
   if (!file.ok) return { flaw: wordsOfFailure(file.failure) };
@@ -78,7 +78,7 @@ async function askFor(checkpoint: string, parts: DownloadParts): Promise<readonl
 /**
  * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
  */
-async function companionsThere(checkpoint: string, parts: DownloadParts): Promise<readonly Wanted[]> {
+async function companionsThere(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
     const file = await insist(() => parts.storage.progress(key, parts.signal), parts);
@@ -90,7 +90,7 @@ async function companionsThere(checkpoint: string, parts: DownloadParts): Promis
 
 async function readManifest(
   checkpoint: string,
-  { storage, signal }: DownloadParts,
+  { storage, signal }: DownloadDeps,
 ): Promise<Answered<string>> {
   const answer = await storage.get(`${checkpoint}/${manifestName}`, null, signal);
   if (!answer.ok) return answer;
@@ -133,7 +133,7 @@ function parseJson(text: string): unknown {
 /** Retries a call while its failure may be temporary. */
 async function insist<T>(
   ask: () => Promise<Answered<T>>,
-  { clock, random, signal }: DownloadParts,
+  { clock, random, signal }: DownloadDeps,
 ): Promise<Answered<T>> {
   const backoff = createBackoff({ ...downloadBackoff, random });
   for (;;) {
@@ -148,7 +148,7 @@ async function bringAll(
   checkpoint: string,
   wanted: readonly Wanted[],
   outputDir: string,
-  parts: DownloadParts,
+  parts: DownloadDeps,
 ): Promise<number | Flawed> {
   const { signal } = parts;
   const here = new Set<string>();

@@ -2,7 +2,7 @@ import { EventSource } from 'eventsource';
 import type { Fetch } from '../protocol/client.ts';
 import { WorkerCommand } from '../protocol/worker-api.ts';
 
-export interface StreamParts {
+export interface StreamDeps {
   readonly url: string;
   readonly token: () => string;
   /** After this long without data, the stream counts as lost, even if its socket is open. */
@@ -14,7 +14,7 @@ export interface StreamParts {
   readonly signal: AbortSignal;
 }
 
-export type FollowStream = (parts: StreamParts) => Promise<StreamEnd>;
+export type FollowStream = (parts: StreamDeps) => Promise<StreamEnd>;
 
 /** How a stream ended: aborted by this worker, token rejected, or connection lost. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
@@ -25,7 +25,7 @@ export const createFollowStream =
   parts =>
     follow(parts, fetch);
 
-function follow(parts: StreamParts, fetch: Fetch): Promise<StreamEnd> {
+function follow(parts: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
   if (parts.signal.aborted) return Promise.resolve('aborted');
   return new Promise(resolve => {
     const connection = new AbortController();

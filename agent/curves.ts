@@ -8,7 +8,7 @@ import { createFileLook, type FileLook } from './file-look.ts';
 import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
 
-export interface CurveParts {
+export interface CurveDeps {
   readonly clock: Clock;
   /** ms; see `machineUptime`. */
   readonly uptime: () => number;
@@ -66,7 +66,7 @@ const lookPatienceMs = 15_000;
 const slowLookEveryMs = 120_000;
 
 /** Sends the points of running attempts, every few seconds. */
-export function createCurves(parts: CurveParts): Curves {
+export function createCurves(parts: CurveDeps): Curves {
   const under = new Set<Promise<boolean>>();
   return {
     open(origin) {
@@ -101,7 +101,7 @@ function openLook(
   { outputDir, isAdopted, onProgress }: CurveOrigin,
   book: PointBook,
   now: () => number,
-  { files: source, clock }: CurveParts,
+  { files: source, clock }: CurveDeps,
 ): { readonly ready: Promise<void>; readonly look: FileLook } {
   if (source === undefined || outputDir === null)
     return { ready: Promise.resolve(), look: () => Promise.resolve(false) };
@@ -115,7 +115,7 @@ async function ship(
   origin: CurveOrigin,
   { book, look }: { readonly book: PointBook; readonly look: FileLook },
   over: AbortSignal,
-  parts: CurveParts,
+  parts: CurveDeps,
 ): Promise<boolean> {
   const { clock, random, ended } = parts;
   const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
@@ -141,7 +141,7 @@ async function ship(
 async function sendAll(
   { jobId, attemptId }: CurveOrigin,
   book: PointBook,
-  { api, ended }: CurveParts,
+  { api, ended }: CurveDeps,
 ): Promise<'sent' | 'later' | 'refused'> {
   while (!book.isEmpty() && !ended.aborted) {
     const isQuestion = !book.isNumbered();
@@ -165,7 +165,7 @@ async function watchGpus(
   book: PointBook,
   now: () => number,
   over: AbortSignal,
-  { clock, gpuFigures, ended }: CurveParts,
+  { clock, gpuFigures, ended }: CurveDeps,
 ): Promise<void> {
   const either = AbortSignal.any([over, ended]);
   let everyMs = lookEveryMs;

@@ -20,7 +20,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-export interface DoctorParts {
+export interface DoctorDeps {
   readonly config: AgentConfig;
   readonly fetch: Fetch;
   readonly gpus: GpuReport;
@@ -40,7 +40,7 @@ const patienceMs = 10_000;
 const minFreeBytes = 5 * 1024 ** 3;
 
 /** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
-export async function examineWorker(parts: DoctorParts): Promise<readonly Finding[]> {
+export async function examineWorker(parts: DoctorDeps): Promise<readonly Finding[]> {
   const { config } = parts;
   return [
     await checkOrchestrator(parts),
@@ -54,7 +54,7 @@ export async function examineWorker(parts: DoctorParts): Promise<readonly Findin
   ];
 }
 
-async function checkOrchestrator({ config, fetch, version }: DoctorParts): Promise<Finding> {
+async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promise<Finding> {
   const what = 'Orchestrator';
   const { orchestratorUrl: url } = config;
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
@@ -98,7 +98,7 @@ function checkFolder(what: string, folder: string, otherwise: string): Finding {
   }
 }
 
-function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
+function checkRoom({ config, free = freeBytes }: DoctorDeps): Finding {
   const what = 'Disk';
   const bytes = free(nearest(config.workDir));
   const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
@@ -107,7 +107,7 @@ function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
     : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
 }
 
-async function checkCache({ config, free = freeBytes }: DoctorParts): Promise<Finding> {
+async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Finding> {
   const what = 'Training data';
   const { workDir, dataCache } = config;
   // An unreadable folder is a finding of its own.
@@ -129,7 +129,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorParts): Finding {
+function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorDeps): Finding {
   const what = 'GPUs';
   if (problem !== undefined) return failed(what, problem.message);
   // A process that a job of this worker started may be the job that is running now.
@@ -139,7 +139,7 @@ function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorParts): F
   return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
 }
 
-const checkTrainers = ({ trainers }: DoctorParts): readonly Finding[] =>
+const checkTrainers = ({ trainers }: DoctorDeps): readonly Finding[] =>
   trainers.map(trainer =>
     trainer.problem === null ? ok('Trainer', describeTrainer(trainer)) : failed('Trainer', trainer.problem),
   );

@@ -6,7 +6,7 @@ import { type Content, createRunningDigest, type RunningDigest } from './file-di
 import type { Storage } from './storage.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 
-export interface DownloadParts {
+export interface DownloadDeps {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: () => number;
@@ -32,7 +32,7 @@ export async function downloadFile(
   key: string,
   file: string,
   content: Content,
-  parts: DownloadParts,
+  parts: DownloadDeps,
 ): Promise<DownloadEnd> {
   const { clock, random, signal } = parts;
   const backoff = createBackoff({ ...downloadBackoff, random });
@@ -84,7 +84,7 @@ interface Rest {
 /** Downloads the rest of a file. `other`: the server now has different content under this key. */
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
-  { storage, signal }: DownloadParts,
+  { storage, signal }: DownloadDeps,
 ): Promise<'all' | 'broken' | 'other' | Extract<DownloadEnd, { readonly kind: 'failed' }>> {
   const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
   if (!answer.ok) {

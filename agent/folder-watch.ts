@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock } from './clock.ts';
 
-export interface FolderWatchParts {
+export interface FolderWatchDeps {
   readonly folder: string;
   /** Called immediately, after each change in the folder, and after each `everyMs`. Calls never overlap. */
   readonly look: () => Promise<void>;
@@ -11,7 +11,7 @@ export interface FolderWatchParts {
 }
 
 /** Watches a folder. Returns a function that stops it. */
-export function watchFolder({ folder, look, everyMs, clock }: FolderWatchParts): () => void {
+export function watchFolder({ folder, look, everyMs, clock }: FolderWatchDeps): () => void {
   let isOver = false;
   let isLooking = false;
   let isAgain = false;

@@ -7,7 +7,7 @@ import { probeProcesses } from './gpu-processes.ts';
 import type { GpuReport, RunCommand } from './gpu-probe.ts';
 import type { Run } from './run.ts';
 
-export interface GpuWatchParts {
+export interface GpuWatchDeps {
   readonly run: RunCommand;
   /** The chosen GPUs. */
   readonly report: GpuReport;
@@ -45,7 +45,7 @@ const againAfterMs = 2_000;
 /** The number of ended runs to remember. No process in the group of an older run can remain by now. */
 const maxEnded = 8;
 
-export function createGpuWatch(parts: GpuWatchParts): GpuWatch {
+export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
   const { run: command, report, clock, table, say, found = null, lasting = noTroubles } = parts;
   const known = { conditions: noTroubles, holding: noTroubles };
   let wasSilent = false;

@@ -7,7 +7,7 @@ import { readExit, readGuard, readTrainer, type RunFolder, takeRun } from './gua
 import { type Command, endGroup } from './process-group.ts';
 import type { ProcessRef, Processes } from './processes.ts';
 
-export interface LaunchParts {
+export interface LaunchDeps {
   /** This program's own command line, up to its `guard` subcommand. */
   readonly ownCommand: readonly string[];
   readonly processes: Processes;
@@ -28,7 +28,7 @@ const lookEveryMs = 100;
 /**
  * Starts the guard of a run whose task is on disk, as a process that outlives this one. Rejects when it does not start.
  */
-export async function launchGuard(run: RunFolder, command: Command, parts: LaunchParts): Promise<Guarded> {
+export async function launchGuard(run: RunFolder, command: Command, parts: LaunchDeps): Promise<Guarded> {
   const { processes, clock, ownCommand } = parts;
   const [file = '', ...args] = ownCommand;
   const errors = join(run.path, 'guard.err');

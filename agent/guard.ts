@@ -23,7 +23,7 @@ import { type ProcessGroup, startGroup } from './process-group.ts';
 import type { Processes } from './processes.ts';
 import { startFailure } from './start-failure.ts';
 
-export interface GuardParts {
+export interface GuardDeps {
   readonly run: RunFolder;
   /** The guard's own environment, which is also the trainer's. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,7 @@ const exitCodes = { done: 0, taken: 4 } as const;
  * the exit to disk, so that nothing depends on the agent, and uses no network. Resolves with the exit code when the run
  * is over. Rejects when the folder holds no run to guard.
  */
-export async function runGuard(parts: GuardParts): Promise<number> {
+export async function runGuard(parts: GuardDeps): Promise<number> {
   const { run, processes, pid } = parts;
   const task = readTask(run);
   const self = await processes.identify(pid);
@@ -62,10 +62,10 @@ export async function runGuard(parts: GuardParts): Promise<number> {
 const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
 
 /** ms until the deadline of a run that must not outlive its contact. */
-const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardParts): number =>
+const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardDeps): number =>
   sentAt + timeoutMs - uptime();
 
-async function runTask(task: Task, parts: GuardParts): Promise<ExitRecord> {
+async function runTask(task: Task, parts: GuardDeps): Promise<ExitRecord> {
   const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = parts;
   const asked = listen(parts);
   // The machine may have slept since the claim, and another worker may have taken over the job.
@@ -94,7 +94,7 @@ async function runTask(task: Task, parts: GuardParts): Promise<ExitRecord> {
  * Returns a signal that fires on SIGTERM or SIGINT: the machine shuts down, or a person stops the guard. The guard then
  * stops the trainer, without an order of the agent.
  */
-function listen({ onSignal }: GuardParts): AbortSignal {
+function listen({ onSignal }: GuardDeps): AbortSignal {
   const asked = new AbortController();
   onSignal('SIGTERM', () => asked.abort());
   onSignal('SIGINT', () => asked.abort());
@@ -106,7 +106,7 @@ function listen({ onSignal }: GuardParts): AbortSignal {
  * Writes the trainer's identity to disk. If that fails, kills the trainer, because no other process could find it, and
  * returns why. Else returns null.
  */
-async function introduce(group: ProcessGroup, { run, processes }: GuardParts): Promise<string | null> {
+async function introduce(group: ProcessGroup, { run, processes }: GuardDeps): Promise<string | null> {
   try {
     const trainer = await processes.identify(group.pid);
     // A trainer that has already ended needs no identity: its exit record is enough.
@@ -126,7 +126,7 @@ interface Watched {
 }
 
 /** Stops the group when there is a reason to. `end` stops watching, and returns why the group was stopped. */
-function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end(): ExitRecord['stopped'] } {
+function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end(): ExitRecord['stopped'] } {
   const { run, clock } = parts;
   let stopped: ExitRecord['stopped'] = null;
   let { contact } = task;
@@ -165,7 +165,7 @@ function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end()
 }
 
 /** Retries until the exit is on disk. On a full disk, only the guard knows how the run ended. */
-async function keepExit(exit: ExitRecord, { run, clock }: GuardParts): Promise<void> {
+async function keepExit(exit: ExitRecord, { run, clock }: GuardDeps): Promise<void> {
   while (!isRemoved(run)) {
     try {
       return writeExit(run, exit);

@@ -1,7 +1,7 @@
 import { type Backoff, createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
-export interface HeartbeatParts {
+export interface HeartbeatDeps {
   readonly clock: Clock;
   /** Sends one heartbeat. Resolves with false if it was not acknowledged. */
   readonly beat: () => Promise<boolean>;
@@ -21,7 +21,7 @@ export async function runHeartbeat({
   intervalMs,
   random,
   signal,
-}: HeartbeatParts): Promise<void> {
+}: HeartbeatDeps): Promise<void> {
   const retry: Backoff = createBackoff({ firstMs: 1_000, maxMs: 8_000 });
   let waitMs = 0;
   while (await pause(clock, waitMs, signal)) {

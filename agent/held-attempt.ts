@@ -20,7 +20,7 @@ export interface Held {
   readonly attemptId: AttemptId;
 }
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
   /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
@@ -94,7 +94,7 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
  * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
  * needed.
  */
-export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts): void {
+export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptDeps): void {
   if (held.order !== null || held.ended) return;
   held.order = order;
   held.halted.abort();
@@ -102,13 +102,13 @@ export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts):
   passOrder(held, parts);
 }
 
-function passOrder({ run, order }: HeldAttempt, { limits }: AttemptParts): void {
+function passOrder({ run, order }: HeldAttempt, { limits }: AttemptDeps): void {
   if (order !== null) run?.stop(order, limits().graceMs);
 }
 
 export function noteContact(
   { run, sentAt, jobId, stopsWithoutContact }: HeldAttempt,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): void {
   if (!stopsWithoutContact || sentAt === 0) return;
   try {
@@ -125,7 +125,7 @@ export function noteContact(
 export async function startOffer(
   offer: JobOffer,
   held: HeldAttempt,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<StatusReportBody> {
   let curve: Curve | null = null;
   try {
@@ -160,7 +160,7 @@ async function fetchFor(
   offer: JobOffer,
   job: PreparedJob,
   held: HeldAttempt,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<StatusReportBody | null> {
   if (offer.resume === null || parts.fetchCheckpoint === undefined) return null;
   return endOfFetch(await parts.fetchCheckpoint(offer, job, held.halted.signal), held, parts);
@@ -170,7 +170,7 @@ async function fetchDataFor(
   offer: JobOffer,
   job: PreparedJob,
   held: HeldAttempt,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<StatusReportBody | null> {
   if (offer.data.length === 0) return null;
   const onStage = (stage: string): void => {
@@ -185,7 +185,7 @@ async function fetchDataFor(
   return endOfFetch(fetched, held, parts);
 }
 
-function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptParts): StatusReportBody | null {
+function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptDeps): StatusReportBody | null {
   // The final report of a released attempt is not sent.
   if (held.halted.signal.aborted || fetched.kind === 'aborted')
     return neverStarted(held.order ?? 'leave_now');
@@ -198,7 +198,7 @@ function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptParts): S
 export async function attendFound(
   { kind, origin, order, attend: follow }: FoundRun,
   held: HeldAttempt,
-  parts: AttemptParts,
+  parts: AttemptDeps,
 ): Promise<StatusReportBody> {
   const isLive = kind === 'running';
   if (order !== null) giveOrder(held, order, parts);
@@ -223,14 +223,14 @@ export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveS
   void finished.then(curve.finish);
 }
 
-type CurveSources = Pick<AttemptParts, 'curve' | 'logs'>;
+type CurveSources = Pick<AttemptDeps, 'curve' | 'logs'>;
 
 /** Opens the curve of an attempt. Its time starts at the claim, which is on disk in the task. */
 const curveOf = (
   { jobId, attemptId }: Held,
   { contact, outputDir = null }: CurvePlace,
   isAdopted: boolean,
-  { curve, reportProgress }: Pick<AttemptParts, 'curve'> & Partial<Pick<AttemptParts, 'reportProgress'>>,
+  { curve, reportProgress }: Pick<AttemptDeps, 'curve'> & Partial<Pick<AttemptDeps, 'reportProgress'>>,
   held?: HeldAttempt,
 ): Curve =>
   curve({
@@ -250,7 +250,7 @@ interface CurvePlace extends Pick<RunOrigin, 'contact'> {
 function noteFiled(
   held: HeldAttempt,
   filed: Progress,
-  reportProgress: AttemptParts['reportProgress'] | undefined,
+  reportProgress: AttemptDeps['reportProgress'] | undefined,
 ): void {
   const { step = 0 } = filed;
   if (held.ended || step <= (held.progress?.step ?? -1)) return;
@@ -258,7 +258,7 @@ function noteFiled(
   reportProgress?.(held, { status: 'running', progress: held.progress });
 }
 
-async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
+async function attend(held: HeldAttempt, run: Run, parts: AttemptDeps): Promise<StatusReportBody> {
   held.run = run;
   // Apply what arrived while the trainer was being started.
   passOrder(held, parts);
@@ -281,7 +281,7 @@ const earsOf = (
   held: HeldAttempt,
   isTold: boolean,
   curve: Curve,
-  parts: AttemptParts,
+  parts: AttemptDeps,
   secrets: readonly string[] = [],
 ): RunEars => ({
   onLine: parts.onLine,

@@ -1,7 +1,7 @@
 import type { AttemptId, JobId } from '../protocol/ids.ts';
 import type { Progress } from '../protocol/progress.ts';
 import type { Found } from './adopt.ts';
-import { createLife, type LifeParts } from './attempt-life.ts';
+import { createLife, type LifeDeps } from './attempt-life.ts';
 import { rememberAttempts } from './attempts.ts';
 import { createCancels } from './cancels.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './held-attempt.ts';
 import type { JobOffer } from './trainer.ts';
 
-export interface SlotParts extends LifeParts {
+export interface SlotDeps extends LifeDeps {
   /**
    * Called when the slot is free again. `worked` is false when the offer was withdrawn before anything was started.
    * Returns whether the slot may take another offer.
@@ -47,7 +47,7 @@ export interface JobSlot {
 }
 
 /** Creates the slot for one attempt. One more offer can wait while the final report is being sent. */
-export function createJobSlot(parts: SlotParts): JobSlot {
+export function createJobSlot(parts: SlotDeps): JobSlot {
   let current: HeldAttempt | null = null;
   let next: JobOffer | null = null;
   const reported = rememberAttempts();

@@ -5,7 +5,7 @@ import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { troubleOf } from './troubles.ts';
 
-export interface JoinParts {
+export interface JoinDeps {
   readonly clock: Clock;
   readonly call: JoinCall;
   readonly url: string;
@@ -24,7 +24,7 @@ export type Joined =
 /** Joins with the SHA-256 of the future worker token. Retries until there is a final answer. */
 export type Join = (joinToken: string, tokenHash: string, signal: AbortSignal) => Promise<Joined>;
 
-export function createJoin({ clock, call, url, random, onTrouble }: JoinParts): Join {
+export function createJoin({ clock, call, url, random, onTrouble }: JoinDeps): Join {
   return async (joinToken, tokenHash, signal) => {
     const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
     while (!signal.aborted) {

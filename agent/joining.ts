@@ -5,7 +5,7 @@ import type { OwnToken, OwnTokenBook } from './own-tokens.ts';
 import { reasonOf } from './start-failure.ts';
 import type { GivenToken, Ready, TokenHolder } from './token-holder.ts';
 
-export interface JoiningParts {
+export interface JoiningDeps {
   readonly given: GivenToken;
   readonly own: OwnTokenBook;
   readonly join: Join;
@@ -19,7 +19,7 @@ export interface JoiningParts {
  * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
  * exchanged for counts.
  */
-export function createJoining({ given, own, join, say, over }: JoiningParts): TokenHolder {
+export function createJoining({ given, own, join, say, over }: JoiningDeps): TokenHolder {
   let token = '';
   /** The join token that is to be exchanged; null when there is none. */
   let toJoin: string | null = null;

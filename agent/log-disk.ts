@@ -2,7 +2,7 @@ import { type FileHandle, open, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { LogPlaces } from './guard-files.ts';
 
-export interface LogDiskParts {
+export interface LogDiskDeps {
   readonly file: string;
   /** The maximum size of each of the two files: this one, and the one before it (`FILE.1`). */
   readonly maxBytes: number;
@@ -24,7 +24,7 @@ export const firstLine = (file: string): string =>
 /** A line that crosses the limit is finished first, unless it is longer than this. */
 const maxLine = 64 * 1024;
 
-export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDisk {
+export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDisk {
   let handle: FileHandle | null = null;
   let places: LogPlaces | null = null;
   let isShown = false;

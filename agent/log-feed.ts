@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import type { LogReader } from './log-reader.ts';
 import { createLogText, type LogText } from './log-text.ts';
 
-export interface LogFeedParts {
+export interface LogFeedDeps {
   readonly log: Pick<LogReader, 'read' | 'end'>;
   readonly clock: Clock;
   /** Secret values, each in `latin1`. */
@@ -40,7 +40,7 @@ const lookBackBytes = 64 * 1024;
 const barsApartMs = 5_000;
 
 /** `place`: the offset at which the orchestrator's log ends. */
-export async function createLogFeed(parts: LogFeedParts, place: number, limit: number): Promise<LogFeed> {
+export async function createLogFeed(parts: LogFeedDeps, place: number, limit: number): Promise<LogFeed> {
   const { log, clock } = parts;
   let text = await begin(parts, place, limit);
   /** The offset of the text that is sent next. */
@@ -107,7 +107,7 @@ export async function createLogFeed(parts: LogFeedParts, place: number, limit: n
 }
 
 /** Creates the text from an offset on. It knows what was printed before. */
-async function begin({ log, known, ownLine }: LogFeedParts, place: number, limit: number): Promise<LogText> {
+async function begin({ log, known, ownLine }: LogFeedDeps, place: number, limit: number): Promise<LogText> {
   const before: Uint8Array[] = [];
   for (let at = Math.max(0, place - lookBackBytes); at < place; ) {
     const { from, bytes } = await log.read(at, place - at);
@@ -122,7 +122,7 @@ async function begin({ log, known, ownLine }: LogFeedParts, place: number, limit
 }
 
 /** The first line that begins after an offset; the offset itself when none begins soon. */
-async function lineBegin(log: LogFeedParts['log'], place: number): Promise<number> {
+async function lineBegin(log: LogFeedDeps['log'], place: number): Promise<number> {
   const { from, bytes } = await log.read(place, readBytes);
   return from + bytes.indexOf(10) + 1;
 }

@@ -27,7 +27,7 @@ export interface LogFold {
   own(): void;
 }
 
-export interface LogFoldParts {
+export interface LogFoldDeps {
   readonly pieces: LogPieces;
   /** Secret values, each in `latin1`. */
   readonly known: () => readonly string[];
@@ -35,7 +35,7 @@ export interface LogFoldParts {
   readonly ownLine: string;
 }
 
-export function createLogFold({ pieces, known, ownLine }: LogFoldParts): LogFold {
+export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold {
   let bar: { readonly line: Uint8Array; readonly to: number } | null = null;
   let context = '';
   let key: OpenKey | null = null;

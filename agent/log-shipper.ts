@@ -2,7 +2,7 @@ import type { CallResult } from '../protocol/client.ts';
 import { maxChunk, type LogChunkBody, type workerLogsApi } from '../protocol/logs-api.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import { createLogFeed, type LogFeedParts } from './log-feed.ts';
+import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
 import type { LogPace } from './log-pace.ts';
 import { verdictOf } from './log-verdict.ts';
 
@@ -24,7 +24,7 @@ export interface LogShipper {
  */
 export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
 
-export interface LogShipperParts extends LogFeedParts {
+export interface LogShipperDeps extends LogFeedDeps {
   readonly attemptId: LogChunkBody['attempt_id'];
   readonly ship: (chunk: LogChunkBody, signal: AbortSignal) => Promise<CallResult<typeof workerLogsApi.ship>>;
   readonly clock: Clock;
@@ -44,7 +44,7 @@ const backoffRule = { firstMs: 500, maxMs: 30_000 } as const;
  * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
  * responses say where its log ends, and everything from there on is on disk.
  */
-export function createLogShipper(parts: LogShipperParts): LogShipper {
+export function createLogShipper(parts: LogShipperDeps): LogShipper {
   const { attemptId, clock, random, pace } = parts;
   const over = new AbortController();
   const hurried = new AbortController();

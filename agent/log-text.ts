@@ -1,5 +1,5 @@
 import { longCut, maxSecret, openCut } from './log-cut.ts';
-import { createLogFold, type LogFoldParts } from './log-fold.ts';
+import { createLogFold, type LogFoldDeps } from './log-fold.ts';
 import { linesIn } from './log-lines.ts';
 import { createLogPieces, type TakenText } from './log-pieces.ts';
 
@@ -24,7 +24,7 @@ export interface LogText {
  */
 export type Wanted = 'lines' | 'bars' | 'all';
 
-export interface LogTextParts extends Pick<LogFoldParts, 'known' | 'ownLine'> {
+export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
   /** The offset of the first byte that is pushed. */
   readonly place: number;
   /** The output just before `place`, which was sent already. It shows whether a line, or a private key, is open. */
@@ -33,7 +33,7 @@ export interface LogTextParts extends Pick<LogFoldParts, 'known' | 'ownLine'> {
   readonly limit: number;
 }
 
-export function createLogText({ place, before, limit, ...parts }: LogTextParts): LogText {
+export function createLogText({ place, before, limit, ...parts }: LogTextOptions): LogText {
   const { known } = parts;
   /** A longer line, in bytes, is cut. The parts fit into a chunk even when marks replace secrets that are shorter. */
   const longest = limit / 4;

@@ -13,7 +13,7 @@ import {
   planBringing,
 } from './outputs.ts';
 
-export interface OutputBookParts {
+export interface OutputBookDeps {
   /** The folder that the trainer writes to. */
   readonly root: string;
   /** Images that the worker writes itself. If both folders contain the same key, the file in `root` wins. */
@@ -51,7 +51,7 @@ function wordsOfOutdated(outputs: readonly Output[]): string {
   return `${names} (older than the newest checkpoint of the job on the server)`;
 }
 
-export function createOutputBook(parts: OutputBookParts): OutputBook {
+export function createOutputBook(parts: OutputBookDeps): OutputBook {
   const { root, images, clock, begunAt, onFlaw } = parts;
   const dealt = new Map<string, Dealt>();
   let since: ReturnType<typeof noteLook> = new Map();

@@ -3,9 +3,9 @@ import { type CheckpointManifest, manifestName } from '../protocol/artifact.ts';
 import { type Content, createRunningDigest, type RunningDigest } from './file-digest.ts';
 import type { Found, Output } from './outputs.ts';
 import { reasonOf } from './start-failure.ts';
-import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadParts } from './upload.ts';
+import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadDeps } from './upload.ts';
 
-export interface SenderParts extends UploadParts {
+export interface SenderDeps extends UploadDeps {
   /** Returns the path of the file with this key. */
   readonly pathOf: (key: string) => string;
 }
@@ -44,7 +44,7 @@ async function someAtOnce<T>(
 }
 
 /** Uploads files that the server does not have yet. `there` maps each stored key to its SHA-256. */
-export function createSender(there: Map<string, string>, parts: SenderParts): Sender {
+export function createSender(there: Map<string, string>, parts: SenderDeps): Sender {
   const { pathOf, signal } = parts;
   const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
   let sent = 0;

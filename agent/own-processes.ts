@@ -4,13 +4,13 @@ import { linuxProcesses } from './processes-linux.ts';
 import { unixProcesses } from './processes-unix.ts';
 import { windowsProcesses } from './processes-windows.ts';
 
-export interface ProcessesParts {
+export interface ProcessesDeps {
   readonly platform: string;
   readonly run: RunCommand;
 }
 
 /** @internal */
-export function createProcesses({ platform, run }: ProcessesParts): Processes {
+export function createProcesses({ platform, run }: ProcessesDeps): Processes {
   if (platform === 'win32') return windowsProcesses(run);
   return platform === 'linux' ? linuxProcesses() : unixProcesses(run);
 }

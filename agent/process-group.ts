@@ -26,7 +26,7 @@ export interface Command {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export interface GroupParts {
+export interface GroupDeps {
   readonly processes: Processes;
   readonly clock: Clock;
 }
@@ -40,7 +40,7 @@ const givenUpAfterMs = 5_000;
 const pipesReadMs = 5_000;
 
 /** Rejects when the command cannot be started (ENOENT, EACCES, ...). */
-export async function startGroup(command: Command, { processes, clock }: GroupParts): Promise<ProcessGroup> {
+export async function startGroup(command: Command, { processes, clock }: GroupDeps): Promise<ProcessGroup> {
   const [file = '', ...args] = command.argv;
   const child = spawn(file, args, {
     cwd: command.cwd,
@@ -83,7 +83,7 @@ async function untilGone(
   lives: () => Promise<boolean>,
   pid: number,
   killAt: number,
-  { processes, clock }: GroupParts,
+  { processes, clock }: GroupDeps,
 ): Promise<void> {
   while (await lives()) {
     const lateMs = clock.mono() - killAt;
@@ -94,7 +94,7 @@ async function untilGone(
 }
 
 /** Ends the rest of a group that has no guard. Does nothing if the number now belongs to another group. */
-export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupParts): Promise<void> {
+export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupDeps): Promise<void> {
   const lives = (): Promise<boolean> => parts.processes.ownsGroup(leader);
   if (!(await lives())) return;
   await parts.processes.signalGroup(leader.pid, 'SIGTERM');

@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Held } from './held-attempt.ts';
 import type { JobSlot } from './job-slot.ts';
 
-export interface ProgressReporterParts {
+export interface ProgressReporterDeps {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly slot: () => Pick<JobSlot, 'alive' | 'abandon'>;
@@ -24,7 +24,7 @@ export function createProgressReporter({
   api,
   slot,
   ended,
-}: ProgressReporterParts): (held: Held, report: StatusReportBody) => void {
+}: ProgressReporterDeps): (held: Held, report: StatusReportBody) => void {
   let waiting: { readonly held: Held; readonly report: StatusReportBody } | null = null;
   let busy = false;
 

@@ -7,7 +7,7 @@ import type { Registrations } from './registrations.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { troubleOf } from './troubles.ts';
 
-export interface RegisterParts {
+export interface RegisterDeps {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'register'>;
   readonly url: string;
@@ -49,7 +49,7 @@ const ownTokenDead =
  * worker reads its token file again. If any process of this worker has ever been accepted, it waits for a new token in that file,
  * because an admin rotates the token before the file has the new one.
  */
-export function createRegister(parts: RegisterParts) {
+export function createRegister(parts: RegisterDeps) {
   const { clock, api, url, token, registrations, random, say, onTrouble } = parts;
   let count = 0;
 

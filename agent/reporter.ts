@@ -15,7 +15,7 @@ export type Report = (
   signal: AbortSignal,
 ) => Promise<Answer>;
 
-export interface ReporterParts {
+export interface ReporterDeps {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly random: () => number;
@@ -23,7 +23,7 @@ export interface ReporterParts {
 }
 
 /** Retries a report until the response is final (docs/internals/semantics.md, section 4). */
-export function createReporter({ clock, api, random, onTrouble }: ReporterParts): Report {
+export function createReporter({ clock, api, random, onTrouble }: ReporterDeps): Report {
   return async (jobId, attemptId, report, signal) => {
     const backoff = createBackoff({ firstMs: 500, maxMs: 15_000, random });
     for (;;) {

@@ -1,7 +1,7 @@
 import type { Progress } from '../protocol/progress.ts';
 import { watchFolder } from './folder-watch.ts';
 import { type ExitRecord, readExit, readTrainer, type RunFolder } from './guard-files.ts';
-import type { Guarded, LaunchParts } from './guard-launch.ts';
+import type { Guarded, LaunchDeps } from './guard-launch.ts';
 import { createLogReader } from './log-reader.ts';
 import type { Figures } from './point-book.ts';
 import { endGroup } from './process-group.ts';
@@ -38,7 +38,7 @@ export interface Attended {
 }
 
 /** Reads a trainer's output, and waits for its end. */
-export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts) {
+export function followRun(attended: Attended, ears: RunEars, parts: LaunchDeps) {
   const { run, guarded } = attended;
   const { processes, clock } = parts;
   const finished = Promise.withResolvers<ExitRecord | null>();

@@ -1,6 +1,6 @@
 import type { JobId, AttemptId } from '../protocol/ids.ts';
 import type { OnLostContact } from '../protocol/job.ts';
-import { launchGuard, type LaunchParts } from './guard-launch.ts';
+import { launchGuard, type LaunchDeps } from './guard-launch.ts';
 import {
   type Contact,
   type ExitRecord,
@@ -37,7 +37,7 @@ export interface RunOrigin {
   readonly contact: Contact;
 }
 
-export interface RunnerParts extends LaunchParts {
+export interface RunnerDeps extends LaunchDeps {
   readonly runOf: (attemptId: AttemptId) => RunFolder;
 }
 
@@ -46,7 +46,7 @@ export async function startRun(
   job: PreparedJob,
   origin: RunOrigin,
   ears: RunEars,
-  parts: RunnerParts,
+  parts: RunnerDeps,
 ): Promise<Run> {
   const run = parts.runOf(origin.attemptId);
   const { argv, cwd, logFile, outputDir } = job;
@@ -57,12 +57,12 @@ export async function startRun(
 }
 
 /** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
-async function signalProcess(ref: ProcessRef, { processes }: LaunchParts): Promise<void> {
+async function signalProcess(ref: ProcessRef, { processes }: LaunchDeps): Promise<void> {
   if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
 }
 
 /** Follows a run that already has its guard. */
-export function attendRun(attended: Attended, ears: RunEars, parts: LaunchParts): Run {
+export function attendRun(attended: Attended, ears: RunEars, parts: LaunchDeps): Run {
   const { run, guarded } = attended;
   const followed = followRun(attended, ears, parts);
   return {

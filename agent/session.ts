@@ -21,7 +21,7 @@ import type { TokenHolder } from './token-holder.ts';
 import type { ReportTrainerKeys } from './trainer-keys.ts';
 import type { ConnectionWarnings } from './connection-warnings.ts';
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'register'>;
   readonly followStream: FollowStream;
@@ -49,7 +49,7 @@ export interface SessionParts {
 export type SessionsEnd = 'left' | 'refused' | 'rejected';
 
 /** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
-export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
+export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
   const { clock, random, state, troubles } = parts;
   const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const register = createRegister({
@@ -77,7 +77,7 @@ export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
   return 'left';
 }
 
-function introduce({ introduction, slot, telemetry, datasets }: SessionParts): RegistrationBody {
+function introduce({ introduction, slot, telemetry, datasets }: SessionDeps): RegistrationBody {
   const held = slot.held();
   const { gpu_troubles: troubles } = telemetry();
   return {
@@ -98,7 +98,7 @@ function settle(state: AgentState, reply: RegisterReply): void {
   state.silenceMs = reply.stream_silence_s * 1000;
 }
 
-async function follow(reply: RegisterReply, parts: SessionParts, onOpen: () => void): Promise<void> {
+async function follow(reply: RegisterReply, parts: SessionDeps, onOpen: () => void): Promise<void> {
   const { url, troubles } = parts;
   await parts.followStream({
     url: urlOf(url, workerApi.stream.path, {}, { worker_id: reply.worker_id }).href,
@@ -115,7 +115,7 @@ async function follow(reply: RegisterReply, parts: SessionParts, onOpen: () => v
   });
 }
 
-function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }: SessionParts): void {
+function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }: SessionDeps): void {
   switch (command.type) {
     case 'job_submit':
       return slot.offer(command);

@@ -13,7 +13,7 @@ export interface SimulatedLogs extends Pick<AttemptLogs, 'follow' | 'finish' | '
   open(origin: RunOrigin): (progress: Progress) => void;
 }
 
-export interface SimulatedLogsParts {
+export interface SimulatedLogsDeps {
   readonly ship: ShipCall;
   readonly clock: Clock;
   readonly random: () => number;
@@ -24,7 +24,7 @@ export interface SimulatedLogsParts {
 /** Maximum size of a log; older output is lost. */
 const maxBytes = 64 * 1024;
 
-export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
+export function createSimulatedLogs(parts: SimulatedLogsDeps): SimulatedLogs {
   const { clock } = parts;
   const pace = createLogPace(clock);
   const open = new Map<AttemptId, { readonly shipper: LogShipper; readonly print: (text: string) => void }>();

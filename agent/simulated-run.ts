@@ -24,7 +24,7 @@ export type SimulatedTrainer = (
   onProgress: (progress: Progress) => void,
 ) => SimulatedTraining;
 
-interface SimulatedRunParts {
+interface SimulatedRunDeps {
   readonly trainer: SimulatedTrainer;
   readonly job: SimulatedJob;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ interface SimulatedRunParts {
  * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
  * contact is stopped T after the last contact. There is no guard, so a training ends when its agent leaves it.
  */
-export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunParts): Run {
+export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunDeps): Run {
   const { trainer, job, clock } = parts;
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;

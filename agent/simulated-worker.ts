@@ -24,7 +24,7 @@ export type { Accelerator } from './gpu-report.ts';
 export type { SimulatedTrainer, SimulatedTraining } from './simulated-run.ts';
 export type { Telemetry } from './telemetry.ts';
 
-export interface SimulatedWorkerParts {
+export interface SimulatedWorkerDeps {
   readonly url: string;
   readonly token: string;
   /** How it calls the orchestrator; by default over the real network. */
@@ -58,7 +58,7 @@ export interface SimulatedWorker {
  * Creates the real agent with simulated GPUs, trainer and network. Several of them can share a process. They write nothing to disk,
  * so a training ends when its worker ends.
  */
-export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWorker {
+export function createSimulatedWorker(parts: SimulatedWorkerDeps): SimulatedWorker {
   const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = parts;
   const over = new AbortController();
   const network = breakable(

@@ -9,7 +9,7 @@ export type Locked =
   | { readonly kind: 'mine'; readonly release: () => void }
   | { readonly kind: 'held'; readonly by: ProcessRef };
 
-export interface LockParts {
+export interface LockDeps {
   /** Created if missing. */
   readonly dir: string;
   readonly pid: number;
@@ -24,7 +24,7 @@ const settleMs = 150;
  * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
  * when the folder cannot be written.
  */
-export async function lockState({ dir, pid, processes, clock }: LockParts): Promise<Locked> {
+export async function lockState({ dir, pid, processes, clock }: LockDeps): Promise<Locked> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = join(dir, 'lock');
   // Without a known start time, the lock does not keep other agents out. A lock that stays forever would be worse.

@@ -13,7 +13,7 @@ export interface StoragePlace {
   readonly token: string;
 }
 
-export interface StorageParts {
+export interface StorageDeps {
   /** The orchestrator's address. */
   readonly url: string;
   readonly send: Send;
@@ -121,7 +121,7 @@ const createWatched =
       }
     });
 
-export function openStorage(place: StoragePlace, { url, send, clock, renew }: StorageParts): Storage {
+export function openStorage(place: StoragePlace, { url, send, clock, renew }: StorageDeps): Storage {
   const base = `${url}${place.endpoint}`;
   const renewing = createRenewing(place.token, renew);
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });

@@ -1,7 +1,7 @@
 import type { HeartbeatBody } from '../protocol/worker-api.ts';
 import type { GpuTrouble } from '../protocol/worker.ts';
 import { type GpuReport, probeUtilisation, type RunCommand } from './gpu-probe.ts';
-import { createGpuWatch, type GpuWatch, type GpuWatchParts } from './gpu-watch.ts';
+import { createGpuWatch, type GpuWatch, type GpuWatchDeps } from './gpu-watch.ts';
 
 export interface Telemetry extends Pick<HeartbeatBody, 'gpu_utilization' | 'vram_used_gb'> {
   /** Missing when the GPUs are not watched. */
@@ -53,7 +53,7 @@ export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch
 
 /** Resolves after the first probes, when existing GPU troubles are known. */
 export async function openTelemetry(
-  parts: GpuWatchParts,
+  parts: GpuWatchDeps,
 ): Promise<{ readonly watch: GpuWatch; readonly telemetry: TelemetryBook }> {
   const watch = createGpuWatch(parts);
   const telemetry = createTelemetry(parts.run, parts.report, watch);

@@ -1,7 +1,7 @@
 import type { TrainerKeysCall } from './api-client.ts';
 import { nameOfChoice, type ProbedTrainer } from './trainers/index.ts';
 
-export interface TrainerKeysParts {
+export interface TrainerKeysDeps {
   readonly trainers: readonly ProbedTrainer[];
   /** Returns null when the keys of a trainer cannot be determined. */
   readonly read: (choice: ProbedTrainer['choice']) => Promise<readonly string[] | null>;
@@ -12,9 +12,9 @@ export interface TrainerKeysParts {
 export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 
 /** Reading a list takes as long as importing the trainer, so each list is read once. */
-export function createTrainerKeys({ trainers, read, send }: TrainerKeysParts): ReportTrainerKeys {
-  const lists = new Map<string, ReturnType<TrainerKeysParts['read']>>();
-  const listOf = (name: string): ReturnType<TrainerKeysParts['read']> => {
+export function createTrainerKeys({ trainers, read, send }: TrainerKeysDeps): ReportTrainerKeys {
+  const lists = new Map<string, ReturnType<TrainerKeysDeps['read']>>();
+  const listOf = (name: string): ReturnType<TrainerKeysDeps['read']> => {
     const found = trainers.find(({ choice, problem }) => problem === null && nameOfChoice(choice) === name);
     const list = lists.get(name) ?? (found === undefined ? Promise.resolve(null) : read(found.choice));
     lists.set(name, list);

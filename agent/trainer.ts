@@ -14,7 +14,7 @@ import {
   type JobPlaces,
   launches,
   nameOfChoice,
-  type ProbeParts,
+  type TrainerProbeDeps,
   pythonOf,
   spellingOf,
   type TrainerChoice,
@@ -329,7 +329,7 @@ function findExecutable(name: string, env: Rig['env']): string | null {
 }
 
 /** How to probe the trainers of a rig. Importing torch from a slow disk can take a minute. */
-export const trainerProbe = (env: Rig['env']): ProbeParts => ({
+export const trainerProbe = (env: Rig['env']): TrainerProbeDeps => ({
   // SimpleTuner's slow imports are not needed to find out that it is installed.
   run: createRunCommand({ environment: { ...env, SIMPLETUNER_SKIP_TORCH: '1' }, timeoutMs: 60_000 }),
   find: program => findExecutable(program, env),

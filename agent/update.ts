@@ -8,7 +8,7 @@ import type { OwnProgram } from './own-program.ts';
 import { reasonOf } from './start-failure.ts';
 import { troubleOf } from './troubles.ts';
 
-export interface UpdateParts {
+export interface UpdateDeps {
   readonly url: string;
   readonly fetch: Fetch;
   readonly own: OwnProgram;
@@ -34,7 +34,7 @@ const downloadMs = 20 * 60_000;
  * Replaces this program with the orchestrator's, by one rename. Before that, the new program must have the announced SHA-256 and
  * print its version. Running processes continue with the old program.
  */
-export async function updateProgram(parts: UpdateParts): Promise<Updated> {
+export async function updateProgram(parts: UpdateDeps): Promise<Updated> {
   const { own, versionOf } = parts;
   const draft = join(dirname(own.path), `.${randomBytes(6).toString('hex')}-${own.name}`);
   try {
@@ -56,7 +56,7 @@ class UpdateError extends Error {
   override readonly name = 'UpdateError';
 }
 
-async function get({ url, fetch }: UpdateParts, name: string, timeoutMs: number): Promise<Answer> {
+async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number): Promise<Answer> {
   const address = new URL(`${url}/agent/${name}`);
   const answer = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
     throw new UpdateError(troubleOf({ kind: 'unreachable', cause }, url).message, { cause });
@@ -71,7 +71,7 @@ async function get({ url, fetch }: UpdateParts, name: string, timeoutMs: number)
 }
 
 /** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
-async function announced(parts: UpdateParts): Promise<string> {
+async function announced(parts: UpdateDeps): Promise<string> {
   const bytes: Uint8Array[] = [];
   const answer = await get(parts, 'SHA256SUMS', patienceMs);
   await read(answer, maxSums, async piece => void bytes.push(piece));
@@ -90,7 +90,7 @@ async function announced(parts: UpdateParts): Promise<string> {
   return entry[1];
 }
 
-async function download(parts: UpdateParts, draft: string, wanted: string): Promise<void> {
+async function download(parts: UpdateDeps, draft: string, wanted: string): Promise<void> {
   const hash = createHash('sha256');
   const answer = await get(parts, parts.own.name, downloadMs);
   const file = await open(draft, 'wx', 0o755);

@@ -42,7 +42,7 @@ export type UploadEnd =
   | { readonly kind: 'brought' | 'changed' | 'over' | 'closed' | 'aborted' }
   | { readonly kind: 'no_room' | 'refused'; readonly why: string };
 
-export interface UploadParts {
+export interface UploadDeps {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: () => number;
@@ -62,7 +62,7 @@ const maxProxyAnswers = 6;
  * Uploads a file. Retries a call that fails for a temporary reason until the signal fires. Resumes a large file at the first byte
  * that the server does not have.
  */
-export async function uploadFile(source: Source, parts: UploadParts): Promise<UploadEnd> {
+export async function uploadFile(source: Source, parts: UploadDeps): Promise<UploadEnd> {
   let handle: FileHandle;
   try {
     handle = await open(source.path, 'r');
@@ -77,7 +77,7 @@ export async function uploadFile(source: Source, parts: UploadParts): Promise<Up
 }
 
 /** Uploads content from memory, like `uploadFile`. */
-export function uploadBytes(key: string, content: Uint8Array, parts: UploadParts): Promise<UploadEnd> {
+export function uploadBytes(key: string, content: Uint8Array, parts: UploadDeps): Promise<UploadEnd> {
   const sha256 = createHash('sha256').update(content).digest('hex');
   const reading: Reading = {
     bodyFrom: (first, last) => ({
@@ -92,7 +92,7 @@ export function uploadBytes(key: string, content: Uint8Array, parts: UploadParts
   return send({ key, bytes: content.length, sha256 }, reading, parts);
 }
 
-async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise<UploadEnd> {
+async function send(whole: Whole, reading: Reading, parts: UploadDeps): Promise<UploadEnd> {
   const { storage, clock, random, signal } = parts;
   const { key, bytes, sha256: digest } = whole;
   const { wholeUpTo, part } = parts.sizes ?? usualSizes;
@@ -171,7 +171,7 @@ function createEndFinder(bodyBytes: number) {
 /** Asks the server where to resume the upload of a large file. */
 async function askWhere(
   { key, bytes, sha256 }: Whole,
-  { storage, signal }: UploadParts,
+  { storage, signal }: UploadDeps,
 ): Promise<Answered<number | 'brought'>> {
   const answer = await storage.progress(key, signal);
   if (!answer.ok) return answer;

@@ -30,7 +30,7 @@ import {
   trainerGpuEnvironment,
 } from './gpu-probe.ts';
 import type { GpuWatch } from './gpu-watch.ts';
-import type { LaunchParts } from './guard-launch.ts';
+import type { LaunchDeps } from './guard-launch.ts';
 import type { Send } from './http-fetch.ts';
 import { introductionOf } from './introduction.ts';
 import { createJoin } from './join.ts';
@@ -47,7 +47,7 @@ import { findSample } from './sample.ts';
 import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
-import { openStorage, type StorageParts } from './storage.ts';
+import { openStorage, type StorageDeps } from './storage.ts';
 import { openTelemetry } from './telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
 import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './trainer.ts';
@@ -134,7 +134,7 @@ interface Serving {
   readonly fetch: Send;
 }
 
-const openAsk = ({ config, host, state }: Serving, processes: LaunchParts['processes']): Ask =>
+const openAsk = ({ config, host, state }: Serving, processes: LaunchDeps['processes']): Ask =>
   createAsk({
     runOf: state.runOf,
     processes,
@@ -147,7 +147,7 @@ async function serve(serving: Serving): Promise<number> {
   const { config, host, state, rig, report, trainers, given, fetch } = serving;
   const { say, env } = host;
   const { orchestratorUrl: url } = config;
-  const launching: LaunchParts = {
+  const launching: LaunchDeps = {
     ownCommand: host.ownCommand,
     processes: ownProcesses(env),
     clock: systemClock,
@@ -168,7 +168,7 @@ async function serve(serving: Serving): Promise<number> {
   const logs = openLogs(serving, token.current, network.signal);
   const settled = findSettled(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
-  const storing: StorageParts = { url, send: fetch, clock: systemClock, renew };
+  const storing: StorageDeps = { url, send: fetch, clock: systemClock, renew };
   const brought = {
     folder: state.outputsDir,
     imagesFolder: state.imagesDir,
@@ -265,7 +265,7 @@ async function fetchFor(
   { resume, upload_endpoint: endpoint, upload_token: token = '' }: JobOffer,
   { outputDir }: PreparedJob,
   signal: AbortSignal,
-  parts: StorageParts,
+  parts: StorageDeps,
 ): ReturnType<typeof fetchCheckpoint> {
   if (resume === null) return { kind: 'ready', words: 'Begins anew' };
   const storage = openStorage({ endpoint, token }, parts);
@@ -282,11 +282,11 @@ function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   return kept === null ? fail(tokenMissing) : openToken({ kind: 'value', token: kept.token });
 }
 
-interface JoiningParts extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'say'> {
+interface JoiningDeps extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'say'> {
   readonly over: AbortSignal;
 }
 
-function joiningToken({ config, given, say, fetch, over }: JoiningParts): TokenHolder {
+function joiningToken({ config, given, say, fetch, over }: JoiningDeps): TokenHolder {
   const { orchestratorUrl: url, stateDir } = config;
   const join = createJoin({
     clock: systemClock,

@@ -12,7 +12,7 @@ export interface DevPanel {
   stop(): Promise<void>;
 }
 
-export interface PanelParts {
+export interface PanelDeps {
   readonly root: string;
   readonly port: number | null;
   readonly server: URL;
@@ -25,7 +25,7 @@ const usualPort = 5173;
  * Starts Vite with the panel's sources, and the server behind the same address, as in production. Vite's root is the whole checkout: `/api`
  * would otherwise be both modules of the panel and calls of the server. Vite serves only source files from it.
  */
-export async function startPanel({ root, port, server, say }: PanelParts): Promise<DevPanel> {
+export async function startPanel({ root, port, server, say }: PanelDeps): Promise<DevPanel> {
   const http = createHttpServer();
   const vite = await createServer({
     configFile: false,

@@ -16,7 +16,7 @@ export interface Program {
   kill(): void;
 }
 
-export interface ProgramParts {
+export interface ProgramDeps {
   /** Arguments of `trainyard`. */
   readonly args: readonly string[];
   readonly root: string;
@@ -32,7 +32,7 @@ const stopWithinMs = 30_000;
  * Starts `trainyard` from its sources, in a process group of its own. Ctrl-C thus reaches only this program, which stops the others in
  * order. When this program dies, they exit by themselves.
  */
-export function startProgram({ args, root, env, onOut, onErr }: ProgramParts): Program {
+export function startProgram({ args, root, env, onOut, onErr }: ProgramDeps): Program {
   const preload = new URL('leave-with-parent.ts', import.meta.url).href;
   const child = spawn(process.execPath, ['--import', preload, 'main/cli.ts', ...args], {
     cwd: root,

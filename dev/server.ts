@@ -1,4 +1,4 @@
-import { type End, endText, type Program, type ProgramParts, startProgram } from './program.ts';
+import { type End, endText, type Program, type ProgramDeps, startProgram } from './program.ts';
 import type { Voice } from './voices.ts';
 
 export interface DevServer {
@@ -11,7 +11,7 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
-export interface ServerParts extends Pick<ProgramParts, 'root' | 'env'> {
+export interface ServerDeps extends Pick<ProgramDeps, 'root' | 'env'> {
   readonly dataDir: string;
   readonly say: Voice;
 }
@@ -22,7 +22,7 @@ interface Run {
   readonly url: Promise<string | null>;
 }
 
-export function startServer(parts: ServerParts): DevServer {
+export function startServer(parts: ServerDeps): DevServer {
   const { say } = parts;
   const ended = Promise.withResolvers<End>();
   const first = run(parts, '0');
@@ -74,7 +74,7 @@ export function startServer(parts: ServerParts): DevServer {
   };
 }
 
-function run({ say, dataDir, ...common }: ServerParts, port: string): Run {
+function run({ say, dataDir, ...common }: ServerDeps, port: string): Run {
   const listens = Promise.withResolvers<string | null>();
   const program = startProgram({
     ...common,

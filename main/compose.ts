@@ -34,7 +34,7 @@ import { hashOf } from './http/auth.ts';
 import type { SocketLimits } from './http/http-listener.ts';
 import type { BackupDesk } from './http/backup-routes.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
-import { createHttpServer, type HttpParts, type HttpServer } from './http/server.ts';
+import { createHttpServer, type HttpDeps, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
 import type { Clock, Ids, TrustedTime } from './orchestrator/ports.ts';
@@ -96,9 +96,9 @@ export interface Surroundings {
   /** Time limits for clients; default in `main/http/door`. */
   readonly socketLimits?: SocketLimits;
   /** Limits for downloads of the worker program; default in `main/http/downloads`. */
-  readonly downloadLimits?: HttpParts['downloadLimits'];
+  readonly downloadLimits?: HttpDeps['downloadLimits'];
   /** Minimum pace of uploads; default in `main/http/receive-body`. */
-  readonly uploadPace?: HttpParts['artifacts']['pace'];
+  readonly uploadPace?: HttpDeps['artifacts']['pace'];
   /** Limit on calls without a valid token; default in docs/access.md. */
   readonly failureLimit?: FailureLimit;
   /** Called when the disk has failed. Must exit the process at once: no further request may be answered. */
@@ -141,7 +141,7 @@ export async function compose(config: ServerConfig, parts: Surroundings): Promis
   }
 }
 
-interface SetParts {
+interface SetDeps {
   readonly config: ServerConfig;
   readonly parts: Timed;
   readonly file: SettingsFile;
@@ -152,7 +152,7 @@ interface SetParts {
 }
 
 /** Settings that users change at runtime. */
-function createSet({ config, parts, file, network, certificates, orchestrator, audit }: SetParts) {
+function createSet({ config, parts, file, network, certificates, orchestrator, audit }: SetDeps) {
   const localWorker = createLocalWorkerSwitch(settings =>
     startLocalWorker({
       ...parts,
@@ -218,8 +218,8 @@ interface Ground {
   readonly network: Network;
   readonly certificates: Certificates;
   readonly panelDir: string | null;
-  readonly programs: HttpParts['programs'];
-  readonly isOurHost: HttpParts['isOurHost'];
+  readonly programs: HttpDeps['programs'];
+  readonly isOurHost: HttpDeps['isOurHost'];
   readonly restore: BackupDesk['restore'];
 }
 
@@ -228,7 +228,7 @@ interface Works {
   readonly orchestrator: Orchestrator;
   readonly audit: Audit;
   readonly data: DataStore;
-  readonly http: HttpParts;
+  readonly http: HttpDeps;
   /** Call it once the HTTP server serves this scope. */
   startLocalWorker(): Promise<void>;
   readonly localWorker: ReturnType<typeof createSet>['localWorker'];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { app } from 'electron';
 import { loadServerConfig, type ServerConfig } from './config.ts';
-import { startApp, type AppParts, type DesktopApp } from './desktop/app.ts';
+import { startApp, type AppOptions, type DesktopApp } from './desktop/app.ts';
 import { type Arguments, readArguments } from './desktop/arguments.ts';
 import { linkAmong, pageOfLink, scheme } from './desktop/link.ts';
 import { createLoginItem } from './desktop/login.ts';
@@ -13,7 +13,7 @@ import { createLog } from './host/log.ts';
 const dist = join(import.meta.dirname, '..');
 const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
 
-function partsOf(config: ServerConfig, { isHidden }: Arguments): AppParts {
+function partsOf(config: ServerConfig, { isHidden }: Arguments): AppOptions {
   const { env } = process;
   const log = createLog(line => void process.stderr.write(line()), false);
   const icons = join(import.meta.dirname, 'icons');

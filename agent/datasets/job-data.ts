@@ -6,7 +6,7 @@ import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import { type Fetched, sizeInWords } from '../checkpoint-fetch.ts';
-import { downloadBackoff, type DownloadParts } from '../download.ts';
+import { downloadBackoff, type DownloadDeps } from '../download.ts';
 import { isFullDisk, reasonOf } from '../start-failure.ts';
 import type { Storage } from '../storage.ts';
 import { storageVerdict, wordsOfFailure } from '../storage-verdict.ts';
@@ -14,7 +14,7 @@ import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
 import { cacheFolderOf, type DataPlace, dataFolderOf } from './places.ts';
 
-export interface DataParts extends DownloadParts {
+export interface DataDeps extends DownloadDeps {
   /** Holds the folders of all jobs. */
   readonly workDir: string;
   readonly contents: ContentFiles;
@@ -31,7 +31,7 @@ interface FetchedDataset {
 }
 
 /** Fetches the datasets of a job into the cache of this rig, and lays them out in the job's folder. */
-export async function fetchData(places: readonly DataPlace[], parts: DataParts): Promise<Fetched> {
+export async function fetchData(places: readonly DataPlace[], parts: DataDeps): Promise<Fetched> {
   const { signal } = parts;
   try {
     const fetched = await fetchAll(places, parts);
@@ -53,7 +53,7 @@ const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
   `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${sizeInWords(fetched)} fetched`}`;
 
 /** Returns how many bytes came over the network, or why the data cannot be fetched. */
-async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise<number | string> {
+async function fetchAll(places: readonly DataPlace[], parts: DataDeps): Promise<number | string> {
   const { contents, cache, storage, signal } = parts;
   parts.onStage('Fetching data');
   const datasets: FetchedDataset[] = [];
@@ -113,7 +113,7 @@ const maxManifest = 256 * 1_048_576;
 const maxWrong = 2;
 
 /** The files of a version, or why their list cannot be fetched. */
-async function manifestOf(version: string, parts: DataParts): Promise<readonly DatasetFile[] | string> {
+async function manifestOf(version: string, parts: DataDeps): Promise<readonly DatasetFile[] | string> {
   const { cache, clock, random, signal } = parts;
   const known = await cache.filesOf(version);
   if (known !== null) return known;
@@ -154,7 +154,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null>
 }
 
 /** Reports how much has arrived, and how long the rest takes at the pace so far. */
-function tellProgress({ mono, onStage }: DataParts): (progress: FetchProgress) => void {
+function tellProgress({ mono, onStage }: DataDeps): (progress: FetchProgress) => void {
   let begun: { readonly at: number; readonly bytes: number } | null = null;
   return ({ bytesHere, bytes }) => {
     begun ??= { at: mono(), bytes: bytesHere };

@@ -2,8 +2,8 @@ import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContentFiles, createContentFiles } from '../../datasets/content-files.ts';
 import type { AgentConfig } from '../config.ts';
-import type { AttemptParts } from '../held-attempt.ts';
-import { openStorage, type StorageParts } from '../storage.ts';
+import type { AttemptDeps } from '../held-attempt.ts';
+import { openStorage, type StorageDeps } from '../storage.ts';
 import { createDatasetCache } from './cache.ts';
 import { fetchData } from './job-data.ts';
 import { cacheFolderOf } from './places.ts';
@@ -11,7 +11,7 @@ import { cacheFolderOf } from './places.ts';
 export interface RigData {
   /** The versions in the cache, most recently used first. */
   readonly versions: () => readonly string[];
-  readonly fetchData: NonNullable<AttemptParts['fetchData']>;
+  readonly fetchData: NonNullable<AttemptDeps['fetchData']>;
 }
 
 /** The files of all datasets of this rig. */
@@ -29,7 +29,7 @@ export const cacheLimit = (dataCache: number | null, availableBytes: number): nu
 export async function openRigData(
   { workDir, dataCache }: Pick<AgentConfig, 'workDir' | 'dataCache'>,
   /** `over` fires when fetching has to stop. */
-  { over, ...storing }: StorageParts & { readonly over: AbortSignal },
+  { over, ...storing }: StorageDeps & { readonly over: AbortSignal },
 ): Promise<RigData> {
   const folder = cacheFolderOf(workDir);
   const free = async (): Promise<number> => {

@@ -10,7 +10,7 @@ export { nameOfChoice, parseTrainers, pythonOf, type TrainerChoice } from './cho
 export { type Requested, type TrainerRequest, trainerRequests } from './requests.ts';
 export { readKnownKeys } from './known-keys.ts';
 export { type JobPlaces, spellingOf } from './launch.ts';
-export { describeTrainer, type ProbeParts, probeTrainers, type ProbedTrainer } from './probe.ts';
+export { describeTrainer, type TrainerProbeDeps, probeTrainers, type ProbedTrainer } from './probe.ts';
 
 /** How each trainer is started. Programs of the owner's get the config as it is. */
 export const launches: Readonly<Record<Exclude<TrainerName, 'command'>, (input: LaunchInput) => Launch>> = {

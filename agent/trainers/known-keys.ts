@@ -1,6 +1,6 @@
 import type { TrainerName } from '../../trainers/index.ts';
 import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
-import type { ProbeParts } from './probe.ts';
+import type { TrainerProbeDeps } from './probe.ts';
 
 /** Marks the list in the output, because the imports of a trainer may print something, too. */
 const marker = 'trainyard-keys ';
@@ -82,7 +82,7 @@ const maxKeys = 5_000;
 /** The keys that a trainer accepts in its configs, read from its own code; null if they cannot be read. */
 export async function readKnownKeys(
   choice: TrainerChoice,
-  { run, find }: ProbeParts,
+  { run, find }: TrainerProbeDeps,
 ): Promise<readonly string[] | null> {
   const program = programs[nameOfChoice(choice)];
   if (program === undefined || choice.kind === 'command') return null;

@@ -13,7 +13,7 @@ export interface ProbedTrainer {
   readonly problem: string | null;
 }
 
-export interface ProbeParts {
+export interface TrainerProbeDeps {
   readonly run: RunCommand;
   /** Finds a program by its path or on PATH; null if there is none. */
   readonly find: (program: string) => string | null;
@@ -43,10 +43,10 @@ const importing =
 /** Checks all trainers at the same time. A trainer whose import takes too long counts as working. */
 export const probeTrainers = (
   choices: readonly TrainerChoice[],
-  parts: ProbeParts,
+  parts: TrainerProbeDeps,
 ): Promise<readonly ProbedTrainer[]> => Promise.all(choices.map(choice => probe(choice, parts)));
 
-async function probe(choice: TrainerChoice, { run, find }: ProbeParts): Promise<ProbedTrainer> {
+async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Promise<ProbedTrainer> {
   const broken = (problem: string): ProbedTrainer => ({ choice, version: null, problem });
   if (choice.kind === 'command') {
     const [program = ''] = choice.argv;

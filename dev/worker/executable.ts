@@ -28,7 +28,7 @@ const frugal = [
   '--invocation-count-for-osr=30000',
 ];
 
-export interface ExecutableParts {
+export interface ExecutableOptions {
   /** The program, as one CommonJS file. */
   readonly bundle: string;
   /** The Node for Linux x64 that prepares and contains the program. */
@@ -37,7 +37,7 @@ export interface ExecutableParts {
 }
 
 /** Puts the program into a copy of Node. It creates the target atomically, and returns its size in bytes. */
-export async function makeExecutable({ bundle, node, target }: ExecutableParts): Promise<number> {
+export async function makeExecutable({ bundle, node, target }: ExecutableOptions): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
     const prepared = withNote(await readFile(node), noteName, await prepare(bundle, node, folder));

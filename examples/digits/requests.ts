@@ -21,7 +21,7 @@ export type SampleStep = {
   readonly classify: Network['classify'];
 };
 
-export type RequestsParts = {
+export type RequestsDeps = {
   /** Absolute path. */
   readonly output: string;
   readonly test: LabelledImages;
@@ -40,7 +40,7 @@ export type RequestsParts = {
 const SAMPLE_REQUEST = 'sample.now';
 const LOOK_EVERY_MS = 200;
 
-export function createRequests(parts: RequestsParts): Requests {
+export function createRequests(parts: RequestsDeps): Requests {
   const request = join(parts.output, SAMPLE_REQUEST);
   let lookedMs = Number.NEGATIVE_INFINITY;
 

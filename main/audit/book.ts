@@ -33,7 +33,7 @@ export interface AuditBook {
   compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
-export interface BookParts {
+export interface BookOptions {
   readonly trail: AuditTrail;
   readonly seal: AuditSeal;
   readonly markSeal: MarkSeal;
@@ -43,7 +43,7 @@ export interface BookParts {
 const pageSize = 2_000;
 const portionSize = 500;
 
-export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): AuditBook {
+export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions): AuditBook {
   return {
     list(filter) {
       const { rows, total } = trail.list(filter);

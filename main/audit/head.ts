@@ -9,7 +9,7 @@ export interface HeadFile {
   write(text: string): void;
 }
 
-export interface HeadParts {
+export interface HeadDeps {
   readonly trail: AuditTrail;
   readonly file: HeadFile;
   readonly seal: MarkSeal;
@@ -52,7 +52,7 @@ const everyMs = 5_000;
  * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row of the
  * head, somebody has truncated the trail; the head then stays unchanged as proof.
  */
-export function keepHead(parts: HeadParts): HeadKeeper {
+export function keepHead(parts: HeadDeps): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = parts;
   let kept = readHead(file);
   let takeBack = (): void => {};

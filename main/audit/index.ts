@@ -8,7 +8,7 @@ import { accountOf, isAccountedFor, type LostRows, lostRows, shownHead } from '.
 
 export { createSeal } from './chain.ts';
 
-export interface AuditParts {
+export interface AuditDeps {
   readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges' | 'eventRange'>;
   readonly key: Uint8Array;
   readonly seal: AuditSeal;
@@ -39,7 +39,7 @@ export interface Audit {
 /**
  * Opens everything that protects the trail, and its retention. Problems found at startup are recorded in the trail itself.
  */
-export async function openAudit(parts: AuditParts): Promise<Audit> {
+export async function openAudit(parts: AuditDeps): Promise<Audit> {
   const { store, seal, key, clock, log, retentionDays, witnesses } = parts;
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
@@ -80,7 +80,7 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
  * Records a restored backup, which has fewer rows than the head covers, or a missing head. Deleting the head removes the evidence
  * of a truncated trail.
  */
-function tellOf(parts: AuditParts, head: Head, lost: LostRows | null): Promise<boolean> {
+function tellOf(parts: AuditDeps, head: Head, lost: LostRows | null): Promise<boolean> {
   const { store, isRestored } = parts;
   const about = { newest: store.audit.lastSeq(), head: shownHead(head) };
   const details = lost === null ? about : { ...about, lost };
@@ -88,14 +88,14 @@ function tellOf(parts: AuditParts, head: Head, lost: LostRows | null): Promise<b
 }
 
 /** Later marks for the witness match this trail again, so only this row preserves the finding. */
-async function tellRollback(parts: AuditParts, found: RolledBack): Promise<void> {
+async function tellRollback(parts: AuditDeps, found: RolledBack): Promise<void> {
   const details = { newest: parts.store.audit.lastSeq(), ...found };
   parts.log.error('audit.rolled_back', details);
   await append(parts, 'audit.rolled_back', details);
 }
 
 async function append(
-  { store, clock, log }: AuditParts,
+  { store, clock, log }: AuditDeps,
   type: 'audit.restored' | 'audit.head_lost' | 'audit.rolled_back',
   details: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {

@@ -15,7 +15,7 @@ const everyMs = 6 * 3_600_000;
 /** Rows per transaction; it bounds how long other writers wait. */
 const portion = 1_000;
 
-export interface RetentionParts {
+export interface RetentionDeps {
   readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
   readonly seal: MarkSeal;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface Retention {
 /**
  * Removes old rows periodically. It leaves an anchor in their place so that the remaining rows can still be verified.
  */
-export function startRetention(parts: RetentionParts): Retention {
+export function startRetention(parts: RetentionDeps): Retention {
   const { clock, log } = parts;
   let days: number | null = null;
   let isOver = false;
@@ -73,7 +73,7 @@ export function startRetention(parts: RetentionParts): Retention {
  * removes it.
  */
 async function trim(
-  { store, seal, clock, time }: RetentionParts,
+  { store, seal, clock, time }: RetentionDeps,
   daysNow: () => number | null,
 ): Promise<void> {
   for (;;) {

@@ -57,7 +57,7 @@ export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark
   return { checked: bad === null ? kept.length : at, removed: marks.length - kept.length, bad };
 }
 
-export interface WitnessParts {
+export interface WitnessDeps {
   readonly trail: Pick<AuditTrail, 'row' | 'lastSeq'>;
   readonly witness: Witness;
   readonly clock: Clock;
@@ -74,7 +74,7 @@ const timeoutMs = 10_000;
 const lastTimeoutMs = 1_000;
 
 /** Sends the newest row to a witness: at the start, periodically, and at the end. Retries after a failure. */
-export function startWitness({ trail, witness, clock, log }: WitnessParts): { stop(): Promise<void> } {
+export function startWitness({ trail, witness, clock, log }: WitnessDeps): { stop(): Promise<void> } {
   let told: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
   let underWay: Promise<void> | null = null;
   let hasFailed = false;

@@ -10,7 +10,7 @@ import type { LoginItem } from './login.ts';
 import { setMenu } from './menu.ts';
 import { noticeOf } from './notices.ts';
 import { createNotifications } from './notifications.ts';
-import type { OwnParts } from './own.ts';
+import type { OwnDeps } from './own.ts';
 import { createOwnHolder, Declined, type OwnHolder } from './own-start.ts';
 import { guardSession } from './page-session.ts';
 import { createPower, type Power } from './power.ts';
@@ -24,8 +24,8 @@ import { createWatchers, type FleetKey } from './watchers.ts';
 import { createWindow, type PanelWindow } from './window.ts';
 import { type Words, wordsFor } from './words/index.ts';
 
-export interface AppParts {
-  readonly own: OwnParts;
+export interface AppOptions {
+  readonly own: OwnDeps;
   readonly settings: DesktopSettingsFile;
   readonly log: ScopedLog;
   readonly preload: string;
@@ -46,7 +46,7 @@ export interface DesktopApp {
 }
 
 /** Everything that is created before the window. */
-interface Setup extends AppParts {
+interface Setup extends AppOptions {
   readonly words: Words;
   readonly fleets: Fleets;
   readonly holder: OwnHolder;
@@ -54,7 +54,7 @@ interface Setup extends AppParts {
 }
 
 /** Starts the app once Electron is ready. Returns null when it cannot start; the user has seen the reason. */
-export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
+export async function startApp(parts: AppOptions): Promise<DesktopApp | null> {
   const { settings } = parts;
   const words = wordsFor(app.getPreferredSystemLanguages());
   const fleets = createFleets(settings, systemVault);

@@ -9,7 +9,7 @@ import type { LoginItem } from './login.ts';
 import type { OwnHolder } from './own-start.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 
-export interface DeskParts {
+export interface DeskDeps {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
   readonly login: LoginItem;
@@ -27,7 +27,7 @@ export interface DeskParts {
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
 /** Handles the requests that the panel sends to the app. */
-export function createDesk(parts: DeskParts): (request: DesktopRequest) => Promise<DesktopAnswer> {
+export function createDesk(parts: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
   const { settings, fleets, key, show, refresh } = parts;
   const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(parts) });
   const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
@@ -64,7 +64,7 @@ export function createDesk(parts: DeskParts): (request: DesktopRequest) => Promi
   };
 }
 
-async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskParts): Promise<DesktopView> {
+async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskDeps): Promise<DesktopView> {
   const { runs_own, notices } = settings.now;
   return {
     fleets: fleets.list(),
@@ -78,7 +78,7 @@ async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskPa
 }
 
 /** Applies the change and resolves with null; otherwise resolves with the reason why it failed. */
-async function change(parts: DeskParts, wanted: DesktopChange): Promise<string | null> {
+async function change(parts: DeskDeps, wanted: DesktopChange): Promise<string | null> {
   const { settings, login, holder, key, refresh } = parts;
   const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;
   if (runsOwn === false && key() === null) return 'It is in the window: show another fleet first';

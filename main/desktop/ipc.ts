@@ -3,7 +3,7 @@ import { Battery, type DesktopAnswer, DesktopRequest } from '../../protocol/desk
 import { plainIssues } from '../../protocol/plain-issue.ts';
 import { isAt } from './rules.ts';
 
-export interface IpcParts {
+export interface IpcDeps {
   /** Contents of the panel's window. */
   readonly contents: () => WebContents | null;
   /** Origin that the panel must have been loaded from. */
@@ -16,7 +16,7 @@ export interface IpcParts {
  * Answers requests from the panel. Accepts them only from the panel's own page in its own window, and only when they match the
  * contract.
  */
-export function answerPanel({ contents, origin, answer, onBattery }: IpcParts): void {
+export function answerPanel({ contents, origin, answer, onBattery }: IpcDeps): void {
   const isOurs = ({ sender, senderFrame }: IpcMainInvokeEvent | IpcMainEvent): boolean => {
     const [window, from] = [contents(), origin()];
     if (window === null || from === null || sender !== window) return false;

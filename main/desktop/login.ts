@@ -9,14 +9,14 @@ export interface LoginItem {
   readonly set: (isOn: boolean) => void;
 }
 
-export interface LoginParts {
+export interface LoginOptions {
   readonly configHome: string;
   /** Program to start. For an AppImage this is the image, not the executable inside it. */
   readonly program: string;
 }
 
 /** Controls whether the app starts at login, without a window. */
-export function createLoginItem({ configHome, program }: LoginParts): LoginItem {
+export function createLoginItem({ configHome, program }: LoginOptions): LoginItem {
   if (!app.isPackaged) return { isOn: () => null, set() {} };
   if (process.platform !== 'linux') {
     const args = ['--hidden'];

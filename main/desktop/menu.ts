@@ -2,7 +2,7 @@ import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { DesktopView } from '../../protocol/desktop-api.ts';
 import type { Words } from './words/index.ts';
 
-export interface MenuParts {
+export interface MenuDeps {
   readonly words: Words;
   readonly fleets: DesktopView['fleets'];
   readonly shown: string | null;
@@ -16,14 +16,14 @@ const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const
 const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? '/' : `/${page}`);
 
 /** Sets the application menu with its shortcuts. */
-export function setMenu(parts: MenuParts): void {
+export function setMenu(parts: MenuDeps): void {
   Menu.setApplicationMenu(
     Menu.buildFromTemplate([...menuOf(parts, process.platform === 'darwin', app.isPackaged)]),
   );
 }
 
 function menuOf(
-  { words, fleets, shown, go, show, hide, quit }: MenuParts,
+  { words, fleets, shown, go, show, hide, quit }: MenuDeps,
   isMac: boolean,
   isPackaged: boolean,
 ): readonly MenuItemConstructorOptions[] {

@@ -86,13 +86,13 @@ function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words)
 const firstMs = 1_500;
 const maxMs = 30_000;
 
-export interface BurstParts {
+export interface BurstDeps {
   readonly after: (ms: number, run: () => void) => () => void;
   readonly show: (notices: readonly Notice[]) => void;
 }
 
 /** Merges notifications that arrive shortly after one another. */
-export function createBurst({ after, show }: BurstParts) {
+export function createBurst({ after, show }: BurstDeps) {
   let waiting: readonly Notice[] = [];
   let windowMs = firstMs;
   let takeBack: (() => void) | null = null;

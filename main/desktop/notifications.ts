@@ -2,7 +2,7 @@ import { Notification } from 'electron';
 import { createBurst, tell } from './notices.ts';
 import type { Words } from './words/index.ts';
 
-export interface NotificationParts {
+export interface NotificationDeps {
   readonly words: Words;
   readonly after: (ms: number, run: () => void) => () => void;
   /** Opens a page of a fleet; null for this computer's own. */
@@ -10,7 +10,7 @@ export interface NotificationParts {
 }
 
 /** Shows notifications of the operating system. */
-export function createNotifications({ words, after, open }: NotificationParts) {
+export function createNotifications({ words, after, open }: NotificationDeps) {
   // A notification without a reference is garbage-collected, and a click on it has no effect.
   const shown = new Set<Notification>();
   const show = (title: string, body: string, onClick: () => void): void => {

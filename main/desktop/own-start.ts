@@ -1,5 +1,5 @@
 import { dialog } from 'electron';
-import { isPortTaken, openOwn, type Own, type OwnParts } from './own.ts';
+import { isPortTaken, openOwn, type Own, type OwnDeps } from './own.ts';
 import type { Words } from './words/index.ts';
 
 /** The user declined. */
@@ -16,7 +16,7 @@ export interface OwnHolder {
 }
 
 /** Owns the orchestrator of this computer; there is at most one. */
-export function createOwnHolder(parts: OwnParts, words: Words): OwnHolder {
+export function createOwnHolder(parts: OwnDeps, words: Words): OwnHolder {
   let now: Own | null = null;
   let opening: Promise<Own> | null = null;
   const open = async (): Promise<Own> => {
@@ -43,7 +43,7 @@ export function createOwnHolder(parts: OwnParts, words: Words): OwnHolder {
 }
 
 /** Asks the user what to do when another program uses the port. */
-async function startOwn(parts: OwnParts, words: Words): Promise<Own> {
+async function startOwn(parts: OwnDeps, words: Words): Promise<Own> {
   try {
     return await openOwn(parts);
   } catch (cause) {

@@ -17,7 +17,7 @@ export interface Own {
   close(): Promise<void>;
 }
 
-export interface OwnParts {
+export interface OwnDeps {
   readonly config: ServerConfig;
   readonly log: ScopedLog;
   readonly agent: Surroundings['agent'];
@@ -28,7 +28,7 @@ export interface OwnParts {
  * Uses the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one in this
  * process. Its modules, including SQLite, are loaded only then. Rejects with a reason.
  */
-export async function openOwn(parts: OwnParts): Promise<Own> {
+export async function openOwn(parts: OwnDeps): Promise<Own> {
   const { config, log, agent, onFatal } = parts;
   const running = await findRunning(config.dataDir);
   if (running !== null)

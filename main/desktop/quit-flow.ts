@@ -7,7 +7,7 @@ import type { Summary } from './summary.ts';
 import type { PanelWindow } from './window.ts';
 import type { Words } from './words/index.ts';
 
-export interface QuitFlowParts {
+export interface QuitFlowDeps {
   readonly words: Words;
   readonly holder: OwnHolder;
   readonly stage: Stage;
@@ -20,7 +20,7 @@ export interface QuitFlowParts {
 }
 
 /** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
-export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowParts) {
+export function createQuitFlow({ words, holder, stage, log, window, ownSummary, stopAll }: QuitFlowDeps) {
   let leaving: Promise<void> | null = null;
   const end = async (): Promise<void> => {
     stopAll();

@@ -6,7 +6,7 @@ import type { Shown } from './page-session.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import type { FleetLine } from './watch.ts';
 
-export interface StageParts {
+export interface StageDeps {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
   /** Starts or finds the orchestrator on the first call. Rejects with a reason. */
@@ -31,7 +31,7 @@ interface Scene {
   readonly line: FleetLine;
 }
 
-export function createStage({ settings, fleets, openOwn }: StageParts): Stage {
+export function createStage({ settings, fleets, openOwn }: StageDeps): Stage {
   let scene: Scene | null = null;
   let gateway: Gateway | null = null;
   let far: Parameters<typeof createGateway>[0]['fleet'] = () => null;

@@ -2,7 +2,7 @@ import { Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electr
 import { type TrayAct, type TrayState, trayMenu, trayText } from './tray-model.ts';
 import type { Words } from './words/index.ts';
 
-export interface TrayParts {
+export interface TrayDeps {
   readonly icon: string;
   readonly words: Words;
   readonly act: (act: TrayAct) => void;
@@ -14,7 +14,7 @@ export interface PanelTray {
 }
 
 /** The tray icon. On desktops without a tray, the window and its menu offer the same functions. */
-export function createTray({ icon, words, act }: TrayParts): PanelTray {
+export function createTray({ icon, words, act }: TrayDeps): PanelTray {
   const image = nativeImage.createFromPath(icon);
   if (process.platform === 'darwin') image.setTemplateImage(true);
   const tray = new Tray(image);

@@ -17,7 +17,7 @@ export interface FleetLine {
   readonly fetch?: Fetch;
 }
 
-export interface WatchParts {
+export interface WatchDeps {
   readonly line: FleetLine;
   /** The summary is null while the orchestrator is unreachable; `trouble` is then the reason. */
   readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
@@ -41,7 +41,7 @@ const maxPauseMs = 30_000;
  * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
  * state again.
  */
-export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () => void {
+export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
   const over = new AbortController();
   const client = clientFor(line);
   let heard: number | null = null;

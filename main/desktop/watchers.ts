@@ -5,7 +5,7 @@ import { type FleetLine, watchFleet } from './watch.ts';
 /** Id of a fleet; null for this computer's own. */
 export type FleetKey = string | null;
 
-export interface WatchersParts {
+export interface WatchersDeps {
   readonly after: (ms: number, run: () => void) => () => void;
   readonly onEvent: (fleet: FleetKey, event: UiEvent) => void;
   readonly onChange: (fleet: FleetKey) => void;
@@ -19,7 +19,7 @@ interface Watched {
 }
 
 /** Watches the current fleet, and this computer's own while it runs. */
-export function createWatchers({ after, onEvent, onChange }: WatchersParts) {
+export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   const watched = new Map<FleetKey, Watched>();
   const start = (fleet: FleetKey, line: FleetLine): void => {
     const one: Watched = {

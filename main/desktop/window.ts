@@ -4,7 +4,7 @@ import { mayOpenOutside, pagePreferences, reloadDelayMs } from './rules.ts';
 import type { Shown } from './page-session.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 
-export interface WindowParts {
+export interface WindowDeps {
   readonly shown: () => Shown | null;
   readonly settings: DesktopSettingsFile;
   readonly preload: string;
@@ -33,7 +33,7 @@ export interface PanelWindow {
   letGo(): void;
 }
 
-export function createWindow(parts: WindowParts): PanelWindow {
+export function createWindow(parts: WindowDeps): PanelWindow {
   const { settings, shown, preload, icons, isHidden } = parts;
   const kept = settings.now.window;
   const displays = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(({ workArea }) => workArea);
@@ -109,7 +109,7 @@ function confine(contents: WebContents, shown: () => Shown | null): void {
 function reloadWhenLost(
   window: BrowserWindow,
   load: (page: string) => Promise<void>,
-  log: WindowParts['log'],
+  log: WindowDeps['log'],
 ): void {
   const losses: number[] = [];
   window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {

@@ -13,7 +13,7 @@ export interface Gateway {
   close(): void;
 }
 
-export interface GatewayParts {
+export interface GatewayDeps {
   /** Folder of the built panel. */
   readonly panelDir: string;
   /**
@@ -31,7 +31,7 @@ const home = '127.0.0.1';
  * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages are never loaded from there. It
  * listens on the loopback address only.
  */
-export async function createGateway(parts: GatewayParts): Promise<Gateway> {
+export async function createGateway(parts: GatewayDeps): Promise<Gateway> {
   const bearer = randomBytes(32).toString('base64url');
   let host = '';
   const server = createServer(listenerFor(parts, bearer, () => host));
@@ -47,7 +47,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   };
 }
 
-function listenerFor({ panelDir, fleet }: GatewayParts, bearer: string, host: () => string): RequestListener {
+function listenerFor({ panelDir, fleet }: GatewayDeps, bearer: string, host: () => string): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');

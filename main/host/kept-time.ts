@@ -23,7 +23,7 @@ const bootId = ((): string | null => {
   }
 })();
 
-export interface KeptTimeParts {
+export interface KeptTimeDeps {
   /** Stores the trusted time of the last run. */
   readonly file: string;
   /** Fallback when there is no such file: the database's modification time. */
@@ -41,7 +41,7 @@ export interface KeptTime extends TrustedTime {
 }
 
 /** Keeps the trusted time of a data folder. It has its own file because a restored database may be older. */
-export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeParts): KeptTime {
+export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeDeps): KeptTime {
   const found = isTrusted ? null : (readMark(file) ?? lastChange(database));
   const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), found);
   let takeBack = (): void => {};

@@ -19,7 +19,7 @@ export interface AgentProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export interface LocalWorkerParts {
+export interface LocalWorkerDeps {
   readonly program: AgentProgram;
   readonly settings: LocalWorkerSettings;
   /** Restricted config keys that jobs may use here although they reach beyond the job; null for none. */
@@ -54,7 +54,7 @@ const maxLine = 2_000;
  * would not match a database restored from a backup. A new token also locks out an agent of a killed orchestrator that has not
  * exited yet.
  */
-export function startLocalWorker(parts: LocalWorkerParts): LocalWorker {
+export function startLocalWorker(parts: LocalWorkerDeps): LocalWorker {
   const over = new AbortController();
   const retired = new AbortController();
   const kept = keepRunning(parts, {
@@ -83,9 +83,9 @@ interface Orders {
   readonly ended: AbortSignal;
 }
 
-type Issued = Awaited<ReturnType<LocalWorkerParts['issue']>>;
+type Issued = Awaited<ReturnType<LocalWorkerDeps['issue']>>;
 
-async function keepRunning(parts: LocalWorkerParts, orders: Orders): Promise<void> {
+async function keepRunning(parts: LocalWorkerDeps, orders: Orders): Promise<void> {
   const { ended } = orders;
   const { clock, log, issue } = parts;
   let issued: Issued | null = null;
@@ -110,7 +110,7 @@ async function keepRunning(parts: LocalWorkerParts, orders: Orders): Promise<voi
 }
 
 /** Runs one agent process. Resolves when it ends; rejects when it cannot start. */
-async function runAgent(parts: LocalWorkerParts, issued: Issued, orders: Orders): Promise<Ending> {
+async function runAgent(parts: LocalWorkerDeps, issued: Issued, orders: Orders): Promise<Ending> {
   const { clock, log, program } = parts;
   const [file = '', ...args] = program.command;
   const settingsFile = writeSettings(parts, issued.name);
@@ -174,10 +174,7 @@ async function endOf(
 /**
  * Written atomically. The user's own config file is not used because it may belong to another worker on this machine.
  */
-function writeSettings(
-  { folder, settings, url, allowConfigScripts }: LocalWorkerParts,
-  name: string,
-): string {
+function writeSettings({ folder, settings, url, allowConfigScripts }: LocalWorkerDeps, name: string): string {
   makeFolder(folder);
   const file = join(folder, 'worker.json');
   const unfinished = `${file}.new`;

@@ -7,7 +7,7 @@ import type { Identity } from './tls/identity.ts';
 
 type View = SettingsView['network'];
 
-export interface NetworkViewParts {
+export interface NetworkViewDeps {
   readonly network: Network;
   readonly given: Given;
   readonly addresses: () => readonly MachineAddress[];
@@ -18,7 +18,7 @@ export interface NetworkViewParts {
 const notice =
   'Tokens and configs travel unencrypted: share only with a network that you trust, or turn on TLS';
 
-export function networkView({ network, given, addresses, identity }: NetworkViewParts): View {
+export function networkView({ network, given, addresses, identity }: NetworkViewDeps): View {
   const { host, port, isSecure } = network;
   const listening = network.listening();
   const shared = !isLoopback(host);
@@ -70,7 +70,7 @@ export interface JoinAddress {
 }
 
 /** `called` is the URL under which the client requested a new worker. */
-export function joinAddress(parts: NetworkViewParts, set: Settings, called: string): JoinAddress {
+export function joinAddress(parts: NetworkViewDeps, set: Settings, called: string): JoinAddress {
   const view = networkView(parts);
   const url = set.public_url ?? reachableFor(view, called);
   return { url, pin: pinFor(view, url) };

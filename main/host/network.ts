@@ -1,6 +1,6 @@
 import type { Clock } from '../orchestrator/ports.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
-import { createSockets, home, isHome, type SocketParts, speaksTls } from './sockets.ts';
+import { createSockets, home, isHome, type SocketDeps, speaksTls } from './sockets.ts';
 
 /** Address to listen on, and whether other machines use TLS. */
 export interface Reach {
@@ -9,7 +9,7 @@ export interface Reach {
   readonly isSecure: boolean;
 }
 
-export interface NetworkParts extends SocketParts {
+export interface NetworkDeps extends SocketDeps {
   readonly addresses: () => readonly MachineAddress[];
   readonly clock: Clock;
   /** Address that a flag or the config file fixes; null when the panel may change it. */
@@ -51,7 +51,7 @@ const lookEveryMs = 10_000;
  * window, the local worker and the command line use it, so a change never disconnects them. Other machines get one socket per
  * address, because a wildcard socket cannot share the port with the first (docs/adr/0011).
  */
-export function createNetwork(parts: NetworkParts): Network {
+export function createNetwork(parts: NetworkDeps): Network {
   const { clock, fixedHost, addresses } = parts;
   const inTurn = createTurns();
   const sockets = createSockets(parts);
@@ -139,7 +139,7 @@ export function createNetwork(parts: NetworkParts): Network {
  * Returns the address of the first socket. When a fixed external address uses TLS, this machine gets an additional loopback
  * socket.
  */
-function baseOf({ fixedHost, reach }: NetworkParts): string {
+function baseOf({ fixedHost, reach }: NetworkDeps): string {
   if (fixedHost === null) return home;
   return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : home;
 }

@@ -7,7 +7,7 @@ import { isLoopback, isWildcard, type MachineAddress } from './addresses.ts';
  */
 const lookAgainMs = 5_000;
 
-export interface OwnNamesParts {
+export interface OwnNamesDeps {
   readonly mono: () => number;
   /** Returns the current addresses of this machine. */
   readonly addresses: () => readonly MachineAddress[];
@@ -16,7 +16,7 @@ export interface OwnNamesParts {
 }
 
 /** Returns whether a name or address belongs to this machine. Expects lower case, without port or brackets. */
-export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (name: string) => boolean {
+export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name: string) => boolean {
   let known: ReadonlySet<string> = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
   const isKnown = (name: string): boolean => {

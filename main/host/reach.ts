@@ -3,30 +3,30 @@ import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Clock, Log } from '../orchestrator/ports.ts';
 import type { MachineAddress } from './addresses.ts';
 import { tellExposed } from './exposure.ts';
-import { createNetwork, type NetworkParts } from './network.ts';
+import { createNetwork, type NetworkDeps } from './network.ts';
 import { certificateNames } from './own-names.ts';
 import { type Given, inForce } from './settings-fixed.ts';
-import { createCertificates, type TlsParts } from './tls/index.ts';
+import { createCertificates, type TlsDeps } from './tls/index.ts';
 
-export interface ReachParts {
+export interface ReachDeps {
   readonly given: Given & {
     readonly port: number;
     readonly dataDir: string;
-    readonly certificateFiles: TlsParts['files'];
+    readonly certificateFiles: TlsDeps['files'];
   };
   readonly settings: Parameters<typeof inForce>[1];
   readonly addresses: () => readonly MachineAddress[];
   /** Names of the machine that it cannot detect itself. */
   readonly otherNames: () => readonly string[];
-  readonly listen: NetworkParts['listen'];
-  readonly present: TlsParts['present'];
+  readonly listen: NetworkDeps['listen'];
+  readonly present: TlsDeps['present'];
   readonly clock: Clock;
   readonly log: Log;
   readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
 }
 
 /** Creates the network and the certificates that it presents. */
-export function createReach(parts: ReachParts) {
+export function createReach(parts: ReachDeps) {
   const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = parts;
   const network = createNetwork({
     listen,

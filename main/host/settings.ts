@@ -10,7 +10,7 @@ import {
   type JoinAddress,
   joinAddress,
   networkView,
-  type NetworkViewParts,
+  type NetworkViewDeps,
   tlsFixedBy,
 } from './network-view.ts';
 import {
@@ -24,7 +24,7 @@ import {
 } from './settings-fixed.ts';
 import type { SettingsFile } from './settings-file.ts';
 
-export interface SettingsParts extends NetworkViewParts {
+export interface SettingsDeps extends NetworkViewDeps {
   readonly file: SettingsFile;
   /** Creates or reads the certificate. Rejects with a reason. */
   readonly openCertificate: () => Promise<unknown>;
@@ -48,7 +48,7 @@ interface Asker {
  * Settings that users change at runtime. A change applies completely or not at all: steps that can fail (sockets, file, audit
  * trail) run first.
  */
-export function createSettings(parts: SettingsParts) {
+export function createSettings(parts: SettingsDeps) {
   const { file, given, localWorker, orchestrator, about } = parts;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -146,7 +146,7 @@ function hostFor(shared: boolean, host: string): string {
 }
 
 /** Without its own socket, this machine would have to use TLS for itself. */
-function homeRefusal({ network, given }: SettingsParts, was: Settings, next: Settings): Refused | null {
+function homeRefusal({ network, given }: SettingsDeps, was: Settings, next: Settings): Refused | null {
   const by = tlsFixedBy(network, given);
   if (was.tls === next.tls || by === null) return null;
   return refuse(
@@ -195,7 +195,7 @@ function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
 
 /** Changes address and TLS together; the value is null when neither changes. */
 async function moveTo(
-  { network, addresses, openCertificate }: SettingsParts,
+  { network, addresses, openCertificate }: SettingsDeps,
   was: Settings,
   { host, tls }: Settings,
 ): Promise<Outcome<Move | null>> {
@@ -236,7 +236,7 @@ function whyNot(cause: unknown, host: string, port: number): string {
 
 /** Saves to both the file and the audit trail, or to neither. Rejects when the trail cannot be written. */
 async function keep(
-  { file, orchestrator }: SettingsParts,
+  { file, orchestrator }: SettingsDeps,
   settings: Settings,
   facts: readonly SettingsFact[],
   by: Actor,

@@ -14,7 +14,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-export interface SocketParts {
+export interface SocketDeps {
   /**
    * Rejects like `listen`: EADDRINUSE, EADDRNOTAVAIL, EACCES, ... On a wildcard address, connections over loopback use plain
    * HTTP.
@@ -31,7 +31,7 @@ export const isHome = (host: string): boolean => host === home || host === '::1'
 export const speaksTls = (isSecure: boolean, address: string): boolean => isSecure && !isHome(address);
 
 /** The first socket, plus one for each further address. */
-export function createSockets({ listen, log, port: wantedPort }: SocketParts) {
+export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
   let first: Listener | null = null;
   let isFirstForAll = false;
   const port = (): number => first?.port ?? wantedPort;

@@ -24,7 +24,7 @@ export const personAt = (id: string, request: Request): Actor => ({
  */
 export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
 
-export interface WorkerAdminParts {
+export interface WorkerAdminDeps {
   readonly orchestrator: Orchestrator;
   readonly joinAddress: JoinAddress;
   /** SHA-256 of the install script for the worker program; null when no worker program was built. */
@@ -33,7 +33,7 @@ export interface WorkerAdminParts {
 
 export function mountWorkerAdminRoutes(
   router: Router,
-  { orchestrator, joinAddress, scriptHash }: WorkerAdminParts,
+  { orchestrator, joinAddress, scriptHash }: WorkerAdminDeps,
 ): void {
   const issuedReply = (issued: IssuedToken, request: Request) =>
     replyFor(issued, joinAddress(calledUrl(request)));

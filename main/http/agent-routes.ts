@@ -21,7 +21,7 @@ export interface WorkerProgram {
 /** Returns the programs that are on disk now. */
 export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
 
-export interface AgentParts {
+export interface AgentDeps {
   readonly programs: WorkerPrograms;
   readonly version: string;
   readonly downloadLimits?: DownloadLimits | undefined;
@@ -31,7 +31,7 @@ export interface AgentParts {
 const retryDownloadS = '10';
 
 /** Serves the worker program of this version without authentication: a rig has no token before it joins. */
-export function mountAgentRoutes(router: Router, parts: AgentParts): void {
+export function mountAgentRoutes(router: Router, parts: AgentDeps): void {
   const offer = (): Promise<Outcome<Offer>> => findOffer(parts);
   const text =
     (which: 'install' | 'sums'): WriteHandler<typeof agentApi.install> =>
@@ -55,12 +55,12 @@ export function mountAgentRoutes(router: Router, parts: AgentParts): void {
 }
 
 /** Returns the SHA-256 of the install script, or null when no worker program was built. */
-export async function scriptHash(parts: AgentParts): Promise<string | null> {
+export async function scriptHash(parts: AgentDeps): Promise<string | null> {
   const offered = await findOffer(parts);
   return offered.ok ? offered.value.manifest.sha256.install : null;
 }
 
-async function findOffer({ programs, version }: AgentParts): Promise<Outcome<Offer>> {
+async function findOffer({ programs, version }: AgentDeps): Promise<Outcome<Offer>> {
   const built = await programs();
   return built.length === 0 ? notBuilt : accept(offerOf(built, version));
 }
@@ -82,7 +82,7 @@ function offerOf(built: readonly WorkerProgram[], version: string): Offer {
   };
 }
 
-function createSend({ programs, downloadLimits: limits = downloadLimits }: AgentParts) {
+function createSend({ programs, downloadLimits: limits = downloadLimits }: AgentDeps) {
   const downloads = createDownloads(limits);
   return async (name: ProgramName, request: Request, response: Response): Promise<Outcome<void>> => {
     const program = (await programs()).find(each => each.name === name);

@@ -30,7 +30,7 @@ export type Caller =
 export const sessionCookie = (request: IncomingMessage): string =>
   schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
 
-export interface AuthParts {
+export interface AuthDeps {
   /** Finds a principal by the hash of its token; null when the token is unknown or expired. */
   readonly principalByTokenHash: (hash: string) => Principal | null;
   /** Finds the principal of a session by the hash of the session's token; null when the session is unknown or expired. */
@@ -64,7 +64,7 @@ const maxToken = 512;
  * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
  * equal length and their comparison leaks nothing; the worker's row is found by its hash.
  */
-export function createAuth(parts: AuthParts): Auth {
+export function createAuth(parts: AuthDeps): Auth {
   const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = parts;
   const principalOf = (token: string): Principal | null => {
     if (!wellFormed(token)) return null;
@@ -126,7 +126,7 @@ export function createAuth(parts: AuthParts): Auth {
 function createMachineAuth({
   workerByTokenHash,
   knowsJoinToken,
-}: Pick<AuthParts, 'workerByTokenHash' | 'knowsJoinToken'>) {
+}: Pick<AuthDeps, 'workerByTokenHash' | 'knowsJoinToken'>) {
   const asWorker = (request: IncomingMessage): Outcome<Caller> => {
     const shown = machineToken(request, 'worker', 'This call is for workers');
     if (!shown.ok) return shown;
@@ -177,7 +177,7 @@ function machineToken(
 }
 
 /** Authenticates trainers, on whatever worker they run. */
-function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthParts, 'uploaderOf' | 'mayUpload'>) {
+function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf' | 'mayUpload'>) {
   return (request: IncomingMessage): Outcome<Caller> => {
     const token = uploadTokenOf(request);
     if (token === null) {

@@ -29,13 +29,13 @@ export interface BackupDesk {
   ): Promise<Outcome<{ readonly restored: Made; readonly saved: Made }>>;
 }
 
-export interface BackupParts {
+export interface BackupDeps {
   readonly backups: BackupDesk;
   readonly orchestrator: Orchestrator;
   readonly log: Log;
 }
 
-export function mountBackupRoutes(router: Router, { backups, orchestrator, log }: BackupParts): void {
+export function mountBackupRoutes(router: Router, { backups, orchestrator, log }: BackupDeps): void {
   router.answer(backupApi.list, () => accept({ folder: backups.path, backups: backups.list().map(viewOf) }));
   router.answer(backupApi.make, async ({ caller, request }) => {
     const by = actorOf(caller, request);

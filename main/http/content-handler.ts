@@ -10,7 +10,7 @@ import { type Pace, pace, receiveBody } from './receive-body.ts';
 import { createUnfinishedUploads, type UnfinishedUploads } from './unfinished-uploads.ts';
 import { mismatch, type UploadPlan } from './upload-plan.ts';
 
-export interface ContentParts {
+export interface ContentDeps {
   readonly orchestrator: Pick<Orchestrator, 'roomForContent' | 'contentStored' | 'storedContents'>;
   readonly files: ContentFiles;
   /** An existing folder on the disk of the contents. */
@@ -60,7 +60,7 @@ const noRoom = refuse(
 );
 
 /** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
-export function createContentDesk(parts: ContentParts): ContentDesk {
+export function createContentDesk(parts: ContentDeps): ContentDesk {
   const { files, locks } = parts;
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);
@@ -123,7 +123,7 @@ const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, 
 
 /** Refuses if there are too many uploads, or too little room. */
 async function admit(
-  { orchestrator, folder, reserveBytes }: ContentParts,
+  { orchestrator, folder, reserveBytes }: ContentDeps,
   { sha256, user, plan }: ContentDelivery,
   others: readonly UnderWay[],
   unfinished: UnfinishedUploads,
@@ -145,7 +145,7 @@ async function admit(
 }
 
 async function take(
-  { orchestrator, files, ...parts }: ContentParts,
+  { orchestrator, files, ...parts }: ContentDeps,
   { sha256, plan, request, onAccepted }: ContentDelivery,
   entry: UnderWay,
 ): Promise<Outcome<number | null>> {

@@ -14,7 +14,7 @@ import type { TransferHeap } from './transfer-heap.ts';
 import { proceed } from './unread.ts';
 import { planUpload } from './upload-plan.ts';
 
-export interface DatasetParts {
+export interface DatasetDeps {
   readonly orchestrator: Orchestrator;
   readonly desk: ContentDesk;
   readonly files: ContentFiles;
@@ -29,7 +29,7 @@ const maxPublications = 4;
 /** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
 export function mountDatasetRoutes(
   router: Router,
-  { orchestrator, desk, files, calls, heap }: DatasetParts,
+  { orchestrator, desk, files, calls, heap }: DatasetDeps,
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {

@@ -66,7 +66,7 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-export interface HttpListenerParts {
+export interface HttpListenerDeps {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
   readonly calls: Calls;
@@ -87,7 +87,7 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * or to TLS, so that switching cannot fail. On the loopback address, one port accepts both, and plain HTTP always works (docs/adr/0013).
  */
 export async function openHttpListener(
-  { handler, streams, calls, limits, identity }: HttpListenerParts,
+  { handler, streams, calls, limits, identity }: HttpListenerDeps,
   host: string,
   port: number,
   isSecureAtFirst: boolean,

@@ -11,7 +11,7 @@ import { followLog } from './log-follow.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-export interface LogParts {
+export interface LogDeps {
   readonly orchestrator: Orchestrator;
   readonly files: LogFiles;
   readonly streams: StreamRegistry;
@@ -41,7 +41,7 @@ const maxSearches = 4;
 type Found = LogPlace & { readonly facts: LogFacts };
 
 /** Trainer logs: workers upload them, people and scripts read them. */
-export function mountLogRoutes(router: Router, parts: LogParts): void {
+export function mountLogRoutes(router: Router, parts: LogDeps): void {
   const { orchestrator, files, streams, authenticate } = parts;
   router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
     if (caller.kind !== 'worker')
@@ -101,7 +101,7 @@ export function mountLogRoutes(router: Router, parts: LogParts): void {
   mountSearch(router, parts);
 }
 
-function mountSearch(router: Router, parts: LogParts): void {
+function mountSearch(router: Router, parts: LogDeps): void {
   const { files, mono } = parts;
   let underWay = 0;
   router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
@@ -131,7 +131,7 @@ function mountSearch(router: Router, parts: LogParts): void {
 }
 
 async function findLog(
-  { orchestrator, files }: LogParts,
+  { orchestrator, files }: LogDeps,
   id: JobId,
   asked: number | undefined,
 ): Promise<Outcome<Found>> {
@@ -145,7 +145,7 @@ async function findLog(
 }
 
 const stateOf = (
-  { orchestrator }: LogParts,
+  { orchestrator }: LogDeps,
   { jobId, attempt, attempts, facts }: Found,
 ): Omit<LogState, 'attempts'> & { attempts: number[] } => ({
   job_id: jobId,
@@ -195,7 +195,7 @@ function resumedAt(id: string | string[] | undefined): number | null | 'unreadab
 }
 
 /** Sends the log as an attachment, which browsers do not open as a page, at the client's pace. */
-async function writeText(response: Response, { files, log }: LogParts, found: Found): Promise<void> {
+async function writeText(response: Response, { files, log }: LogDeps, found: Found): Promise<void> {
   const { jobId, attempt, facts } = found;
   response.attachment(`${jobId}-${attempt}.log`);
   response.set({

@@ -10,7 +10,7 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-export interface MetricsParts {
+export interface MetricsDeps {
   readonly version: string;
   readonly figures: () => FleetFigures;
 }
@@ -19,7 +19,7 @@ export interface MetricsParts {
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Metrics for Prometheus: process metrics under the names that Node dashboards expect, and metrics of the fleet. */
-export function createMetrics({ version, figures }: MetricsParts): Metrics {
+export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let isAsked = false;

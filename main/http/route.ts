@@ -41,7 +41,7 @@ export interface Router {
   seal(): void;
 }
 
-export interface RouterParts {
+export interface RouterDeps {
   readonly authenticate: Authenticate;
   readonly ownerOf: OwnerOf;
   readonly onRefused: OnRefused;
@@ -53,7 +53,7 @@ export interface RouterParts {
  * Mounts calls of the protocol. For each request the router checks the caller, the input and the job's owner. It then runs the handler and
  * sends the response.
  */
-export function createRouter(app: Express, parts: RouterParts): Router {
+export function createRouter(app: Express, parts: RouterDeps): Router {
   const { onRefused, onAnswered } = parts;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
@@ -125,7 +125,7 @@ export function createRouter(app: Express, parts: RouterParts): Router {
 }
 
 /** Authenticates the request and validates its input. Returns null when it has sent a refusal. */
-function createAdmission({ authenticate, ownerOf, onRefused }: RouterParts) {
+function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
   return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
     const caller = authenticate(request, row);
     const spare = (): Promise<void> => (row.takesBytes ? discardBody(request, response) : Promise.resolve());

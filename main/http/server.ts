@@ -45,12 +45,12 @@ import { createUploadHandler } from './upload-handler.ts';
 import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
 
-export interface HttpParts {
+export interface HttpDeps {
   readonly orchestrator: Orchestrator;
   readonly audit: AuditReader;
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
-  readonly artifacts: ArtifactParts;
+  readonly artifacts: ArtifactDeps;
   /** The contents of datasets. The folder exists; the code that removes contents shares the locks. */
   readonly contents: { readonly files: ContentFiles; readonly folder: string; readonly locks: Locks };
   readonly logFiles: LogFiles;
@@ -76,7 +76,7 @@ export interface HttpParts {
 }
 
 /** Where artifacts are stored, and who may upload them. */
-export interface ArtifactParts {
+export interface ArtifactDeps {
   readonly files: ArtifactFiles;
   /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
@@ -96,7 +96,7 @@ export interface HttpServer {
   /** Ends the streams of clients that have lost the right to read them. */
   recheck(): void;
   /** Resumes with these parts. */
-  serve(parts: HttpParts): void;
+  serve(parts: HttpDeps): void;
   /** Starts listening on another address. Rejects as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
@@ -105,7 +105,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export function createHttpServer(parts: HttpParts): HttpServer {
+export function createHttpServer(parts: HttpDeps): HttpServer {
   const streams = createStreamRegistry();
   const calls = createCalls();
   let orchestrator = parts.orchestrator;
@@ -134,12 +134,12 @@ export function createHttpServer(parts: HttpParts): HttpServer {
 }
 
 /** An application without any routes. */
-function createBare({ log, logRequests }: Pick<HttpParts, 'log' | 'logRequests'>): Express {
+function createBare({ log, logRequests }: Pick<HttpDeps, 'log' | 'logRequests'>): Express {
   return createExpress().use(identify(log, logRequests));
 }
 
 /** Answers 503 while a restore replaces the database. */
-function createHeld(parts: HttpParts): RequestListener {
+function createHeld(parts: HttpDeps): RequestListener {
   const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
   return createBare(parts).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),
@@ -159,7 +159,7 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
+function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
   // As in Express, an empty list trusts no address.
@@ -237,7 +237,7 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
 
 function mountStorage(
   router: ReturnType<typeof createRouter>,
-  { orchestrator, artifacts: { files, reserveBytes, pace }, contents, log }: HttpParts,
+  { orchestrator, artifacts: { files, reserveBytes, pace }, contents, log }: HttpDeps,
   calls: Calls,
 ): void {
   const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));

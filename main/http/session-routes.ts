@@ -13,7 +13,7 @@ import type { Router } from './route.ts';
 type SessionReply = ReplyOf<typeof sessionApi.get>;
 type SignIn = BodyOf<typeof sessionApi.signIn>;
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly orchestrator: Orchestrator;
   readonly codes: OneTimeCodes;
   /** Returns the owner of this bearer token; null when the token is unknown. */
@@ -35,7 +35,7 @@ export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
 const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
 
-export function mountSessionRoutes(router: Router, parts: SessionParts): void {
+export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
   const { orchestrator, codes, principalOf, recheck } = parts;
   const current = (request: Request) => {
     const token = sessionOf(request);

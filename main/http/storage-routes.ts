@@ -16,7 +16,7 @@ import { proceed } from './unread.ts';
 import type { UploadHandler } from './upload-handler.ts';
 import { planUpload } from './upload-plan.ts';
 
-export interface StorageParts {
+export interface StorageDeps {
   readonly orchestrator: Orchestrator;
   readonly desk: UploadHandler;
   readonly files: ArtifactFiles;
@@ -29,7 +29,7 @@ export interface StorageParts {
 const pageOfTrainers = 1_000;
 
 /** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
-export function mountStorageRoutes(router: Router, parts: StorageParts): void {
+export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
   mountPut(router, parts);
   const { orchestrator, desk, files, contents, heap } = parts;
   router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
@@ -82,7 +82,7 @@ export function mountStorageRoutes(router: Router, parts: StorageParts): void {
   });
 }
 
-function mountPut(router: Router, { desk, calls, heap }: StorageParts): void {
+function mountPut(router: Router, { desk, calls, heap }: StorageDeps): void {
   router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
@@ -116,7 +116,7 @@ function mountPut(router: Router, { desk, calls, heap }: StorageParts): void {
 /** Artifact calls for people and scripts. */
 export function mountArtifactRoutes(
   router: Router,
-  { orchestrator, files, heap }: Pick<StorageParts, 'orchestrator' | 'files' | 'heap'>,
+  { orchestrator, files, heap }: Pick<StorageDeps, 'orchestrator' | 'files' | 'heap'>,
 ): void {
   router.answer(artifactsApi.list, ({ params, query: { cursor, limit } }) => {
     const page = orchestrator.listArtifacts(params.id, cursor ?? null, limit);

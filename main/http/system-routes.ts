@@ -19,7 +19,7 @@ import type { StreamRegistry } from './stream-registry.ts';
 /** Proves that this server holds the key of its data folder. The proof is bound to the socket of the request. */
 export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;
 
-export interface SystemParts {
+export interface SystemDeps {
   readonly orchestrator: Orchestrator;
   readonly streams: StreamRegistry;
   readonly version: string;
@@ -28,7 +28,7 @@ export interface SystemParts {
   readonly prove: Prove;
 }
 
-export function mountSystemRoutes(router: Router, parts: SystemParts): void {
+export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
   const { orchestrator, streams, version, authenticate, metrics, prove } = parts;
   // The description is built lazily, so it includes calls that are mounted later.
   const describe = () => describeCalls(router.calls(), version);

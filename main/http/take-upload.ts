@@ -9,7 +9,7 @@ import type { RunningHashes } from './running-hashes.ts';
 import { mismatch, type UploadPlan } from './upload-plan.ts';
 import { type Claim, type Growing, lookAheadBytes, type UploadRoom } from './upload-room.ts';
 
-export interface UploadParts {
+export interface UploadDeps {
   readonly orchestrator: Pick<
     Orchestrator,
     | 'mayUpload'
@@ -41,7 +41,7 @@ export interface Delivery {
 export type Delivered = ArtifactView | { readonly offset: number; readonly total: number } | null;
 
 /** Everything that one request works with. */
-export interface Scope extends UploadParts {
+export interface Scope extends UploadDeps {
   readonly room: UploadRoom;
   readonly claim: Claim;
   readonly hashes: RunningHashes;
@@ -156,7 +156,7 @@ async function writePart(
  * files.
  */
 async function finish(
-  { orchestrator, files }: UploadParts,
+  { orchestrator, files }: UploadDeps,
   uploader: Uploader,
   upload: Pick<Upload, 'file' | 'key'>,
   content: Pick<Artifact, 'bytes' | 'sha256'>,
@@ -170,7 +170,7 @@ async function finish(
 
 /** Returns the upload of this part. The first part starts a new upload; a later part must start where the stored bytes end. */
 async function uploadAt(
-  { orchestrator, files }: UploadParts,
+  { orchestrator, files }: UploadDeps,
   uploader: Uploader,
   key: string,
   { first, total, reserved }: NonNullable<UploadPlan['part']> & { readonly reserved: number },
@@ -211,7 +211,7 @@ async function writing<T>(
 
 /** Frees the disk immediately. If that fails, the sweep finds the row later. */
 async function drop(
-  { orchestrator, files, log }: UploadParts,
+  { orchestrator, files, log }: UploadDeps,
   { file, jobId }: Pick<Upload, 'file' | 'jobId'>,
 ): Promise<void> {
   try {

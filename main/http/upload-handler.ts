@@ -1,7 +1,7 @@
 import { type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Uploader } from '../orchestrator/index.ts';
 import { createRunningHashes } from './running-hashes.ts';
-import { type Delivered, type Delivery, takePart, takeWhole, type UploadParts } from './take-upload.ts';
+import { type Delivered, type Delivery, takePart, takeWhole, type UploadDeps } from './take-upload.ts';
 import { createUploadRoom, noRoom, OutOfRoom, refuseFor } from './upload-room.ts';
 
 export interface UploadHandler {
@@ -26,7 +26,7 @@ interface UnderWay {
  * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
  * becomes an artifact only in the transaction that finishes it, however many requests send the same.
  */
-export function createUploadHandler(parts: UploadParts): UploadHandler {
+export function createUploadHandler(parts: UploadDeps): UploadHandler {
   const { orchestrator, files } = parts;
   const underWay = new Set<UnderWay>();
   /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */

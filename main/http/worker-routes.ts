@@ -7,7 +7,7 @@ import { addressOf } from './client-address.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-interface WorkerParts {
+interface WorkerDeps {
   readonly orchestrator: Orchestrator;
   readonly streams: Pick<StreamRegistry, 'open'>;
   /** Returns the attempt that owns this upload token; null for a forged token. */
@@ -19,7 +19,7 @@ interface WorkerParts {
 /** Calls from workers to the orchestrator. The token identifies the worker; an id in the request may only confirm it. */
 export function mountWorkerRoutes(
   router: Router,
-  { orchestrator, streams, uploaderOf, idleMs }: WorkerParts,
+  { orchestrator, streams, uploaderOf, idleMs }: WorkerDeps,
 ): void {
   router.answer(workerApi.join, ({ caller, body, request }) =>
     caller.kind === 'joiner'

@@ -43,7 +43,7 @@ import { createWorkerCalls, greet } from './worker-calls.ts';
 import { createWorkerList } from './worker-list.ts';
 import { watchStore } from './watched-store.ts';
 
-export interface OrchestratorParts {
+export interface OrchestratorDeps {
   readonly store: Store;
   readonly configs: Configs;
   readonly clock: Clock;
@@ -75,7 +75,7 @@ export interface OrchestratorParts {
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
 /** Makes all decisions and does no I/O: it gets everything else through its ports. */
-export function createOrchestrator(parts: OrchestratorParts) {
+export function createOrchestrator(parts: OrchestratorDeps) {
   const { log } = parts;
   const line = createLine();
   const store = watchStore(parts.store, line);
@@ -180,7 +180,7 @@ function createReads(core: Core) {
   };
 }
 
-interface RunParts {
+interface RunDeps {
   readonly core: Core;
   readonly clock: SteadyClock;
   readonly timers: ReturnType<typeof createTimers>;
@@ -188,7 +188,7 @@ interface RunParts {
 }
 
 /** Start, stop and wake-up of the orchestrator. */
-const createRun = ({ core, clock, timers, health }: RunParts) => ({
+const createRun = ({ core, clock, timers, health }: RunDeps) => ({
   /** Continues from the state of the last run. No worker is given up before a whole takeover time has passed since this start. */
   start(): void {
     clock.start();

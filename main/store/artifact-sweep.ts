@@ -13,7 +13,7 @@ export interface ArtifactSweep {
   stop(): Promise<void>;
 }
 
-export interface SweepParts {
+export interface SweepDeps {
   readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges' | 'uploads'>;
   readonly files: Pick<ArtifactFiles, 'remove' | 'sizeOf'>;
   /** Drops the uploads of attempts that can no longer finish them. */
@@ -34,7 +34,7 @@ export function startArtifactSweep({
   clock,
   time,
   log,
-}: SweepParts): ArtifactSweep {
+}: SweepDeps): ArtifactSweep {
   let underWay: Promise<void> | null = null;
   let isWanted = false;
   let isOver = false;

@@ -12,7 +12,7 @@ export interface BackupLoop {
   stop(): Promise<void>;
 }
 
-interface BackupLoopParts {
+interface BackupLoopDeps {
   readonly store: Pick<SqliteStore, 'copyTo' | 'isNew'>;
   readonly folder: BackupFolder;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ interface BackupLoopParts {
 }
 
 /** Makes a backup every hour, and at startup when the newest one is older. Logs failures and continues. */
-export function startBackups({ store, folder, clock, log }: BackupLoopParts): BackupLoop {
+export function startBackups({ store, folder, clock, log }: BackupLoopDeps): BackupLoop {
   const over = new AbortController();
   const { signal } = over;
   let underWay: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
   };
 }
 
-function firstInMs({ store, folder, clock }: Omit<BackupLoopParts, 'log'>): number {
+function firstInMs({ store, folder, clock }: Omit<BackupLoopDeps, 'log'>): number {
   // A new database contains nothing worth a backup.
   if (store.isNew) return hourMs;
   try {

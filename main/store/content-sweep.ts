@@ -17,7 +17,7 @@ export interface ContentSweep {
   stop(): Promise<void>;
 }
 
-export interface ContentSweepParts {
+export interface ContentSweepDeps {
   readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'takesChanges'>;
   readonly files: ContentFiles;
   /** Shared with the code that stores contents. */
@@ -32,7 +32,7 @@ export interface ContentSweepParts {
 /**
  * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
  */
-export function startContentSweep(parts: ContentSweepParts): ContentSweep {
+export function startContentSweep(parts: ContentSweepDeps): ContentSweep {
   const { store, files, locks, collect, clock, time, log } = parts;
   let isOver = false;
   let cancel = (): void => {};

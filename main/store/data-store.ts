@@ -7,7 +7,7 @@ import { openBackupFolder } from './backups.ts';
 import { sizeOf } from './file-check.ts';
 import { dropReplacement, prepareReplacement, type Replacement } from './replacement.ts';
 import { type Restored, restoreIfDamaged } from './restore.ts';
-import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
+import { openSqliteStore, type StoreDeps } from './sqlite-store.ts';
 import { createStopMark } from './stop-mark.ts';
 
 export type { KeptBackup } from './backup-plan.ts';
@@ -38,7 +38,7 @@ export interface DataStore {
  * Opens the store of a data folder that this process has locked. Checks the database first, unless an orderly stop left it
  * unchanged. Backs it up every hour to `backups/` beside it. Throws with a reason when it cannot be used.
  */
-export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigration'>): DataStore {
+export function openDataStore(file: string, parts: Omit<StoreDeps, 'beforeMigration'>): DataStore {
   const { clock, log, time } = parts;
   const folder = openBackupFolder(file, clock, time?.earliest);
   const stopMark = createStopMark(file);

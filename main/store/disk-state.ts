@@ -22,7 +22,7 @@ export interface DiskState {
   stop(): void;
 }
 
-export interface DiskStateParts {
+export interface DiskStateDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Writes and syncs like a change; throws when that fails. */
@@ -31,7 +31,7 @@ export interface DiskStateParts {
   readonly onFatal: (cause: unknown) => void;
 }
 
-export function createDiskState({ clock, log, probe, onFatal }: DiskStateParts): DiskState {
+export function createDiskState({ clock, log, probe, onFatal }: DiskStateDeps): DiskState {
   let state: 'working' | 'refusing' | 'dead' = 'working';
   let refusedBecause: unknown = null;
   let refusedAt = 0;

@@ -32,7 +32,7 @@ export interface Writer {
   close(): void;
 }
 
-interface WriterParts {
+interface WriterDeps {
   readonly db: Database;
   readonly wal: WriteAheadLog;
   readonly disk: DiskState;
@@ -54,7 +54,7 @@ export class StorageError extends Error {
  * They are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
  * command has its own savepoint, so one that throws rolls back only itself.
  */
-export function createWriter(parts: WriterParts): Writer {
+export function createWriter(parts: WriterDeps): Writer {
   const { db, wal, disk, log } = parts;
   const scopes = { now: runHere };
   const effects = createEffects(log, scopes);
@@ -171,7 +171,7 @@ interface Ledger {
 
 /** Runs one transaction. Returns null when no client may be answered. */
 function createCommit(
-  { db, disk, log, checkPlace }: WriterParts,
+  { db, disk, log, checkPlace }: WriterDeps,
   { effects, rollbackHooks, scopes }: Ledger,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');

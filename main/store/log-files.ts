@@ -18,7 +18,7 @@ const maxAtOnce = 8;
 /** Safety margin for free space, because other writers use the disk as well. */
 const marginBytes = 1_048_576;
 
-export interface LogFilesParts {
+export interface LogFilesDeps {
   readonly folder: string;
   /** Maximum size of an attempt's log, in bytes. */
   readonly perAttempt: number;
@@ -37,7 +37,7 @@ export interface OpenLogFiles extends LogFiles {
  * Stores logs in `<folder>/<job>/<attempt>/`, accessible only to their owner (docs/adr/0019). Reads and writes run on the libuv
  * thread pool.
  */
-export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
+export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
   const { folder, clock, log, perAttempt } = parts;
   const bounds: LogBounds = {
     ofLog: perAttempt,
@@ -116,7 +116,7 @@ function factsOf(opened: OpenLog): LogFacts {
   };
 }
 
-async function hasRoom({ folder, reserve }: LogFilesParts, bytes: number): Promise<boolean> {
+async function hasRoom({ folder, reserve }: LogFilesDeps, bytes: number): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize - reserve >= bytes + marginBytes;

@@ -11,7 +11,7 @@ export interface LogSweep {
   stop(): Promise<void>;
 }
 
-export interface LogSweepParts {
+export interface LogSweepDeps {
   readonly store: Pick<Store, 'job'>;
   readonly files: Pick<LogFiles, 'jobs' | 'orphans' | 'remove'>;
   readonly clock: Pick<Clock, 'after'>;
@@ -23,7 +23,7 @@ export interface LogSweepParts {
 }
 
 /** Removes expired logs and those of deleted jobs, at startup and every hour. */
-export function startLogSweep({ store, files, clock, time, log, days }: LogSweepParts): LogSweep {
+export function startLogSweep({ store, files, clock, time, log, days }: LogSweepDeps): LogSweep {
   let underWay: Promise<void> | null = null;
   let isStopped = false;
   let cancel = (): void => {};

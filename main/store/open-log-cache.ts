@@ -11,7 +11,7 @@ const syncAfterMs = 3_000;
 /** A log without reads and writes for this long is closed. */
 const idleMs = 60_000;
 
-export interface ShelfParts {
+export interface ShelfDeps {
   readonly folder: string;
   readonly bounds: LogBounds;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ interface Held {
 }
 
 /** Keeps logs open and serializes the operations of each job. */
-export function createOpenLogCache(parts: ShelfParts) {
+export function createOpenLogCache(parts: ShelfDeps) {
   const { folder, clock } = parts;
   const held = new Map<string, Held>();
   const turns = createTurns();
@@ -97,7 +97,7 @@ export function createOpenLogCache(parts: ShelfParts) {
   };
 }
 
-function createHolding({ folder, bounds, clock, log }: ShelfParts, held: Map<string, Held>) {
+function createHolding({ folder, bounds, clock, log }: ShelfDeps, held: Map<string, Held>) {
   const drop = async (name: string): Promise<void> => {
     const known = held.get(name);
     held.delete(name);

@@ -10,7 +10,7 @@ import { openFailure } from './disk-fault.ts';
 import { passOverEvents } from './event-rows.ts';
 import { companions, sizeOf } from './file-check.ts';
 import { knownSchema } from './migrations.ts';
-import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
+import { openSqliteStore, type StoreDeps } from './sqlite-store.ts';
 import { syncFile, syncNames } from './sync.ts';
 import { carryTrail } from './trail-transfer.ts';
 
@@ -30,10 +30,10 @@ export interface Replacement {
   drop(): void;
 }
 
-export interface ReplacementParts {
+export interface ReplacementDeps {
   readonly file: string;
   readonly folder: BackupFolder;
-  readonly store: Omit<StoreParts, 'onFatal' | 'log' | 'beforeMigration'>;
+  readonly store: Omit<StoreDeps, 'onFatal' | 'log' | 'beforeMigration'>;
   /** Only the log contains paths of this machine; responses do not. */
   readonly log: Log;
   /** Number of the newest event that readers may have seen. */
@@ -47,7 +47,7 @@ export function dropReplacement(file: string): void {
 
 /** Prepares a backup. Refuses a missing or unusable one without any change. */
 export async function prepareReplacement(
-  parts: ReplacementParts,
+  parts: ReplacementDeps,
   name: string,
 ): Promise<Outcome<Replacement>> {
   const { file, folder, log } = parts;
@@ -147,7 +147,7 @@ function readAll(store: Store): void {
 
 /** Failures here concern only the copy and are reported to the client, so they must not stop the process. */
 async function withStore<T>(
-  { file, store: parts }: ReplacementParts,
+  { file, store: parts }: ReplacementDeps,
   act: (store: Store) => T | Promise<T>,
 ): Promise<T> {
   const store = openSqliteStore(readyFile(file), { ...parts, log: silent, onFatal: () => undefined });

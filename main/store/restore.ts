@@ -21,7 +21,7 @@ export interface Restored {
   readonly salvagedRows: number;
 }
 
-export interface RestoreParts {
+export interface RestoreDeps {
   readonly file: string;
   /** Whether the file is unchanged since an orderly stop. */
   readonly isAsLeft: boolean;
@@ -35,7 +35,7 @@ export interface RestoreParts {
  * Checks the database before it is opened. A damaged one is set aside, never deleted, and the newest intact backup replaces it.
  * Returns null when nothing was wrong. Throws without any change when there is no such backup.
  */
-export function restoreIfDamaged(parts: RestoreParts): Restored | null {
+export function restoreIfDamaged(parts: RestoreDeps): Restored | null {
   const { file, isAsLeft, folder, clock, log, seal } = parts;
   const damage = findDamage(file, isAsLeft) ?? findLoss(file, folder);
   if (damage === null) return null;

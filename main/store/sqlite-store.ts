@@ -23,7 +23,7 @@ import { createWorkerRows } from './worker-rows.ts';
 import { wrapEach } from './wrap-each.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
-export interface StoreParts {
+export interface StoreDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly seal: AuditSeal;
@@ -54,7 +54,7 @@ const full = 2;
 const waitForLockMs = 1_000;
 
 /** Opens, creates or migrates the database (`:memory:` for none on disk). Throws with a reason on failure. */
-export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
+export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
   const { log, clock, seal, onFatal } = parts;
   const { db, isNew } = openDatabase(file, parts);
   const stored = {
@@ -121,7 +121,7 @@ const watched = <R extends object>(rows: R, disk: DiskState): R =>
     }
   });
 
-function openDatabase(file: string, { beforeMigration }: StoreParts) {
+function openDatabase(file: string, { beforeMigration }: StoreDeps) {
   const opened = guarded(file, () => {
     if (file !== ':memory:') makePrivate(file);
     return new Database(file, { timeout: waitForLockMs });

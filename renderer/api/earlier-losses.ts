@@ -5,7 +5,7 @@ import { metricsApi } from '../../protocol/metrics-api.ts';
 import { type LossPoint, withEarlier } from '../state/losses.ts';
 import type { FleetStore } from '../state/store.ts';
 
-interface EarlierParts {
+interface EarlierDeps {
   readonly client: Client;
   readonly store: FleetStore;
   /** Runs a function after a delay in milliseconds; the returned function cancels it. */
@@ -27,7 +27,7 @@ const points = 30;
 const maxKnown = 1_000;
 
 /** The stream carries only new losses. This reads the earlier ones for the rows that are visible. */
-export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierParts): EarlierLosses {
+export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierDeps): EarlierLosses {
   const known = new Set<string>();
   const waiting = new Map<string, () => Promise<void>>();
   let reading = 0;

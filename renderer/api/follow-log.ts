@@ -6,7 +6,7 @@ import type { Tell } from './stream/news.ts';
 
 type LogNews = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
 
-interface FollowLogParts {
+interface FollowLogDeps {
   readonly baseUrl: string;
   readonly id: JobId;
   readonly attempt: number | undefined;
@@ -21,7 +21,7 @@ interface FollowLogParts {
  * Follows the log of an attempt over its own connection, until it ends or the returned function is called. A stream that breaks, is refused
  * or stays silent for too long reopens after the last known line.
  */
-export function followLog(parts: FollowLogParts): () => void {
+export function followLog(parts: FollowLogDeps): () => void {
   const { baseUrl, id, attempt, line, tell, open = openMovingStream } = parts;
   const address = (): string =>
     urlOf(baseUrl, logsApi.follow.path, { id }, { attempt, line: line(), pings: true }).href;

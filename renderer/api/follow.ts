@@ -9,7 +9,7 @@ import { type May, type Person, personOf } from './person.ts';
 import { readFleet } from './read-fleet.ts';
 import type { OpenStream, StreamNews } from './stream/news.ts';
 
-export interface FollowParts {
+export interface FollowDeps {
   readonly client: Client;
   readonly baseUrl: string;
   readonly store: FleetStore;
@@ -28,7 +28,7 @@ const retryMs = 2_000;
  * Keeps the store in sync with the server. It opens the stream, then reads the current state, then applies the events since. It reads
  * everything again whenever the stream reopens or events are missing. The returned function stops it.
  */
-export function followFleet(parts: FollowParts): () => void {
+export function followFleet(parts: FollowDeps): () => void {
   const { client, baseUrl, store, may, openStream, onPerson } = parts;
   const over = new AbortController();
   const catchUp = createCatchUp(store);

@@ -7,7 +7,7 @@ import type { JobsRead, Snapshot } from '../state/fleet.ts';
 import { type ListRead, readJobs, readWorkers } from './lists.ts';
 import type { May } from './person.ts';
 
-export interface ReadFleetParts {
+export interface ReadFleetDeps {
   readonly client: Client;
   readonly may: May;
   /** Aborts the reading; no more callbacks follow. */
@@ -28,7 +28,7 @@ const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITI
  * Reads everything that the panel keeps in memory. There may be thousands of pending jobs, so the first page is shown first. Returns null
  * when everything was read.
  */
-export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | null> {
+export async function readFleet(parts: ReadFleetDeps): Promise<CallFailure | null> {
   const { client, may, signal, onFirst, onMore } = parts;
   const readActive = (from: { readonly cursor?: string }) =>
     readJobs(client, { include_completed: 'false', limit: pageSize, ...from }, signal);

@@ -15,7 +15,7 @@ const pageSize = 250;
 /** Pause between two pages. */
 const pageRestMs = (workers: number): number => workers * 2;
 
-export interface ReadParts {
+export interface ReadOptions {
   readonly client: Client;
   readonly store: FleetStore;
   /** The document. Nothing is read while it is hidden. */
@@ -38,7 +38,7 @@ interface Way {
  * Reads the workers again page by page: a round every ten seconds, and one soon after each event, while the page is visible. Heartbeats
  * cause no events. The returned function stops it.
  */
-export const refreshWorkers = (parts: ReadParts): (() => void) =>
+export const refreshWorkers = (parts: ReadOptions): (() => void) =>
   keepReading(parts, {
     isBegun: ({ fleet }) => fleet.seq >= 0,
     isPaged: true,
@@ -48,7 +48,7 @@ export const refreshWorkers = (parts: ReadParts): (() => void) =>
   });
 
 /** For users who may see the workers but not the stream, so that the list is the only source. The returned function stops it. */
-export const pollWorkers = (parts: ReadParts): (() => void) =>
+export const pollWorkers = (parts: ReadOptions): (() => void) =>
   keepReading(parts, {
     isBegun: () => true,
     isPaged: false,
@@ -60,7 +60,7 @@ export const pollWorkers = (parts: ReadParts): (() => void) =>
     },
   });
 
-function keepReading({ client, store, page }: ReadParts, way: Way): () => void {
+function keepReading({ client, store, page }: ReadOptions, way: Way): () => void {
   const over = new AbortController();
   const round = createRound({ client, store, signal: over.signal }, way);
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -99,12 +99,12 @@ function keepReading({ client, store, page }: ReadParts, way: Way): () => void {
   };
 }
 
-interface RoundParts extends Omit<ReadParts, 'page'> {
+interface RoundDeps extends Omit<ReadOptions, 'page'> {
   readonly signal: AbortSignal;
 }
 
 /** Reads all workers once, in one or several parts. */
-function createRound({ client, store, signal }: RoundParts, way: Way) {
+function createRound({ client, store, signal }: RoundDeps, way: Way) {
   /** Cursor of the next page; null at the start of a round. */
   let after: WorkerId | null = null;
   let beganAt = 0;

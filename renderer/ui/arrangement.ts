@@ -1,7 +1,7 @@
 /** Sorts rows that are passed repeatedly with few changes, where sorting is expensive. */
 export type Arrangement<R> = (rows: readonly R[]) => readonly R[];
 
-export interface ArrangementParts<R> {
+export interface ArrangementDeps<R> {
   readonly idOf: (row: R) => string;
   readonly arrange: (rows: readonly R[]) => readonly R[];
   /** Returns true when a changed row keeps its position. */
@@ -12,7 +12,7 @@ export interface ArrangementParts<R> {
  * Sorts again only when a row was added, removed or moved. Otherwise it replaces changed rows in place, and returns the same list when
  * nothing changed. A change then costs one pass over the list.
  */
-export function createArrangement<R>({ idOf, arrange, stays }: ArrangementParts<R>): Arrangement<R> {
+export function createArrangement<R>({ idOf, arrange, stays }: ArrangementDeps<R>): Arrangement<R> {
   let from: readonly R[] | null = null;
   let arranged: readonly R[] = [];
   /** Built on first use; valid until a row moves. */

@@ -37,7 +37,7 @@ export interface AgentOptions {
   readonly via?: ChaosProxy;
 }
 
-export interface RigParts {
+export interface RigDeps {
   readonly id: string;
   readonly name: string;
   readonly token: string;
@@ -49,7 +49,7 @@ export interface RigParts {
 
 const stubTrainer = join(root, 'tests/support/stub-trainer.ts');
 
-export function createRig({ id, name, token, proxy, folder, trainerRecord, env }: RigParts): Rig {
+export function createRig({ id, name, token, proxy, folder, trainerRecord, env }: RigDeps): Rig {
   const stateHome = join(folder, `state-${name}`);
   const tokenFile = join(folder, `token-${name}`);
   const programs: Program[] = [];

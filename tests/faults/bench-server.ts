@@ -46,13 +46,13 @@ export interface BenchServer {
   resources(): Resources;
 }
 
-export interface ServerParts {
+export interface ServerDeps {
   readonly dataDir: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
 }
 
-export function createBenchServer({ dataDir, port, env }: ServerParts): BenchServer {
+export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServer {
   const programs: Program[] = [];
   let baseline: Resources | null = null;
   const current = (): Program => {

@@ -18,7 +18,7 @@ export interface FuzzResult {
   readonly faults: readonly string[];
 }
 
-export interface FuzzParts {
+export interface FuzzDeps {
   readonly server: TestServer;
   readonly rows: readonly Call[];
   readonly seed: number;
@@ -39,7 +39,7 @@ const schemaOf = (schema: z.ZodType): unknown =>
 const atOnce = 8;
 
 /** Sends what the schemas of the calls ask for, and what they do not, as everybody who may call. */
-export async function fuzz(parts: FuzzParts): Promise<FuzzResult> {
+export async function fuzz(parts: FuzzDeps): Promise<FuzzResult> {
   const { rows, seed, requests, onProgress, server } = parts;
   const random = createRandom(seed);
   const known = createKnown(parts.ids, parts.callers);
@@ -83,7 +83,7 @@ const nameOf = ({ method, path }: Call): string => `${method} ${path}`;
 const count = (counts: Counts | undefined, status: number): void =>
   void counts?.set(status, (counts.get(status) ?? 0) + 1);
 
-function complaints(status: number, text: string, { secrets, server }: FuzzParts): readonly string[] {
+function complaints(status: number, text: string, { secrets, server }: FuzzDeps): readonly string[] {
   const shown = secrets.some(secret => text.includes(secret));
   const isInside = /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
   return [
@@ -113,7 +113,7 @@ function makeRequest(
   schemas: { readonly query: unknown; readonly body: unknown },
   known: Known,
   random: Random,
-  { server, held }: FuzzParts,
+  { server, held }: FuzzDeps,
 ): Asked {
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);

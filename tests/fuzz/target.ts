@@ -3,7 +3,7 @@ import { auditApi, workersApi } from '../../protocol/admin-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
-import { type FuzzParts, fuzz, type FuzzResult } from './fuzz.ts';
+import { type FuzzDeps, fuzz, type FuzzResult } from './fuzz.ts';
 
 // What it would set is the machine that the fuzzer runs on: its sockets, and a program that it starts.
 const fixedBy = {
@@ -19,7 +19,7 @@ const fixedBy = {
  * trail must verify, and its log must know no secret and nothing that was not expected.
  */
 export async function fuzzServer(
-  order: Pick<FuzzParts, 'seed' | 'requests' | 'onProgress'>,
+  order: Pick<FuzzDeps, 'seed' | 'requests' | 'onProgress'>,
 ): Promise<FuzzResult> {
   const server = await startTestServer({ failureLimit: { note: () => 'count' }, config: { fixedBy } });
   try {

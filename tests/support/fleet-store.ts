@@ -1,5 +1,5 @@
 import type { Store, Tx } from '../../main/orchestrator/ports.ts';
-import { openSqliteStore, type StoreParts } from '../../main/store/sqlite-store.ts';
+import { openSqliteStore, type StoreDeps } from '../../main/store/sqlite-store.ts';
 
 /** The real store of one fleet, across any number of restarts of its orchestrator. */
 export interface FleetStore {
@@ -21,7 +21,7 @@ export interface FleetStore {
 }
 
 /** An in-memory store stays open across a restart, as its file would stay on disk. */
-export function openFleetStore(file: string, parts: StoreParts): FleetStore {
+export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
   let writes = 0;
   let underWay = 0;
   let isFull = false;

@@ -87,7 +87,7 @@ export interface FleetWorker {
   disconnect(): Promise<Outcome<{ readonly success: true }>>;
 }
 
-export interface FleetWorkerParts {
+export interface FleetWorkerDeps {
   readonly id: WorkerId;
   readonly token: string;
   readonly persistent: boolean;
@@ -96,7 +96,7 @@ export interface FleetWorkerParts {
   readonly orchestrator: () => Orchestrator;
 }
 
-export function createFleetWorker(parts: FleetWorkerParts): FleetWorker {
+export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
   const { id, clock, orchestrator } = parts;
   const streams: FleetStream[] = [];
   const commands: WorkerCommand[] = [];
@@ -184,7 +184,7 @@ export function createFleetWorker(parts: FleetWorkerParts): FleetWorker {
 }
 
 function introduction(
-  parts: FleetWorkerParts,
+  parts: FleetWorkerDeps,
   agent: AgentOptions,
   currentJobId: JobId | null,
   currentAttemptId: AttemptId | null,

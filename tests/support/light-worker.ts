@@ -35,7 +35,7 @@ export interface LightWorker {
   report(job: string, attempt: string, status: string, more?: object): Promise<LightAnswer>;
 }
 
-export interface LightWorkerParts {
+export interface LightWorkerDeps {
   readonly url: string;
   readonly id: string;
   readonly token: string;
@@ -44,7 +44,7 @@ export interface LightWorkerParts {
   readonly onCommand?: (command: Command, worker: LightWorker) => void;
 }
 
-export function createLightWorker(parts: LightWorkerParts): LightWorker {
+export function createLightWorker(parts: LightWorkerDeps): LightWorker {
   const { url, id, token, agent } = parts;
   const notices = createNotices();
   const commands: Command[] = [];

@@ -41,7 +41,7 @@ export interface StreamRecord {
   close(): void;
 }
 
-export interface StreamRecordParts {
+export interface StreamRecordDeps {
   /** Called for each connection; returns null while no server runs. */
   readonly url: () => string | null;
   readonly token: () => string;
@@ -52,7 +52,7 @@ const reconnectMs = 50;
 /** The number of events after which the n-th connection breaks. Most connections break soon; some read a long backlog. */
 const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
 
-export function startStreamRecord({ url, token }: StreamRecordParts): StreamRecord {
+export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecord {
   const notices = createNotices();
   const over = new AbortController();
   const events: EventLine[] = [];

@@ -2,7 +2,7 @@ import type { Clock, SimulatedWorker } from '../../../agent/simulated-worker.ts'
 import type { Random } from './random.ts';
 import type { Tally } from './tally.ts';
 
-interface AbsenceParts {
+interface AbsenceDeps {
   readonly clock: Clock;
   readonly tally: Pick<Tally, 'away'>;
   readonly say: (message: string) => void;
@@ -14,7 +14,7 @@ const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as cons
 /** Disconnects a worker without notice at random times. Call the returned function to stop this and to reconnect the worker for good. */
 export function vanishAtTimes(
   worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
-  { clock, tally, say }: AbsenceParts,
+  { clock, tally, say }: AbsenceDeps,
   random: Random,
 ): () => void {
   let isAway = false;

@@ -70,7 +70,7 @@ export function sampleJob(
   };
 }
 
-export interface SubmitParts {
+export interface SubmitDeps {
   readonly remote: Remote;
   readonly machines: readonly [Machine, ...Machine[]];
   readonly everyMs: number;
@@ -93,7 +93,7 @@ const maxActive = 500;
 const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
 /** Submits jobs at random times with a given average rate. */
-export function submitSamples(parts: SubmitParts): Submitting {
+export function submitSamples(parts: SubmitDeps): Submitting {
   const { remote, random, clock } = parts;
   const ids = new Set<JobId>();
   let count = 0;

@@ -12,7 +12,7 @@ import { planTraining, telemetryOf, type TrainingHabits } from './training-plan.
 import type { Tally } from './tally.ts';
 import { train } from './training.ts';
 
-export interface DemoWorkerParts {
+export interface DemoWorkerDeps {
   readonly plan: WorkerPlan;
   readonly url: Connection['url'];
   readonly fetch: Remote['fetch'];
@@ -32,7 +32,7 @@ export interface DemoWorker {
 }
 
 /** Starts a demo worker: the real agent on simulated hardware. */
-export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
+export function startDemoWorker(parts: DemoWorkerDeps): DemoWorker {
   const { plan, url, token, fetch, random, clock, tally, say } = parts;
   const chance = random.fork(plan.name);
   const figures = chance.fork('figures');
@@ -75,7 +75,7 @@ export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
   };
 }
 
-function createTrainings({ plan, habits, clock, tally }: DemoWorkerParts, random: Random) {
+function createTrainings({ plan, habits, clock, tally }: DemoWorkerDeps, random: Random) {
   let count = 0;
   let isTraining = false;
   const note = ({ code }: Awaited<SimulatedTraining['exited']>): void => {

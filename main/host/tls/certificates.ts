@@ -7,7 +7,7 @@ export const expiresSoonMs = 30 * 86_400_000;
 /** Why there is a new certificate: first one, expiry, changed names, or changed files. */
 export type Why = 'made' | 'expiring' | 'names' | 'files';
 
-export interface CertificateParts {
+export interface CertificateDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Called with each certificate to present from then on. */

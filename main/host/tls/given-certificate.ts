@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { Certificates, CertificateParts } from './certificates.ts';
+import type { Certificates, CertificateDeps } from './certificates.ts';
 import { createExpiryWarning } from './expiry-warning.ts';
 import { type Identity, identityOf } from './identity.ts';
 
 const lookEveryMs = 60_000;
 
-export interface GivenCertificateParts extends CertificateParts {
+export interface GivenCertificateOptions extends CertificateDeps {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
@@ -20,7 +20,7 @@ interface Texts {
  * certbot. An invalid replacement is logged once, and the previous certificate stays. A warning appears at startup and once a day
  * when the certificate expires soon.
  */
-export function createGivenCertificate(parts: GivenCertificateParts): Certificates {
+export function createGivenCertificate(parts: GivenCertificateOptions): Certificates {
   const { clock, log, onChange, note } = parts;
   let shown: Identity | null = null;
   /** Files read last, whether valid or not. */
@@ -95,7 +95,7 @@ function readGiven(flag: string, file: string): string {
   }
 }
 
-function named({ certificateFile, keyFile }: GivenCertificateParts, act: () => Identity): Identity {
+function named({ certificateFile, keyFile }: GivenCertificateOptions, act: () => Identity): Identity {
   try {
     return act();
   } catch (cause) {

@@ -7,7 +7,7 @@ import { createOwnCertificate } from './own-certificate.ts';
 
 export type { Certificates } from './certificates.ts';
 
-export interface TlsParts {
+export interface TlsDeps {
   /** Paths of PEM files; null for a certificate that the orchestrator makes and stores in `folder`. */
   readonly files: { readonly certificate: string; readonly key: string } | null;
   readonly folder: string;
@@ -21,7 +21,7 @@ export interface TlsParts {
 }
 
 /** Provides the TLS certificate, from external files or made by the orchestrator. */
-export function createCertificates(parts: TlsParts): Certificates {
+export function createCertificates(parts: TlsDeps): Certificates {
   const { files, folder, names, clock, log, orchestrator, present } = parts;
   const common = {
     clock,

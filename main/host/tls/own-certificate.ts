@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makeFolder, readSecret } from '../data-folder.ts';
 import { draftOf, writeWhole } from '../whole-file.ts';
-import { type Certificates, type CertificateParts, expiresSoonMs, type Why } from './certificates.ts';
+import { type Certificates, type CertificateDeps, expiresSoonMs, type Why } from './certificates.ts';
 import { type Identity, identityOf } from './identity.ts';
 import { checkKey, makeCertificate, makeKey } from './make-certificate.ts';
 
 /** A machine that joins another network gets a new address, which clients use at once. */
 const lookEveryMs = 10_000;
 
-export interface OwnCertificateParts extends CertificateParts {
+export interface OwnCertificateDeps extends CertificateDeps {
   /** `DATA/tls`; created when missing, accessible only to its owner. */
   readonly folder: string;
   /** Current names and addresses of the machine, in lower case. */
@@ -22,7 +22,7 @@ export interface OwnCertificateParts extends CertificateParts {
  * certificate is made before the old one expires, or when the machine has a name that it lacks. Surplus names stay: otherwise
  * unplugging and replugging a cable would make two certificates.
  */
-export function createOwnCertificate(parts: OwnCertificateParts): Certificates {
+export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
   const { folder, clock, log, names, onChange, note } = parts;
   const keyFile = join(folder, 'key.pem');
   const certificateFile = join(folder, 'cert.pem');

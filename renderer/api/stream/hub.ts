@@ -21,7 +21,7 @@ interface Tab {
  */
 const silenceMs = 180_000;
 
-export interface HubParts {
+export interface HubDeps {
   readonly openStream: OpenStream;
   /** In milliseconds. */
   readonly now: () => number;
@@ -39,7 +39,7 @@ export interface Hub {
  * Shares one stream among all tabs of a browser, open while there is a tab. A new tab first gets the stream's state. It then reads the
  * current data, which is at least as new as all earlier events, so it misses nothing.
  */
-export function createHub({ openStream, now }: HubParts): Hub {
+export function createHub({ openStream, now }: HubDeps): Hub {
   const tabs = new Map<TabPort, Tab>();
   let closeStream: (() => void) | null = null;
   /** The stream's last state message. */

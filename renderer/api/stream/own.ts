@@ -9,7 +9,7 @@ export interface Source {
   close(): void;
 }
 
-export interface OwnStreamParts {
+export interface OwnStreamDeps {
   readonly connect: (url: string) => Source;
   /** Runs a function after a delay in milliseconds; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
@@ -29,7 +29,7 @@ const graceMs = 5_000;
  * reopened, because a suspended server or a lost network closes nothing by itself.
  */
 export const createOwnStream =
-  ({ connect, after }: OwnStreamParts): OpenStream =>
+  ({ connect, after }: OwnStreamDeps): OpenStream =>
   (url, tell) => {
     let source: Source;
     let cancel = (): void => undefined;

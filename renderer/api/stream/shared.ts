@@ -7,7 +7,7 @@ export interface HubLine {
   close(): void;
 }
 
-export interface SharedParts {
+export interface SharedDeps {
   /** Connects to the hub. `onBroken`: there is no hub, and there will be none. Throws where the browser does not allow one. */
   readonly connect: (onWord: (word: HubWord) => void, onBroken: () => void) => HubLine;
   /** Fallback when the hub does not answer. */
@@ -30,7 +30,7 @@ const firstAnswerMs = 5_000;
  * Without a hub, the tab opens its own stream.
  */
 export const sharedStream =
-  ({ connect, openOwn, page }: SharedParts): OpenStream =>
+  ({ connect, openOwn, page }: SharedDeps): OpenStream =>
   (url, tell) => {
     let line: HubLine | null = null;
     let closeOwn: (() => void) | null = null;

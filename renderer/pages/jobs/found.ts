@@ -9,7 +9,7 @@ export interface FoundJobs {
 
 export const nothingFound: FoundJobs = { jobs: [], cursor: undefined };
 
-interface ListParts {
+interface ListDeps {
   /** All jobs in memory, as the stream reports them. */
   readonly live: ReadonlyMap<string, JobView>;
   readonly found: FoundJobs;
@@ -26,7 +26,7 @@ export function jobsToList({
   found: { jobs, cursor },
   matches,
   compare,
-}: ListParts): readonly JobView[] {
+}: ListDeps): readonly JobView[] {
   const edge = typeof cursor === 'string' ? jobs.at(-1) : undefined;
   const isWithin = (job: JobView): boolean => matches(job) && (edge === undefined || compare(job, edge) <= 0);
   const older = jobs.filter(job => !live.has(job.id) && matches(job));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished, vi } from 'vitest';
 import type { Log } from '../../../main/orchestrator/ports.ts';
-import { openSqliteStore, type SqliteStore, type StoreParts } from '../../../main/store/sqlite-store.ts';
+import { openSqliteStore, type SqliteStore, type StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
@@ -29,7 +29,7 @@ export function listingLog(logged: string[]): Log {
   return { info: note, warn: note, error: note };
 }
 
-export function openBench(file = newFile(), changes: Partial<StoreParts> = {}): StoreBench {
+export function openBench(file = newFile(), changes: Partial<StoreDeps> = {}): StoreBench {
   const clock = createVirtualClock();
   const logged: string[] = [];
   const fatal: unknown[] = [];

@@ -11,7 +11,7 @@ import type {
   Store,
   Worker,
 } from '../../../main/orchestrator/ports.ts';
-import type { StoreParts } from '../../../main/store/sqlite-store.ts';
+import type { StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
@@ -29,7 +29,7 @@ export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** A store's dependencies: a clock that stands still, and callbacks that do nothing. */
-export const quietParts = (): StoreParts => ({
+export const quietParts = (): StoreDeps => ({
   log: silentLog,
   clock: createVirtualClock(),
   seal: testSeal,

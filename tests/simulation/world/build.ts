@@ -14,10 +14,10 @@ import { createPeople, type People } from './people.ts';
 import { startProcess } from './process.ts';
 import { createRandom } from './random.ts';
 import type { Rig } from './rig.ts';
-import { createV1Rig, type V1Parts } from './rig-v1.ts';
+import { createV1Rig, type V1Deps } from './rig-v1.ts';
 import { createV2Rig } from './rig-v2.ts';
 import { createMuteRig } from './rig-mute.ts';
-import { createWildRig, type WildParts } from './rig-wild.ts';
+import { createWildRig, type WildOptions } from './rig-wild.ts';
 import type { Observer, Scene, SceneRig } from './scene.ts';
 import { createTrace, type Trace } from './trace.ts';
 import { createTrainerYard, type Nature, type TrainerYard } from './trainer.ts';
@@ -35,7 +35,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-interface WorldParts {
+interface WorldDeps {
   readonly plan: Plan;
   readonly observers: (scene: Scene) => readonly Observer[];
   readonly reach: (row: string) => void;
@@ -43,7 +43,7 @@ interface WorldParts {
 }
 
 /** Connects the parts of a world. Only this function decides which part observes which. */
-export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldParts): World {
+export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldDeps): World {
   const random = createRandom(`world ${plan.seed}`);
   const rigs = new Map<number, SceneRig>();
   const links = new Map<Place, Link>();
@@ -231,13 +231,13 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
 
 type PlayOf = (job: number, jobId: JobId) => Play;
 
-function rigFor(parts: Omit<V1Parts, 'natureOf'> & WildParts, playOf: PlayOf): SceneRig {
+function rigFor(parts: Omit<V1Deps, 'natureOf'> & WildOptions, playOf: PlayOf): SceneRig {
   const { isWild, isMute, protocol } = parts.plan;
   if (isWild) return { guard: null, rig: createWildRig(parts) };
   if (isMute) return { guard: null, rig: createMuteRig(parts) };
   if (protocol === 2)
     return createV2Rig({ ...parts, natureOf: offer => playOf(numberIn(offer.config), offer.job_id) });
-  const natureOf: V1Parts['natureOf'] = ({ config, jobId }) =>
+  const natureOf: V1Deps['natureOf'] = ({ config, jobId }) =>
     natureIn(playOf(numberIn(config), JobId.parse(jobId)));
   return { guard: null, rig: createV1Rig({ ...parts, natureOf }) };
 }

@@ -35,7 +35,7 @@ export interface Way {
   transitMs(): number;
 }
 
-interface ConnectionParts {
+interface ConnectionDeps {
   readonly world: VirtualClock;
   readonly random: Random;
   readonly link: Way;
@@ -48,7 +48,7 @@ interface ConnectionParts {
 /** The client gives up a connection that no server accepts after this time. */
 const connectMs = 20_000;
 
-export function openConnection(parts: ConnectionParts): Connection {
+export function openConnection(parts: ConnectionDeps): Connection {
   const { world, random, link, process, request, ears } = parts;
   let clientHolds = true;
   let serverHolds = false;

@@ -32,14 +32,14 @@ interface Mounted {
   readonly stream: StreamHandler<Call> | null;
 }
 
-interface HttpListenerParts {
+interface HttpListenerDeps {
   readonly orchestrator: Orchestrator;
   readonly process: SimProcess;
   readonly ears: DoorEars;
 }
 
 /** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
-export function createFrontDoor({ orchestrator, process, ears }: HttpListenerParts): FrontDoor {
+export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
     adminHash: () => hashOf('nobody has this one'),

@@ -46,14 +46,14 @@ export interface Guard {
   losePower(): void;
 }
 
-interface GuardParts {
+interface GuardDeps {
   readonly machine: Machine;
   readonly yard: TrainerYard;
   readonly random: Random;
   readonly natureOf: (offer: JobOffer) => Nature;
 }
 
-export function createGuard(parts: GuardParts): Guard {
+export function createGuard(parts: GuardDeps): Guard {
   const { machine, yard, random } = parts;
   const runs = new Map<AttemptId, RunRecord>();
   const registrations = holdRegistrations();

@@ -38,7 +38,7 @@ export interface Link extends Way {
   wakeDeadStreams(): void;
 }
 
-export interface LinkParts {
+export interface LinkDeps {
   readonly world: VirtualClock;
   readonly random: Random;
   readonly name: string;
@@ -48,7 +48,7 @@ export interface LinkParts {
 /** Shorter delays are normal network conditions. */
 const longDelayMs = 1_000;
 
-export function createLink(parts: LinkParts): Link {
+export function createLink(parts: LinkDeps): Link {
   const { world, random, name, server } = parts;
   const conditions = new Set<Condition>();
   const connections = new Set<Connection>();

@@ -39,7 +39,7 @@ export interface OrchestratorHost {
 /** The orchestrator notices pauses longer than this and does not count them (5 s, plus a tick of its steady clock). */
 const noticedMs = 6_000;
 
-interface HostParts {
+interface HostDeps {
   readonly now: () => number;
   readonly machine: Machine;
   readonly disk: Disk;
@@ -51,7 +51,7 @@ interface HostParts {
   readonly note: (what: string) => void;
 }
 
-export function createOrchestratorHost(parts: HostParts): OrchestratorHost {
+export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
   const { machine, disk } = parts;
   const ids = countedIds();
   let now: { readonly life: Life; readonly diskLife: DiskLife; readonly reset: () => void } | null = null;

@@ -8,7 +8,7 @@ export interface PanelEvent {
   readonly type?: string;
 }
 
-interface PanelParts {
+interface PanelDeps {
   readonly world: VirtualClock;
   readonly link: Link;
   readonly process: SimProcess;
@@ -20,7 +20,7 @@ const reconnectMs = 3_000;
 const silenceMs = 90_000;
 
 /** A page that follows the UI stream and resumes after the last event that it has seen. */
-export function openPanel({ link, process, onEvent }: PanelParts): void {
+export function openPanel({ link, process, onEvent }: PanelDeps): void {
   let last = 0;
   const connect = (): void => {
     let isOver = false;

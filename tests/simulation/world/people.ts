@@ -28,7 +28,7 @@ export interface People {
   jobOf(index: number): JobId | null;
 }
 
-interface PeopleParts {
+interface PeopleDeps {
   readonly process: SimProcess;
   readonly link: Link;
   readonly random: Random;
@@ -57,7 +57,7 @@ export const submittedIn = (request: WireRequest, jobs: readonly JobPlan[]): Job
 
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-export function createPeople({ process, link, random, rigOf }: PeopleParts): People {
+export function createPeople({ process, link, random, rigOf }: PeopleDeps): People {
   const jobs = new Map<number, JobId>();
 
   const ask = (what: string, act: Ask): Promise<WireAnswer> =>

@@ -1,10 +1,10 @@
 import type { SimProcess } from './process.ts';
 import { createRig, type Rig, type RunningAgent } from './rig.ts';
-import type { WildParts } from './rig-wild.ts';
+import type { WildOptions } from './rig-wild.ts';
 import type { WireRequest } from './wire.ts';
 
 /** A rig whose agent registers, keeps its stream open and sends heartbeats, but never acknowledges an offer. */
-export function createMuteRig(parts: WildParts): Rig {
+export function createMuteRig(parts: WildOptions): Rig {
   return createRig({
     ...parts,
     restartMs: () => parts.random.int(2_000, 20_000),
@@ -18,7 +18,7 @@ const answerMs = 10_000;
 const beatMs = 8_000;
 
 function launchAgent(
-  { link, plan, workerId }: WildParts,
+  { link, plan, workerId }: WildOptions,
   process: SimProcess,
   token: () => string,
 ): RunningAgent {

@@ -7,17 +7,17 @@ import type { V1Wait } from '../../support/v1-waits.ts';
 import type { Link } from './link.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
-import { createRig, type Rig, type RigParts, type RunningAgent } from './rig.ts';
+import { createRig, type Rig, type RigDeps, type RunningAgent } from './rig.ts';
 import type { Exit, Nature, TrainerYard } from './trainer.ts';
 
-export interface V1Parts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePower'> {
+export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
   readonly yard: TrainerYard;
   readonly natureOf: (job: V1Job) => Nature;
 }
 
 /** A rig with SimpleTuner's published agent: the model in tests/support, with this rig's clock, disk and network. */
-export function createV1Rig(parts: V1Parts): Rig {
+export function createV1Rig(parts: V1Deps): Rig {
   return createRig({
     ...parts,
     restartMs: () => parts.random.int(2_000, 20_000),
@@ -28,7 +28,7 @@ export function createV1Rig(parts: V1Parts): Rig {
   });
 }
 
-function launchAgent(parts: V1Parts, process: SimProcess, token: string): RunningAgent {
+function launchAgent(parts: V1Deps, process: SimProcess, token: string): RunningAgent {
   const { plan, link } = parts;
   const agent = startV1Agent({
     url: 'http://orchestrator.sim',
@@ -71,7 +71,7 @@ const waitOn =
     });
 
 /** The agent reads its trainer's pipe and knows its pid. A kill -9 of the agent does not stop the trainer [12]. */
-function startTrainer(parts: V1Parts, process: SimProcess, job: V1Job): FakeRun {
+function startTrainer(parts: V1Deps, process: SimProcess, job: V1Job): FakeRun {
   const what = { jobId: JobId.parse(job.jobId), attemptId: null };
   const trainer = parts.yard.start(parts.machine, what, { ...parts.natureOf(job), childrenMs: 0 });
   const run = createManualRun(job);

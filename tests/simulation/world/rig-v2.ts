@@ -4,18 +4,18 @@ import type { JobOffer, PreparedJob } from '../../../agent/trainer.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
-import { createRig, type Rig, type RigParts, type RunningAgent } from './rig.ts';
+import { createRig, type Rig, type RigDeps, type RunningAgent } from './rig.ts';
 import type { Nature, TrainerYard } from './trainer.ts';
 import { createFollowStream, createWireApi } from './wire-client.ts';
 
-export interface V2Parts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePower'> {
+export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
   readonly yard: TrainerYard;
   readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
 }
 
 /** A rig with the v2 agent: its real core (agent/agent.ts) on this rig's clock, disk and network. */
-export function createV2Rig(parts: V2Parts): { readonly rig: Rig; readonly guard: Guard } {
+export function createV2Rig(parts: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = parts;
   const healthy = (offer: JobOffer): Nature => {
     const nature = parts.natureOf(offer);
@@ -36,14 +36,14 @@ export function createV2Rig(parts: V2Parts): { readonly rig: Rig; readonly guard
   return { rig, guard };
 }
 
-interface LaunchParts extends Omit<V2Parts, 'token'> {
+interface LaunchDeps extends Omit<V2Deps, 'token'> {
   readonly guard: Guard;
   readonly process: SimProcess;
   readonly token: () => string;
   readonly startId: string;
 }
 
-function launchAgent(parts: LaunchParts): RunningAgent {
+function launchAgent(parts: LaunchDeps): RunningAgent {
   const { plan, link, guard, process, note } = parts;
   const holder = holdToken(parts.token, plan.hasTokenFile);
   const wire = { link, process, token: holder.current, address: `10.0.0.${plan.index + 1}` };
@@ -90,7 +90,7 @@ function launchAgent(parts: LaunchParts): RunningAgent {
 }
 
 /** The simulation ignores the command and its files. The folder's name identifies the offer. */
-function trainingOf({ guard, process, natureOf }: LaunchParts) {
+function trainingOf({ guard, process, natureOf }: LaunchDeps) {
   const offers = new Map<string, JobOffer>();
   const prepared: Omit<PreparedJob, 'folder'> = {
     outputDir: '',

@@ -2,10 +2,10 @@ import type { JobOffer } from '../../../agent/trainer.ts';
 import type { Connection } from './connection.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
-import { createRig, type Rig, type RigParts, type RunningAgent } from './rig.ts';
+import { createRig, type Rig, type RigDeps, type RunningAgent } from './rig.ts';
 import type { WireRequest } from './wire.ts';
 
-export interface WildParts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePower'> {
+export interface WildOptions extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePower'> {
   readonly random: Random;
   /** T. */
   readonly heartbeatTimeoutMs: number;
@@ -15,7 +15,7 @@ export interface WildParts extends Omit<RigParts, 'launch' | 'restartMs' | 'lose
  * A rig with an erratic agent. It trains nothing, and sends random calls in any order about any job that it ever had.
  * None of its calls may break a guarantee for other workers or jobs.
  */
-export function createWildRig(parts: WildParts): Rig {
+export function createWildRig(parts: WildOptions): Rig {
   return createRig({
     ...parts,
     restartMs: () => parts.random.int(2_000, 20_000),
@@ -27,7 +27,7 @@ export function createWildRig(parts: WildParts): Rig {
 const neverEnds = new Promise<never>(() => {});
 const answerMs = 10_000;
 
-function launchAgent(parts: WildParts, process: SimProcess, token: () => string): RunningAgent {
+function launchAgent(parts: WildOptions, process: SimProcess, token: () => string): RunningAgent {
   const { random, link, plan } = parts;
   const given: Pick<JobOffer, 'job_id' | 'attempt_id'>[] = [];
   const heard = new Set<string>();

@@ -51,7 +51,7 @@ export interface Rig {
   giveToken(token: string): void;
 }
 
-export interface RigParts {
+export interface RigDeps {
   readonly now: () => number;
   readonly plan: RigPlan;
   readonly workerId: WorkerId;
@@ -66,7 +66,7 @@ export interface RigParts {
   readonly launch: (process: SimProcess, token: () => string) => RunningAgent;
 }
 
-export function createRig(parts: RigParts): Rig {
+export function createRig(parts: RigDeps): Rig {
   const { plan, machine, link } = parts;
   let token = parts.token;
   let running: { readonly process: SimProcess; readonly agent: RunningAgent } | null = null;

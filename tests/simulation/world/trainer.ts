@@ -49,14 +49,14 @@ export interface TrainerYard {
   runsOf(jobId: JobId): number;
 }
 
-interface YardParts {
+interface YardDeps {
   readonly now: () => number;
   readonly random: Random;
   readonly onStart: (trainer: Trainer) => void;
   readonly onEnd: (trainer: Trainer, exit: Exit) => void;
 }
 
-export function createTrainerYard({ now, random, onStart, onEnd }: YardParts): TrainerYard {
+export function createTrainerYard({ now, random, onStart, onEnd }: YardDeps): TrainerYard {
   const living = new Set<Trainer>();
   const runs = new Map<JobId, number>();
   let lastPid = 100;

@@ -15,7 +15,7 @@ export interface Troubles {
   onTrainer(machine: string): void;
 }
 
-interface TroubleParts {
+interface TroubleDeps {
   readonly world: VirtualClock;
   readonly disk: Disk;
   readonly host: OrchestratorHost;
@@ -30,7 +30,7 @@ interface TroubleParts {
 /** A fault that concerns one rig only. */
 type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 
-export function createTroubles(parts: TroubleParts): Troubles {
+export function createTroubles(parts: TroubleDeps): Troubles {
   const { world, disk, host } = parts;
   /** The pending repairs, each of which runs once. */
   const open = new Set<() => void>();
@@ -146,7 +146,7 @@ export function createTroubles(parts: TroubleParts): Troubles {
 }
 
 function strayReport(
-  parts: TroubleParts,
+  parts: TroubleDeps,
   { rig: index, job, word }: Extract<Fault, { kind: 'stray report' }>,
 ): void {
   const rig = parts.rigOf(index)?.rig;

@@ -9,7 +9,7 @@ import type { Link } from './link.ts';
 import type { SimProcess } from './process.ts';
 import type { WireAnswer, WireRequest } from './wire.ts';
 
-interface ClientParts {
+interface ClientDeps {
   readonly link: Link;
   readonly process: SimProcess;
   readonly token: () => string;
@@ -21,7 +21,7 @@ const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
 /** Implements agent/api-client.ts over a simulated network. */
-export function createWireApi({ link, process, token, address }: ClientParts): ApiClient {
+export function createWireApi({ link, process, token, address }: ClientDeps): ApiClient {
   const send = async <C extends Call>(
     row: C,
     path: string,
@@ -69,7 +69,7 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
  * Implements agent/command-stream.ts over a simulated network. `isOpen` reports the state of the connection to
  * observers.
  */
-export function createFollowStream({ link, process, address }: Omit<ClientParts, 'token'>): FollowStream {
+export function createFollowStream({ link, process, address }: Omit<ClientDeps, 'token'>): FollowStream {
   return parts =>
     new Promise<StreamEnd>(resolve => {
       if (parts.signal.aborted) {

@@ -12,7 +12,7 @@ import {
   writeTask,
   writeTrainer,
 } from '../../../agent/guard-files.ts';
-import type { LaunchParts } from '../../../agent/guard-launch.ts';
+import type { LaunchDeps } from '../../../agent/guard-launch.ts';
 import { ownProcesses } from '../../../agent/own-processes.ts';
 import type { Processes } from '../../../agent/processes.ts';
 import { openStateFolder } from '../../../agent/state-folder.ts';
@@ -48,7 +48,7 @@ function createBench(
       if (signal === 'SIGKILL') alive = alive.filter(each => each.pid !== pid);
     },
   };
-  const parts: LaunchParts = { ownCommand: [], processes, clock };
+  const parts: LaunchDeps = { ownCommand: [], processes, clock };
   /** Every wait of it is over at once. */
   const find = async (): Promise<Found | null> => {
     let isFound = false;

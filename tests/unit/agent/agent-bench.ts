@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import { type Agent, type AgentParts, createAgent } from '../../../agent/agent.ts';
+import { type Agent, type AgentDeps, createAgent } from '../../../agent/agent.ts';
 import { createApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
 import { createFollowStream } from '../../../agent/command-stream.ts';
@@ -70,7 +70,7 @@ interface Waiting {
 
 export function startAgent(
   { url }: Pick<ScriptedOrchestrator, 'url'>,
-  parts: Partial<AgentParts> & { readonly stateDir?: string } = {},
+  parts: Partial<AgentDeps> & { readonly stateDir?: string } = {},
 ): AgentBench {
   const { stateDir = tempFolder(), ...overrides } = parts;
   const state = openStateFolder(stateDir);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentParts } from '../../../agent/agent.ts';
+import type { AgentDeps } from '../../../agent/agent.ts';
 import { openStateFolder } from '../../../agent/state-folder.ts';
 import {
   type AgentBench,
@@ -28,7 +28,7 @@ const left = {
 } as const;
 
 /** Starts an agent whose earlier process has left this report on disk. */
-function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentParts> = {}): AgentBench {
+function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentDeps> = {}): AgentBench {
   const stateDir = tempFolder();
   openStateFolder(stateDir).keepReport(left);
   return startAgent(orchestrator, { stateDir, found: { kind: 'reported', report: left }, ...parts });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest';
 import { createAgent } from '../../../agent/agent.ts';
 import type { ApiClient } from '../../../agent/api-client.ts';
-import type { StreamParts } from '../../../agent/command-stream.ts';
+import type { StreamDeps } from '../../../agent/command-stream.ts';
 import { holdRegistrations } from '../../../agent/registrations.ts';
 import { openStateFolder } from '../../../agent/state-folder.ts';
 import { WorkerId } from '../../../protocol/ids.ts';
@@ -27,7 +27,7 @@ function startVirtualAgent() {
   const clock = createVirtualClock();
   const began = clock.mono();
   const calls: string[] = [];
-  const streams: StreamParts[] = [];
+  const streams: StreamDeps[] = [];
   const runs: HeldRun[] = [];
   const bench = { isThere: true };
   const call = <T>(words: string, value: T) => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type ArtifactUploader,
-  type ArtifactUploaderParts,
+  type ArtifactUploaderDeps,
   createArtifactUploader,
 } from '../../../agent/artifact-uploader.ts';
 import { CheckpointManifest } from '../../../protocol/artifact.ts';
@@ -34,7 +34,7 @@ interface Bench extends ArtifactUploader {
 
 function bring(
   shelf = createShelf(),
-  parts: Partial<ArtifactUploaderParts> & { readonly files?: Record<string, string> } = {},
+  parts: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
 ): Bench {
   const root = tempFolder();
   const write = (path: string, text: string): void => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   type AttemptOutputs,
-  type AttemptOutputsParts,
+  type AttemptOutputsDeps,
   createAttemptOutputs,
 } from '../../../agent/attempt-outputs.ts';
 import type { Clock } from '../../../agent/clock.ts';
@@ -26,7 +26,7 @@ function answeredClock(): Clock {
 }
 
 /** The outputs of a rig, in a folder that the next process of its agent would find. */
-function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsParts> = {}) {
+function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsDeps> = {}) {
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
   const send: Send = openNetwork(usualTrust);

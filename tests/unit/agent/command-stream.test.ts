@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createFollowStream, type StreamEnd, type StreamParts } from '../../../agent/command-stream.ts';
+import { createFollowStream, type StreamEnd, type StreamDeps } from '../../../agent/command-stream.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import { nobodyThere, offerOf } from './builders.ts';
@@ -19,7 +19,7 @@ interface Followed {
   cut(): void;
 }
 
-function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamParts> = {}): Followed {
+function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}): Followed {
   const over = new AbortController();
   onTestFinished(() => over.abort());
   const commands: WorkerCommand[] = [];

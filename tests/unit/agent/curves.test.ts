@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
-import { createCurves, type Curve, type CurveOrigin, type CurveParts } from '../../../agent/curves.ts';
+import { createCurves, type Curve, type CurveOrigin, type CurveDeps } from '../../../agent/curves.ts';
 import type { FileFigures, MetricsFiles } from '../../../agent/metrics-files/index.ts';
 import type { MetricPoint } from '../../../protocol/metrics-api.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -15,7 +15,7 @@ const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
 const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
 
 function createBench(
-  gpuFigures: CurveParts['gpuFigures'] = async () => ({}),
+  gpuFigures: CurveDeps['gpuFigures'] = async () => ({}),
   files: MetricsFiles | null = null,
 ) {
   const clock = createVirtualClock();

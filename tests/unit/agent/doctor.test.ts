@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadAgentConfig } from '../../../agent/config.ts';
-import { type DoctorParts, examineWorker } from '../../../agent/doctor.ts';
+import { type DoctorDeps, examineWorker } from '../../../agent/doctor.ts';
 import { makeReport } from '../../../agent/gpu-report.ts';
 import type { Fetch } from '../../../protocol/client.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
@@ -15,10 +15,7 @@ const answering =
 const silent: Fetch = () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
 
 /** A machine on which everything works except what `more` and `flags` change. */
-function open(
-  more: Partial<Omit<DoctorParts, 'config'>> = {},
-  flags: Readonly<Record<string, unknown>> = {},
-) {
+function open(more: Partial<Omit<DoctorDeps, 'config'>> = {}, flags: Readonly<Record<string, unknown>> = {}) {
   const home = openFolder();
   const file = join(home, 'token');
   writeFileSync(file, 'wt_1', { mode: 0o600 });
@@ -67,7 +64,7 @@ test('all is well', async () => {
   expect(await open().look()).toEqual(well);
 });
 
-test.each<readonly [what: string, more: Partial<DoctorParts>, said: RegExp]>([
+test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
   ['Orchestrator', { fetch: silent }, /^Connection refused: .*Check address and port/],
   [
     'Orchestrator',

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AgentParts } from '../../../agent/agent.ts';
+import type { AgentDeps } from '../../../agent/agent.ts';
 import { beat, holdTime, passUntil, startBusy, tokenOf } from './agent-bench.ts';
 import { tempFolder } from './builders.ts';
 import { type Answer, beatReply, type Call, refused } from './scripted-orchestrator.ts';
@@ -54,7 +54,7 @@ describe('what is still to be brought', () => {
     const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
     const all = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
-    const outputs: AgentParts['outputs'] = {
+    const outputs: AgentDeps['outputs'] = {
       follow: () => Promise.resolve(),
       finish: () => false,
       rescue: async () => {},

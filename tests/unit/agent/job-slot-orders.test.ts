@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SlotParts } from '../../../agent/job-slot.ts';
+import type { SlotDeps } from '../../../agent/job-slot.ts';
 import type { Run } from '../../../agent/run.ts';
 import type { FinalReport } from '../../../agent/state-folder.ts';
 import { attemptId, jobId, offerOf } from './builders.ts';
@@ -12,7 +12,7 @@ const cancel: Act = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attempt
 const abandon: Act = slot => slot.abandon(jobId('j1'));
 const leaveNow: Act = slot => slot.leaveNow();
 
-async function running(overrides: Partial<SlotParts> = {}): Promise<SlotBench> {
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
   const bench = createSlotBench(overrides);
   bench.slot.offer(offer);
   await newest(bench.reports).answer('taken');
@@ -207,7 +207,7 @@ describe('further offers', () => {
     ]);
   });
 
-  it.each<[string, Partial<SlotParts>, Act]>([
+  it.each<[string, Partial<SlotDeps>, Act]>([
     ['when no other job is wanted', { onFree: () => false }, () => {}],
     ['when the worker leaves now', {}, leaveNow],
   ])('that wait are not taken %s', async (_what, parts, act) => {

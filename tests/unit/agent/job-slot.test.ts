@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fetched } from '../../../agent/checkpoint-fetch.ts';
-import type { SlotParts } from '../../../agent/job-slot.ts';
+import type { SlotDeps } from '../../../agent/job-slot.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import { offerOf } from './builders.ts';
 import { endRun, type HeldRun, newest, turn } from './held-runs.ts';
@@ -9,7 +9,7 @@ import { createSlotBench, type SlotBench } from './slot-bench.ts';
 const offer = offerOf('j1', 'a1');
 
 /** A slot with a claimed, running job. */
-async function running(overrides: Partial<SlotParts> = {}): Promise<SlotBench> {
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
   const bench = createSlotBench(overrides);
   bench.slot.offer(offer);
   await newest(bench.reports).answer('taken');
@@ -265,7 +265,7 @@ describe('a start that fails', () => {
     throw cause;
   };
 
-  it.each<[string, Partial<SlotParts>, StatusReportBody]>([
+  it.each<[string, Partial<SlotDeps>, StatusReportBody]>([
     [
       'because the rig refuses it',
       { prepare: () => ({ ok: false, cause: 'rejected', message: 'no self-tests' }) },

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLogText, type LogTextParts, type Wanted } from '../../../agent/log-text.ts';
+import { createLogText, type LogTextOptions, type Wanted } from '../../../agent/log-text.ts';
 import { redact } from '../../../agent/redact.ts';
 import { settledText } from '../../support/log-book.ts';
 
 const ownLine = '[trainyard: this goes on]';
 const limit = 4_096;
-const begin = (parts: Partial<LogTextParts> = {}) =>
+const begin = (parts: Partial<LogTextOptions> = {}) =>
   createLogText({ place: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...parts });
 
 /** Takes all chunks one by one and joins them. */
@@ -16,7 +16,7 @@ function shipped(text: ReturnType<typeof begin>, what: Wanted) {
   return { text: chunks.map(chunk => chunk.text).join(''), to: chunks.at(-1)?.to ?? null, chunks };
 }
 
-function fed(output: string | Uint8Array, what: Wanted, parts: Partial<LogTextParts> = {}) {
+function fed(output: string | Uint8Array, what: Wanted, parts: Partial<LogTextOptions> = {}) {
   const text = begin(parts);
   text.push(Buffer.from(output));
   return shipped(text, what);

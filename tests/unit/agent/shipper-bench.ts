@@ -1,5 +1,5 @@
 import { createLogPace } from '../../../agent/log-pace.ts';
-import { createLogShipper, type LogShipper, type LogShipperParts } from '../../../agent/log-shipper.ts';
+import { createLogShipper, type LogShipper, type LogShipperDeps } from '../../../agent/log-shipper.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { LogChunkBody } from '../../../protocol/logs-api.ts';
 import { createLogBook, type LogBook } from '../../support/log-book.ts';
@@ -20,7 +20,7 @@ export interface ShipperBench {
   printed(): Buffer;
   /** What was printed before this is not on the disk any more. */
   rotate(place: number): void;
-  start(parts?: Partial<LogShipperParts>): LogShipper;
+  start(parts?: Partial<LogShipperDeps>): LogShipper;
   /** As the end of the agent's process: nothing more is heard of it. */
   kill(): void;
 }
@@ -38,7 +38,7 @@ export function createShipperBench(book: LogBook = createLogBook()): ShipperBenc
     parts.splice(0, parts.length, whole);
     return whole;
   };
-  const send = async (chunk: LogChunkBody, signal: AbortSignal): ReturnType<LogShipperParts['ship']> => {
+  const send = async (chunk: LogChunkBody, signal: AbortSignal): ReturnType<LogShipperDeps['ship']> => {
     chunks.push(chunk);
     const answer = bench.answer(chunk);
     if (answer === 'never') await new Promise(resolve => signal.addEventListener('abort', resolve));

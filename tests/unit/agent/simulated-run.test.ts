@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { breakable } from '../../../agent/breakable-network.ts';
-import type { StreamParts } from '../../../agent/command-stream.ts';
+import type { StreamDeps } from '../../../agent/command-stream.ts';
 import { simulateRun, type SimulatedTraining } from '../../../agent/simulated-run.ts';
 import { WorkerId } from '../../../protocol/ids.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -68,7 +68,7 @@ describe('a simulated run', () => {
 
 function makeNetwork() {
   const calls: string[] = [];
-  const streams: StreamParts[] = [];
+  const streams: StreamDeps[] = [];
   const answer = async (name: string) => {
     calls.push(name);
     return { ok: true, value: { success: true } } as never;

@@ -1,4 +1,4 @@
-import { createJobSlot, type JobSlot, type SlotParts } from '../../../agent/job-slot.ts';
+import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/job-slot.ts';
 import type { Answer } from '../../../agent/reporter.ts';
 import type { RunOrigin } from '../../../agent/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
@@ -29,7 +29,7 @@ export interface SlotBench {
 const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
 /** A slot between a scripted orchestrator and scripted trainers. */
-export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
+export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
   const did: string[] = [];
   const reports: SentReport[] = [];
   const mentions: StatusReportBody[] = [];

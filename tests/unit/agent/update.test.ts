@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ownProgram } from '../../../agent/own-program.ts';
-import { updateProgram, type UpdateParts } from '../../../agent/update.ts';
+import { updateProgram, type UpdateDeps } from '../../../agent/update.ts';
 import type { Fetch } from '../../../protocol/client.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
@@ -16,7 +16,7 @@ const sumsOf = (text: string): string =>
 type Answers = Readonly<Record<string, (() => Response) | string>>;
 
 /** An orchestrator that serves these answers, and a worker that was started from a file in an otherwise empty folder. */
-function open(answers: Answers, more: Partial<Pick<UpdateParts, 'sums' | 'versionOf'>> = {}) {
+function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'versionOf'>> = {}) {
   const path = join(openFolder(), 'trainyard-worker');
   writeFileSync(path, 'what is there', { mode: 0o755 });
   const asked: string[] = [];
@@ -86,7 +86,7 @@ const cutOff = (): Response =>
   );
 
 describe('what is there stays, and nothing else is left behind, when', () => {
-  test.each<readonly [what: string, answers: Answers, more: Partial<UpdateParts>, said: RegExp]>([
+  test.each<readonly [what: string, answers: Answers, more: Partial<UpdateDeps>, said: RegExp]>([
     ['there is nothing to fetch', {}, {}, /has no SHA256SUMS to give: "npm run build"/],
     [
       'it is for other machines',

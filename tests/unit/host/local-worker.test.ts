@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type LocalWorkerParts, startLocalWorker } from '../../../main/host/local-worker.ts';
+import { type LocalWorkerDeps, startLocalWorker } from '../../../main/host/local-worker.ts';
 import type { Clock } from '../../../main/orchestrator/ports.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { createNotices } from '../../support/notices.ts';
@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** Starts agents that do what `script` says; waits between them only begin when the test says so. */
-function open(script: string, parts: Partial<LocalWorkerParts> = {}) {
+function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
   const folder = join(openFolder(), 'local-worker');
   const notices = createNotices();
   const log: Entry[] = [];

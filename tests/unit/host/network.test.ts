@@ -1,7 +1,7 @@
 /** Where the orchestrator listens, and what it does when that changes. The sockets are fake. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../main/host/addresses.ts';
-import { createNetwork, type NetworkParts, type Reach } from '../../../main/host/network.ts';
+import { createNetwork, type NetworkDeps, type Reach } from '../../../main/host/network.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const wired = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' } as const;
@@ -11,7 +11,7 @@ const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as co
 
 const at = (host: string, isSecure = false): Reach => ({ host, isSecure });
 
-function open(parts: Partial<NetworkParts> = {}) {
+function open(parts: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();

@@ -12,7 +12,7 @@ export type Shown =
   | { readonly state: 'there'; readonly url: string }
   | { readonly state: 'failed' };
 
-interface PicturesParts {
+interface PicturesDeps {
   /** Reads the content. Throws when it cannot be read, or when the signal aborts. */
   readonly read: (picture: Picture, signal: AbortSignal) => Promise<Blob>;
   readonly urls: {
@@ -41,7 +41,7 @@ interface Entry {
 }
 
 /** Loads the visible pictures and shows them from blob URLs, because the server sends trainer output only as attachments. */
-export function createPictures({ read, urls, atOnce, spare }: PicturesParts): Pictures {
+export function createPictures({ read, urls, atOnce, spare }: PicturesDeps): Pictures {
   /** In the order in which they were last released. */
   const entries = new Map<string, Entry>();
 

@@ -11,7 +11,7 @@ const tallestOnScreen = 33_000_000;
 const step = 4_096;
 const ahead = 30;
 
-export interface ScrollParts {
+export interface ScrollOptions {
   /** The first existing line, and the one after the last. */
   readonly first: number;
   readonly end: number;
@@ -43,7 +43,7 @@ export interface LogScroll {
 }
 
 /** The scroll position in a log. It starts at the end. */
-export function useLogScroll({ first, end, isWrapped }: ScrollParts): LogScroll {
+export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const most = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
   const [isFollowing, setFollowing] = useState(true);
