@@ -21,12 +21,12 @@ const specOf = (what: RequestKind, description: string, wanted: string): RemoteS
 
 export const save = specOf(
   'save',
-  'Request a checkpoint from a running job. Its config needs $requests',
+  'Request a checkpoint from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
   'a checkpoint',
 );
 
 export const sample = specOf(
   'sample',
-  'Request samples from a running job. Its config needs $requests',
+  'Request samples from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
   'samples',
 );
