@@ -35,7 +35,7 @@ export interface PointBook {
 /** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
 const maxWaiting = 4_096;
 /** Maximum number of new points between two batches. The points of a faster trainer are thinned out. */
-const mostFresh = 128;
+const maxFresh = 128;
 /** Points per call: usually a few KB, at most a few hundred KB. */
 export const maxBatchPoints = 150;
 /** Trainer figures per point. The other keys of a job are left for the figures of its GPUs (gpu-figures). */
@@ -49,7 +49,7 @@ export function createPointBook({
   readonly adoptedMs: number;
 }): PointBook {
   const waiting = createPointList(maxWaiting);
-  const fresh = createPointList(mostFresh);
+  const fresh = createPointList(maxFresh);
   const old = createPointList(maxWaiting);
   const filed = createFiledList(maxWaiting);
   const steps = gatherSteps();

@@ -91,7 +91,7 @@ interface Parts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R
   readonly takesBytes?: true;
 }
 
-type CallParts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Access &
+type CallSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Access &
   Parts<P, Q, B, R>;
 
 /** Defines an operation; omitted schemas accept nothing. */
@@ -100,7 +100,7 @@ export function call<
   P extends z.ZodType = Nothing,
   Q extends z.ZodType = Nothing,
   B extends z.ZodType = Nothing,
->(parts: CallParts<P, Q, B, R>): Call<P, Q, B, R> {
+>(parts: CallSpec<P, Q, B, R>): Call<P, Q, B, R> {
   const nothing = Nothing as z.ZodType;
   return {
     ...parts,
