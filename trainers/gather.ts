@@ -24,7 +24,7 @@ export type Gathered =
   /** Completes "The config X ...". */
   | { readonly ok: false; readonly reason: string };
 
-/** Of all files of a config together. */
+/** Limit for all files of a config together. */
 const maxChars = 1_000_000;
 const maxFiles = 32;
 

@@ -29,7 +29,7 @@ const ownKeys = [
   'save_model_as',
   'max_train_epochs',
 ];
-/** Of a subset in a dataset config. */
+/** Keys of a subset in a dataset config. */
 const subsetKeys = ['image_dir', 'conditioning_data_dir', 'metadata_file'];
 
 interface Setting {

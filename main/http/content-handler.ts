@@ -46,7 +46,7 @@ const maxAtOnce = { ofUser: 16, inAll: 64 };
 interface UnderWay {
   readonly sha256: string;
   readonly user: string;
-  /** Of the whole content. */
+  /** The size of the whole content. */
   readonly bytes: number;
   /** Bytes that have not arrived yet. */
   rest: number;

@@ -143,7 +143,7 @@ function makeRequest(
   const hasBody = row.method === 'GET' ? random.chance(0.02) : random.chance(0.98);
   const odd = oddHeaders(random);
   const caller = Object.entries(trains?.uploads ?? own?.headers ?? known.caller(random, row.authority));
-  // Who signs in does so on the panel itself.
+  // Browsers sign in from the panel's own origin.
   if (row.authority === 'open' && random.chance(0.7)) caller.push(['origin', server.url]);
   return {
     method,

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What is really there: who knows of nothing is soon done. What answers tell of is added to it. */
+/** Ids and tokens that really exist, so that requests get past the first check. Ids in answers are added. */
 export interface Known {
   /** Mostly one that the call could mean: `j_` for jobs, `w_` for workers. */
   id(random: Random, like?: string): string;
@@ -17,7 +17,7 @@ export interface Known {
   learn(answer: string): void;
 }
 
-/** Of each kind so many are remembered: the newest. */
+/** How many of the newest ids of each kind are remembered. */
 const most = 40;
 
 const Telling = z.object({

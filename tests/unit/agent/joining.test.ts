@@ -24,7 +24,7 @@ function createServer() {
   const server = {
     calls: [] as (readonly [joinToken: string, tokenHash: string])[],
     revoke: (joinToken: string) => void valid.delete(joinToken),
-    /** Of the worker, as the orchestrator would know it. */
+    /** The worker's token, as the orchestrator would know it. */
     tokenHash: '',
   };
   const answer: Join = async (joinToken, tokenHash) => {

@@ -72,7 +72,7 @@ describe('what is printed of a step', () => {
     });
     book.settle();
     note(book, { step: 8, loss: 2 });
-    // Whoever adopts the run goes on behind the highest step that has come: that must not be one of which nothing has.
+    // An agent that adopts the run continues after the highest reported step, so that step must have reached the server.
     book.add({ 'gpu.0.utilization': 99 }, 70);
     book.add({}, 80);
     const [trainer, gpu, next, ...more] = takeAll(book);

@@ -110,7 +110,7 @@ describe('a flood of output', () => {
     const { exit, lines } = await runToEnd(job, { logMaxBytes: 8 * mib });
     clearInterval(beat);
     expect(exit.code).toBe(0);
-    // Of what came faster than it could be read the newest counts.
+    // When output comes faster than it can be read, the newest is kept.
     expect(lines.length).toBeGreaterThan(50_000);
     for (const file of [job.logFile, `${job.logFile}.1`]) expect(sizeOf(file)).toBeLessThan(9 * mib);
     expect(sizeOf(job.logFile) + sizeOf(`${job.logFile}.1`)).toBeGreaterThan(8 * mib);

@@ -18,7 +18,7 @@ export interface ShipperBench {
   print(output: string | Uint8Array): void;
   /** All that has been printed. */
   printed(): Buffer;
-  /** What was printed before this is not on the disk any more. */
+  /** Offset of the first byte that is still on the disk. */
   rotate(place: number): void;
   start(parts?: Partial<LogShipperDeps>): LogShipper;
   /** As the end of the agent's process: nothing more is heard of it. */

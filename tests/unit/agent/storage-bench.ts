@@ -10,7 +10,7 @@ export type Fate = CallFailure | 'cut';
 
 export interface Shelf {
   readonly storage: Storage;
-  /** What is there, by key. */
+  /** The stored files by key. */
   readonly files: Map<string, Buffer>;
   /** Every call, as `GET key 0`, `PUT key 0` (where it begins), `HEAD key`, `LIST`. */
   readonly calls: readonly string[];

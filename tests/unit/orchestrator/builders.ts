@@ -212,7 +212,7 @@ export function makeEvent(seq: number): StoredEvent {
   return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };
 }
 
-/** Whoever changes it gets an error. */
+/** Changing it throws. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

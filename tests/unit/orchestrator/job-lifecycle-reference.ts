@@ -8,7 +8,7 @@ export interface ReferenceJob {
   readonly max: number;
   readonly retryOn: readonly FailureCause[];
   readonly status: JobStatus;
-  /** Of the newest attempt; 0 for none. */
+  /** The number of the newest attempt; 0 for none. */
   readonly n: number;
   readonly used: number;
   /** Whether the newest attempt's end has cost a retry, and whether the attempt may be taken on again. */

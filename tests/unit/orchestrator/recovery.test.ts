@@ -41,7 +41,7 @@ const makeOffer = (sent: number): WatchedOffer => ({
   giveUpAt: START + 46_000,
 });
 
-/** What is due so long after the start, as words; and in how long to look again. */
+/** The actions that are due `afterMs` after the start, as words, and the time until the next check. */
 function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
   const due = actions.map(action =>

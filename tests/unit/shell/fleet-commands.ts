@@ -6,7 +6,7 @@ import type { Outcome } from '../../../protocol/problem.ts';
 import { ada, bob, type Fleet, hashOf } from '../../support/fleet.ts';
 import type { FleetStream, FleetWorker } from '../../support/fleet-worker.ts';
 
-/** What is known of the fleet without asking it. */
+/** The expected state of the fleet, without a look at it. */
 export interface FleetModel {
   jobs: number;
   isPaused: boolean;
@@ -422,7 +422,7 @@ const disks = fc.boolean().map(isFull =>
   }),
 );
 
-/** Who knows such a token is nobody. */
+/** Whether a worker has this token. */
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workerByTokenHash(hashOf(token)) !== null;
 

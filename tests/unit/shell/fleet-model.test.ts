@@ -93,7 +93,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
   };
 }
 
-/** Who waits in line has a place, 1 to the last, each once; who waits for a person has none. */
+/** Pending jobs have positions from 1 without gaps. Jobs that need approval have none. */
 function expectPlaces({ fleet, jobs }: RealFleet): void {
   const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
   const [blocked, inLine] = [true, false].map(is =>

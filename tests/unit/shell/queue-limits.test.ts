@@ -134,7 +134,7 @@ describe('a limit of each user', () => {
     if (status === 'recovering') await fleet.release(jobId);
     else await (status === 'cancelling' ? rig.report(jobId, 'cancelled') : fleet.cancel(jobId));
     if (status === 'dispatched') await rig.report(jobId, 'cancelled');
-    // Whoever comes first of the two: one of them runs, and one alone.
+    // Either of the two jobs may run, but only one of them.
     expect(live(fleet)).toHaveLength(1);
   });
 

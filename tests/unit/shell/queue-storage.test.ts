@@ -65,7 +65,7 @@ describe.each(Object.entries(calls))('%s', (_name, call) => {
     await fleet.clock.settle();
     expect(standing(scene)).toEqual(before);
     await fleet.setDiskFull(false);
-    // What was taken back is known by nobody: neither are jobs given out that are not there, nor are any held back.
+    // The rolled-back change leaves nothing behind: no missing job is dispatched, and no job is held back.
     const { events, rows, ...again } = standing(scene);
     expect(again).toEqual(untold(before));
     await call(scene);

@@ -8,7 +8,7 @@ import { valueOf } from '../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../support/fleet.ts';
 import type { Actor } from '../../../main/orchestrator/ports.ts';
 
-/** Whoever holds a new token of this team. */
+/** A user with a new token of this team. */
 async function addUser(
   fleet: Fleet,
   name: string,

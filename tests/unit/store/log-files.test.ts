@@ -241,7 +241,7 @@ describe('a log that was cut off while it was written', () => {
     const files = openLogs(folder);
     const place = kept.reduce((sum, line) => sum + line.length + 1, 0);
     expect(await textsIn(files)).toEqual(kept);
-    // What was cut off is gone from the disk, too.
+    // The truncated text is gone from the disk, too.
     expect(sizeOf(folder, text)).toBe(place);
     expect(await nextOf(files.append(job, 1, piece(999, 'far\n')))).toBe(place);
     const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
