@@ -354,7 +354,7 @@ test(
 );
 
 test(
-  'the GPUs of a job are shown here and elsewhere, and its trainer sees those of its worker',
+  'the GPUs of a job are shown here and elsewhere, and its trainer sees no others',
   async () => {
     const machine = openMachine();
     const bin = join(machine.folder, 'bin');
@@ -399,7 +399,7 @@ test(
           return null;
         }
       });
-    expect([await visible('here'), await visible('there')]).toEqual(['1', '0,1']);
+    expect([await visible('here'), await visible('there')]).toEqual(['1', '1']);
     writeFileSync(machine.gate, '');
     for (const id of [onLocal, onRig]) await server.watch.jobEnd(id);
     expect(await server.job(onLocal)).toMatchObject({ allocated_gpus: null });
