@@ -61,7 +61,7 @@ test('the menu leads to every page', async ({ beside, start }) => {
     ['Audit', '/audit'],
     ['New job', '/jobs/new'],
     ['Settings…', '/settings'],
-    ['Keys and help', '/help'],
+    ['Keyboard shortcuts and help', '/help'],
     ['Overview', '/'],
   ] as const) {
     await click(label);
