@@ -129,5 +129,8 @@ export function scriptOf(config: TrainerConfig): string | null {
   if (typeof named === 'string') return scriptName.test(named) ? named : null;
   const family = families.find(([key]) => settings.has(key))?.[1];
   if (family === undefined) return null;
-  return settings.has('network_module') ? `${family}_train_network.py` : `${family}_train.py`;
+  const isNetwork = settings.has('network_module');
+  // Of HunyuanImage, sd-scripts train networks only.
+  if (family === 'hunyuan_image' && !isNetwork) return null;
+  return isNetwork ? `${family}_train_network.py` : `${family}_train.py`;
 }

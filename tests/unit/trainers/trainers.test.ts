@@ -38,6 +38,15 @@ describe('the check of a config', () => {
       'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
     ],
     [
+      'HunyuanImage without a network, for which sd-scripts have no script',
+      {
+        pretrained_model_name_or_path: '/m/hunyuan.safetensors',
+        max_train_epochs: 1,
+        byt5: '/m/byt5.safetensors',
+      },
+      'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
+    ],
+    [
       'a preset of OneTrainer',
       { ...onetrainer, concept_file_name: undefined },
       'it names no concepts: this is a preset and not a whole config',
