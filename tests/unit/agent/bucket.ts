@@ -27,14 +27,16 @@ export async function openBucket(): Promise<Bucket> {
     if (bucket.isAway) return void request.socket.destroy();
     bucket.tokens.add(request.headers['x-upload-token']);
     const { pathname } = new URL(request.url ?? '', 'http://bucket');
+    // A client that aborts gets no answer.
+    const receive = (take: (content: string) => void): void => void text(request).then(take, () => undefined);
     const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
     if (pathname === '/api/cloud/outstanding')
-      return void text(request).then(content => {
+      return receive(content => {
         bucket.outstanding = JSON.parse(content) as Bucket['outstanding'];
         response.writeHead(200).end('{"success":true}');
       });
     if (request.method === 'PUT')
-      return void text(request).then(content => {
+      return receive(content => {
         bucket.files.set(key, content);
         response.writeHead(200, { etag: etagOf(content) }).end('{}');
       });
