@@ -57,14 +57,14 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'job',
         title: t('workers.column.job'),
-        width: 'minmax(146px, 1.6fr)',
+        width: 'minmax(136px, 1.6fr)',
         cell: worker => <JobCell worker={worker} />,
         sortBy: worker => worker.current_job_id ?? '',
       },
       {
         id: 'labels',
         title: t('workers.column.labels'),
-        width: 'minmax(146px, 1.6fr)',
+        width: 'minmax(136px, 1.6fr)',
         cell: worker => <LabelsCell worker={worker} />,
       },
       {
