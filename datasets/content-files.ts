@@ -82,9 +82,10 @@ export function createContentFiles(folder: string): ContentFiles {
         await rm(part, { force: true });
         return false;
       }
+      // Before it has its name: a process that is killed in between would leave a file that looks changed.
+      await utimes(part, stamp, stamp);
       await rename(part, pathOf(sha256));
       await chmod(pathOf(sha256), 0o400);
-      await utimes(pathOf(sha256), stamp, stamp);
       await syncNames(dirname(part));
       return true;
     },
