@@ -148,7 +148,7 @@ function launched(
   const { choice, ...places } = parts;
   const { configFile, requestFile, ...start } = launches[choice.name]({
     ...places,
-    gpuCount: offer.gpus?.length ?? null,
+    gpuCount: namesGpus(offer.config) ? null : (offer.gpus?.length ?? null),
     makePipe: name => makePipe(join(places.folder, name)),
     config: withFiles(offer, places.folder),
     allowedKeys: rig.allowedConfigKeys,
@@ -159,6 +159,10 @@ function launched(
   if (requestFile !== undefined) writeWhole(requestFile.path, requestFile.text);
   return { ...start, configPath: configFile.path };
 }
+
+/** `num_processes` of such a config says how many processes share its GPUs. */
+const namesGpus = (config: JobOffer['config']): boolean =>
+  (config[spellingOf(config, 'accelerate_visible_devices')] ?? null) !== null;
 
 /** Creates a named pipe, replacing one of an earlier attempt. Node has no API for it. Returns null when `mkfifo` fails, as on Windows. */
 function makePipe(path: string): string | null {

@@ -18,7 +18,7 @@ export interface LaunchInput extends JobPlaces {
   /** The checkout of the trainer; empty for an installed package. */
   readonly checkout: string;
   readonly python: string;
-  /** How many GPUs the job was given; null where it asked for none, or where an older server does not say. */
+  /** How many GPUs the job was given; null if it asked for none, if its config names them, or if an older server does not say. */
   readonly gpuCount: number | null;
   /** Makes a named pipe below the job's folder; null on systems that have none. */
   readonly makePipe: (name: string) => string | null;

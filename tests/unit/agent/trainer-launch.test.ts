@@ -106,6 +106,13 @@ describe('the processes of SimpleTuner', () => {
     expect(argvOf({}, null)).toEqual(direct);
   });
 
+  it('are as many as its config says where the config also names their GPUs', () => {
+    expect(argvOf({ accelerate_visible_devices: [2, 3] }, [2, 3])).toEqual(direct);
+    expect(argvOf({ '--accelerate_visible_devices': '2,3', num_processes: 2 }, [2, 3])).toContain(
+      '--num_processes=2',
+    );
+  });
+
   it('are started by accelerate, one for each GPU of the job', () => {
     const four = [
       ...launcher,
