@@ -15,10 +15,15 @@ interface Room {
 
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
-  'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
+  'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
   'trainers face': ['trainers/index.ts'],
   'main/cli feed': ['main/cli/event-feed.ts'],
-  'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/sample.ts', 'agent/simulated-worker.ts'],
+  'agent face': [
+    'agent/cli/command.ts',
+    'agent/connection/network.ts',
+    'agent/simulated/sample.ts',
+    'agent/simulated/simulated-worker.ts',
+  ],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {

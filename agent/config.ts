@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { restrictedKeys } from '../protocol/config-policy.ts';
 import { fail, type Loaded } from './loaded.ts';
 import { parseTrainers, type TrainerChoice } from './trainers/index.ts';
-import { parseTrust, type Trust } from './trust.ts';
+import { parseTrust, type Trust } from './connection/trust.ts';
 
 /** The worker's settings, built once from flags, environment and config file. */
 export interface AgentConfig {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { CommanderError } from 'commander';
 import { version } from '../protocol/version.ts';
-import { workerCommand } from './command.ts';
+import { workerCommand } from './cli/command.ts';
 
 /** The worker program alone, which is bundled into one file for rigs. */
 async function main(): Promise<number> {
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
 // Writing to a closed terminal fails, which is no reason to exit.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
-/** Runs a program in the Node of this single executable: `sample PROGRAM ...` (agent/sample.ts). */
+/** Runs a program in the Node of this single executable: `sample PROGRAM ...` (agent/simulated/sample.ts). */
 function runInside(program: string): void {
   process.argv.splice(1, 3, program);
   createRequire(program)(program);

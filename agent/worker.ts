@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
-import { findRun, findSettled, type Found } from './adopt.ts';
-import { type Agent, createAgent } from './agent.ts';
+import { findRun, findSettled, type Found } from './attempt/adopt.ts';
+import { type Agent, createAgent } from './session/agent.ts';
 import {
   createApiClient,
   createJoinCall,
   createRenewCall,
   createShipCall,
   createTrainerKeysCall,
-} from './api-client.ts';
-import { type Ask, createAsk } from './ask.ts';
-import { type AttemptLogs, createAttemptLogs } from './attempt-logs.ts';
-import { createAttemptOutputs } from './attempt-outputs.ts';
-import { fetchCheckpoint } from './checkpoint-fetch.ts';
+} from './connection/api-client.ts';
+import { type Ask, createAsk } from './attempt/trainer-actions.ts';
+import { type AttemptLogs, createAttemptLogs } from './logs/attempt-logs.ts';
+import { createAttemptOutputs } from './artifacts/attempt-outputs.ts';
+import { fetchCheckpoint } from './artifacts/checkpoint-fetch.ts';
 import { openRigData } from './datasets/rig-data.ts';
 import { systemClock } from './clock.ts';
-import { createFollowStream } from './command-stream.ts';
+import { createFollowStream } from './connection/command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
-import { catchEarlySignals, type EarlySignals, type WorkerSignal } from './early-signals.ts';
-import { missingFromStart } from './gpu-conditions.ts';
+import { catchEarlySignals, type EarlySignals, type WorkerSignal } from './session/early-signals.ts';
+import { missingFromStart } from './gpu/conditions.ts';
 import {
   choiceOf,
   createRunCommand,
@@ -28,32 +28,32 @@ import {
   probeGpus,
   selectGpus,
   trainerGpuEnvironment,
-} from './gpu-probe.ts';
-import type { GpuWatch } from './gpu-watch.ts';
-import type { LaunchDeps } from './guard-launch.ts';
-import type { Send } from './http-fetch.ts';
-import { introductionOf } from './introduction.ts';
-import { createJoin } from './join.ts';
-import { createJoining } from './joining.ts';
+} from './gpu/probe.ts';
+import type { GpuWatch } from './gpu/watch.ts';
+import type { LaunchDeps } from './guard/guard-launch.ts';
+import type { Send } from './connection/http-fetch.ts';
+import { introductionOf } from './session/introduction.ts';
+import { createJoin } from './session/join.ts';
+import { createJoining } from './session/joining.ts';
 import { fail, type Loaded } from './loaded.ts';
-import { machineUptime } from './machine-time.ts';
+import { machineUptime } from './state/machine-time.ts';
 import { createMetricsFiles } from './metrics-files/index.ts';
-import { openNetwork } from './network.ts';
-import { ownProcesses } from './own-processes.ts';
-import { openOwnTokens } from './own-tokens.ts';
-import { openProcessTable } from './process-table.ts';
-import { startRun } from './run.ts';
-import { findSample } from './sample.ts';
-import { reasonOf } from './start-failure.ts';
-import { openStateFolder, type StateFolder } from './state-folder.ts';
-import { lockState } from './state-lock.ts';
-import { openStorage, type StorageDeps } from './storage.ts';
-import { openTelemetry } from './telemetry.ts';
-import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
-import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './trainer.ts';
+import { openNetwork } from './connection/network.ts';
+import { ownProcesses } from './process/own-processes.ts';
+import { openOwnTokens } from './session/own-tokens.ts';
+import { openProcessTable } from './process/process-table.ts';
+import { startRun } from './attempt/run.ts';
+import { findSample } from './simulated/sample.ts';
+import { reasonOf } from './attempt/start-failure.ts';
+import { openStateFolder, type StateFolder } from './state/state-folder.ts';
+import { lockState } from './state/state-lock.ts';
+import { openStorage, type StorageDeps } from './artifacts/storage.ts';
+import { openTelemetry } from './session/telemetry.ts';
+import { type GivenToken, openToken, type TokenHolder } from './session/token-holder.ts';
+import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './attempt/trainer.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
-import { createTrainerKeys, type ReportTrainerKeys } from './trainer-keys.ts';
-import { createConnectionWarnings } from './connection-warnings.ts';
+import { createTrainerKeys, type ReportTrainerKeys } from './session/trainer-keys.ts';
+import { createConnectionWarnings } from './connection/connection-warnings.ts';
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -30,29 +30,29 @@ import { auditDaysInForce, localWorkerInForce, publicUrlInForce } from './host/s
 import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import type { Certificates } from './host/tls/index.ts';
-import { hashOf } from './http/auth.ts';
-import type { SocketLimits } from './http/http-listener.ts';
-import type { BackupDesk } from './http/backup-routes.ts';
-import type { FailureLimit } from './http/failure-limit.ts';
-import { createHttpServer, type HttpDeps, type HttpServer } from './http/server.ts';
+import { hashOf } from './http/auth/auth.ts';
+import type { SocketLimits } from './http/listener/http-listener.ts';
+import type { BackupDesk } from './http/routes/backup-routes.ts';
+import type { FailureLimit } from './http/auth/failure-limit.ts';
+import { createHttpServer, type HttpDeps, type HttpServer } from './http/listener/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
-import type { RequestLog } from './http/requests.ts';
-import type { Clock, Ids, TrustedTime } from './orchestrator/ports.ts';
-import { createArtifactFiles } from './store/artifact-files.ts';
+import type { RequestLog } from './http/listener/requests.ts';
+import type { Clock, Ids, TrustedTime } from './orchestrator/ports/index.ts';
+import { createArtifactFiles } from './store/artifacts/artifact-files.ts';
 import { createContentFiles } from '../datasets/content-files.ts';
 import { createLocks } from '../datasets/locks.ts';
-import { type ContentSweep, startContentSweep } from './store/content-sweep.ts';
-import { startArtifactSweep } from './store/artifact-sweep.ts';
-import { createConfigFiles } from './store/config-files.ts';
-import { createLogFiles, type OpenLogFiles } from './store/log-files.ts';
-import { type LogSweep, startLogSweep } from './store/log-sweep.ts';
-import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/data-store.ts';
-import { lockFolder } from './store/folder-lock.ts';
+import { type ContentSweep, startContentSweep } from './store/artifacts/content-sweep.ts';
+import { startArtifactSweep } from './store/artifacts/artifact-sweep.ts';
+import { createConfigFiles } from './store/configs/config-files.ts';
+import { createLogFiles, type OpenLogFiles } from './store/logs/log-files.ts';
+import { type LogSweep, startLogSweep } from './store/logs/log-sweep.ts';
+import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/db/data-store.ts';
+import { lockFolder } from './store/db/folder-lock.ts';
 import { createProver } from './server-proof.ts';
 import { version } from '../protocol/version.ts';
 
-export { findDamage } from './store/file-check.ts';
-export { FolderInUse, holderOf } from './store/folder-lock.ts';
+export { findDamage } from './store/db/file-check.ts';
+export { FolderInUse, holderOf } from './store/db/folder-lock.ts';
 
 export interface Composed {
   readonly url: string;
@@ -95,9 +95,9 @@ export interface Surroundings {
   readonly addresses?: () => readonly MachineAddress[];
   /** Time limits for clients; default in `main/http/door`. */
   readonly socketLimits?: SocketLimits;
-  /** Limits for downloads of the worker program; default in `main/http/downloads`. */
+  /** Limits for downloads of the worker program; default in `main/http/routes/downloads`. */
   readonly downloadLimits?: HttpDeps['downloadLimits'];
-  /** Minimum pace of uploads; default in `main/http/receive-body`. */
+  /** Minimum pace of uploads; default in `main/http/uploads/receive-body`. */
   readonly uploadPace?: HttpDeps['artifacts']['pace'];
   /** Limit on calls without a valid token; default in docs/access.md. */
   readonly failureLimit?: FailureLimit;

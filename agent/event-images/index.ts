@@ -10,8 +10,8 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { findMetricsFiles, type MetricsFile } from '../metrics-files/find-files.ts';
 import { createRecordFile, type RecordFile } from '../metrics-files/record-file.ts';
-import { walkOutputs } from '../output-walk.ts';
-import { readFields, writeWhole } from '../whole-file.ts';
+import { walkOutputs } from '../artifacts/output-walk.ts';
+import { readFields, writeWhole } from '../state/whole-file.ts';
 import { decodeImages } from './decode.ts';
 import {
   type Candidate,

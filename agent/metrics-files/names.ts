@@ -1,6 +1,6 @@
 /** Maps names in metrics files to those of printed figures, so that both are one curve. */
 
-import { countOf, lossNames } from '../progress-figures.ts';
+import { countOf, lossNames } from '../metrics/progress-figures.ts';
 
 /** The figures of a file for one step. */
 export interface FilePoint {

@@ -1,7 +1,7 @@
 /** The `trainer_state.json` that Hugging Face's Trainer writes into each checkpoint: `log_history` lists what it has logged. */
 
-import { type Fields, fieldsOf } from '../whole-file.ts';
-import { parsePythonJson } from '../progress-line.ts';
+import { type Fields, fieldsOf } from '../state/whole-file.ts';
+import { parsePythonJson } from '../metrics/progress-line.ts';
 import { findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
 
 /** Only the summary of the whole run, logged after its end, has this key. */

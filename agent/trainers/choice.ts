@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { trainerNames, type TrainerName } from '../../trainers/index.ts';
-import { splitCommand } from '../argv.ts';
+import { splitCommand } from '../attempt/argv.ts';
 import { fail, type Loaded } from '../loaded.ts';
 
 /** A trainer that the rig's owner offers, and where it is. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trainerNamed, type TrainerName } from '../../trainers/index.ts';
-import type { CommandResult, RunCommand } from '../gpu-command.ts';
+import type { CommandResult, RunCommand } from '../process/run-command.ts';
 import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
 
 /** A trainer of the rig, and whether it can be started. */

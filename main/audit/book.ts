@@ -7,7 +7,7 @@ import type {
   AuditSeal,
   AuditSieve,
   AuditTrail,
-} from '../orchestrator/ports.ts';
+} from '../orchestrator/ports/index.ts';
 import type { MarkSeal } from './chain.ts';
 import type { Head, HeadKeeper } from './head.ts';
 import { compareMarks } from './witness.ts';

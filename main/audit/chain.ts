@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
+import type { AuditMark, AuditSeal } from '../orchestrator/ports/index.ts';
 
 /**
  * Seals a row with HMAC-SHA256 in lower-case hex. It covers the hash of the previous row and every field of this one. They form

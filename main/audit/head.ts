@@ -1,4 +1,4 @@
-import type { AuditMark, AuditTrail, Clock, Log, SealedMark } from '../orchestrator/ports.ts';
+import type { AuditMark, AuditTrail, Clock, Log, SealedMark } from '../orchestrator/ports/index.ts';
 import type { MarkSeal } from './chain.ts';
 
 /** Stores the head outside the database, so that truncating the trail there leaves the head intact. */

@@ -1,4 +1,4 @@
-import type { AuditSeal, Clock, Log, Store, TrustedTime } from '../orchestrator/ports.ts';
+import type { AuditSeal, Clock, Log, Store, TrustedTime } from '../orchestrator/ports/index.ts';
 import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';

@@ -1,4 +1,4 @@
-import type { AuditRow, AuditSeal, AuditTrail } from '../orchestrator/ports.ts';
+import type { AuditRow, AuditSeal, AuditTrail } from '../orchestrator/ports/index.ts';
 import type { Head, HeadKeeper } from './head.ts';
 
 /** The head as audit rows name it; null for a missing or unreadable head. */

@@ -6,7 +6,7 @@ import type {
   Log,
   Store,
   TrustedTime,
-} from '../orchestrator/ports.ts';
+} from '../orchestrator/ports/index.ts';
 import type { MarkSeal } from './chain.ts';
 
 const dayMs = 86_400_000;

@@ -1,4 +1,4 @@
-import type { AuditRow, AuditTrail, Clock, Log } from '../orchestrator/ports.ts';
+import type { AuditRow, AuditTrail, Clock, Log } from '../orchestrator/ports/index.ts';
 
 /** A mark that a witness receives: the newest row. Its hash also covers all earlier rows. */
 export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openNetwork, parseTrust } from '../../agent/network.ts';
+import { openNetwork, parseTrust } from '../../agent/connection/network.ts';
 import type { Send } from '../../protocol/client.ts';
 import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile } from '../config.ts';
 import { provenFetch } from '../server-proof.ts';

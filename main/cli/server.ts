@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { findSample } from '../../agent/sample.ts';
+import { findSample } from '../../agent/simulated/sample.ts';
 import { type Flags, loadServerConfig } from '../config.ts';
 import { withExamples } from './examples.ts';
 import { collect, flagsOf, isOn } from './flags.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { workerCommand } from '../../agent/command.ts';
+import { workerCommand } from '../../agent/cli/command.ts';
 import { version } from '../../protocol/version.ts';
 import { withExamples } from './examples.ts';
 import type { Invocation } from './invocation.ts';

@@ -1,4 +1,4 @@
-import { openNetwork, parseTrust } from '../../agent/network.ts';
+import { openNetwork, parseTrust } from '../../agent/connection/network.ts';
 import type { Fetch } from '../../protocol/client.ts';
 
 export interface FleetAddress {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import express, { type RequestHandler } from 'express';
-import { servePanel } from '../http/panel.ts';
+import { servePanel } from '../http/routes/panel.ts';
 import { type FarFleet, forward } from './forward.ts';
 
 export type { FarFleet };

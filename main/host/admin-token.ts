@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../orchestrator/ports.ts';
+import type { Clock, Log } from '../orchestrator/ports/index.ts';
 import { type DataFolder, readAdminToken } from './data-folder.ts';
 
 export interface AdminToken {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../orchestrator/ports.ts';
+import type { Log } from '../orchestrator/ports/index.ts';
 import { writeWhole } from './whole-file.ts';
 
 export interface DataFolder {

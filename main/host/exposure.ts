@@ -1,5 +1,5 @@
 import type { Orchestrator } from '../orchestrator/index.ts';
-import type { Log } from '../orchestrator/ports.ts';
+import type { Log } from '../orchestrator/ports/index.ts';
 
 /** Warns in the log and in the audit trail that other machines connect without encryption. */
 export const tellExposed =

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { createTrustedTime } from '../orchestrator/index.ts';
-import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports.ts';
+import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports/index.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Interval for saving the trusted time and checking for jumps of the wall clock. */

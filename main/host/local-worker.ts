@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Clock, Log } from '../orchestrator/ports.ts';
+import type { Clock, Log } from '../orchestrator/ports/index.ts';
 import { makeFolder } from './data-folder.ts';
 import {
   agentEnvironment,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { escapeUnseen } from '../../protocol/line.ts';
-import type { Log } from '../orchestrator/ports.ts';
+import type { Log } from '../orchestrator/ports/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../orchestrator/ports.ts';
+import type { Clock } from '../orchestrator/ports/index.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
 import { createSockets, home, isHome, type SocketDeps, speaksTls } from './sockets.ts';
 

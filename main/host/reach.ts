@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import type { Clock, Log } from '../orchestrator/ports.ts';
+import type { Clock, Log } from '../orchestrator/ports/index.ts';
 import type { MachineAddress } from './addresses.ts';
 import { tellExposed } from './exposure.ts';
 import { createNetwork, type NetworkDeps } from './network.ts';

@@ -1,5 +1,5 @@
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import type { Actor, Log } from '../orchestrator/ports.ts';
+import type { Actor, Log } from '../orchestrator/ports/index.ts';
 
 /** A checked copy of a backup, ready to replace the database. */
 interface Ready<B> {

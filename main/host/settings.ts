@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Settings, SettingsChange, SettingsView } from '../../protocol/settings-api.ts';
 import type { Orchestrator, SettingsFact } from '../orchestrator/index.ts';
-import type { Actor } from '../orchestrator/ports.ts';
+import type { Actor } from '../orchestrator/ports/index.ts';
 import { isLoopback, isWildcard } from './addresses.ts';
 import type { LocalWorkerSwitch } from './local-worker-switch.ts';
 import type { Move } from './network.ts';

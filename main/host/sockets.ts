@@ -1,4 +1,4 @@
-import type { Log } from '../orchestrator/ports.ts';
+import type { Log } from '../orchestrator/ports/index.ts';
 import { isWildcard } from './addresses.ts';
 
 /** A socket that accepts connections. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
-import type { Clock, Ids } from '../orchestrator/ports.ts';
+import type { Clock, Ids } from '../orchestrator/ports/index.ts';
 
 /** Node clamps longer delays to 1 ms. */
 const maxDelayMs = 2 ** 31 - 1;

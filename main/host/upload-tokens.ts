@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { Uploader } from '../orchestrator/index.ts';
-import type { UploadTokenOf } from '../orchestrator/ports.ts';
+import type { UploadTokenOf } from '../orchestrator/ports/index.ts';
 
 export interface UploadTokens {
   readonly of: UploadTokenOf;

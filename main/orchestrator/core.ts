@@ -6,14 +6,14 @@ import {
 } from '../../protocol/events.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ProblemCode } from '../../protocol/problem.ts';
-import { appendBounded, type AuditRepeats } from './audit-repeats.ts';
-import type { Feed } from './feed.ts';
-import type { Line } from './line.ts';
+import { appendBounded, type AuditRepeats } from './memory/audit-repeats.ts';
+import type { Feed } from './memory/feed.ts';
+import type { Line } from './memory/job-queue.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
-import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
-import type { EligibilityContext } from './eligibility.ts';
-import type { TrainerKeyBook } from './trainer-keys.ts';
-import type { UploadWindows } from './upload-rules.ts';
+import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
+import type { EligibilityContext } from './memory/eligibility.ts';
+import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
+import type { UploadWindows } from './rules/upload-rules.ts';
 
 /** Dependencies that all calls of the orchestrator share. */
 export interface Core extends EligibilityContext {

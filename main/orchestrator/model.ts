@@ -14,7 +14,7 @@ import type { JobData } from '../../protocol/dataset.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
-import type { Offering } from './matching.ts';
+import type { Offering } from './rules/matching.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */

@@ -1,47 +1,61 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
-import { closeWindows, createAuditRepeats } from './audit-repeats.ts';
-import { createCheckpointCalls } from './checkpoints.ts';
-import { createArtifactCalls } from './artifacts.ts';
-import { createAskCalls } from './asks.ts';
+import { closeWindows, createAuditRepeats } from './memory/audit-repeats.ts';
+import { createCheckpointCalls } from './commands/files/checkpoints.ts';
+import { createArtifactCalls } from './commands/files/artifacts.ts';
+import { createAskCalls } from './commands/jobs/trainer-actions.ts';
 import type { Core } from './core.ts';
-import { createDatasetCalls } from './datasets.ts';
-import { dispatch } from './dispatch.ts';
-import { createDeadlines } from './deadlines.ts';
-import { createFeed, type Pace } from './feed.ts';
-import { createFleetFigures } from './fleet-figures.ts';
-import { createHealthFacts } from './health-facts.ts';
-import { createHealthLoop, grantGrace, type HealthLoop } from './health.ts';
-import { createConfigCalls } from './configs.ts';
-import { createJobCalls } from './jobs.ts';
-import { createJoinCalls } from './joining.ts';
-import { createLogCalls, createLogDropping } from './logs.ts';
-import { createMetricCalls } from './metrics.ts';
-import { createGpuAllocations } from './gpu-allocation.ts';
-import { createQueueFigures } from './queue-figures.ts';
-import { createQueueCalls } from './queue.ts';
-import { createTurnCalls } from './turns.ts';
-import { createSecurityNotes, createSessionCalls, endUnboundSessions } from './sessions.ts';
-import { createGpuTroublePolicy, createLocalWorkerSettings, createSettingsCalls } from './settings.ts';
-import { createSubmissions } from './submit.ts';
-import { createTokenCalls } from './tokens.ts';
-import type { Clock, Configs, Ids, Log, LogFiles, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
-import { createConnectionRegistry } from './connection-registry.ts';
-import { createLine } from './line.ts';
-import { createProgressBook } from './progress-book.ts';
-import { createReports } from './reports.ts';
-import { resumeDeadlines } from './resume.ts';
-import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
-import { timesFrom } from './times.ts';
-import { createTrainerKeyBook, createTrainerKeyCalls } from './trainer-keys.ts';
-import { createTrustedTime } from './trusted-time.ts';
-import { createUploadWindows, type StorageLimits } from './upload-rules.ts';
-import { createEventViewer } from './views.ts';
-import { createWorkerAdmin } from './worker-admin.ts';
-import { createWorkerCalls, greet } from './worker-calls.ts';
-import { createWorkerList } from './worker-list.ts';
-import { watchStore } from './watched-store.ts';
+import { createDatasetCalls } from './commands/files/datasets.ts';
+import { dispatch } from './commands/dispatch.ts';
+import { createDeadlines } from './memory/deadlines.ts';
+import { createFeed, type Pace } from './memory/feed.ts';
+import { createFleetFigures } from './views/fleet-figures.ts';
+import { createHealthFacts } from './views/health-facts.ts';
+import { createHealthLoop, grantGrace, type HealthLoop } from './loops/health.ts';
+import { createConfigCalls } from './commands/files/configs.ts';
+import { createJobCalls } from './commands/jobs/jobs.ts';
+import { createJoinCalls } from './commands/workers/joining.ts';
+import { createLogCalls, createLogDropping } from './commands/files/logs.ts';
+import { createMetricCalls } from './commands/files/metrics.ts';
+import { createGpuAllocations } from './views/gpu-allocation.ts';
+import { createQueueFigures } from './views/queue-figures.ts';
+import { createQueueCalls } from './commands/queue/queue.ts';
+import { createTurnCalls } from './commands/jobs/order.ts';
+import { createSecurityNotes, createSessionCalls, endUnboundSessions } from './commands/access/sessions.ts';
+import {
+  createGpuTroublePolicy,
+  createLocalWorkerSettings,
+  createSettingsCalls,
+} from './commands/access/settings.ts';
+import { createSubmissions } from './commands/jobs/submit.ts';
+import { createTokenCalls } from './commands/access/tokens.ts';
+import type {
+  Clock,
+  Configs,
+  Ids,
+  Log,
+  LogFiles,
+  Store,
+  TrustedTime,
+  Tx,
+  UploadTokenOf,
+} from './ports/index.ts';
+import { createConnectionRegistry } from './memory/connection-registry.ts';
+import { createLine } from './memory/job-queue.ts';
+import { createProgressBook } from './commands/jobs/progress-book.ts';
+import { createReports } from './commands/jobs/reports.ts';
+import { resumeDeadlines } from './loops/resume.ts';
+import { createSteadyClock, type SteadyClock } from './memory/steady-clock.ts';
+import { timesFrom } from './rules/times.ts';
+import { createTrainerKeyBook, createTrainerKeyCalls } from './memory/trainer-key-book.ts';
+import { createTrustedTime } from './memory/trusted-time.ts';
+import { createUploadWindows, type StorageLimits } from './rules/upload-rules.ts';
+import { createEventViewer } from './views/views.ts';
+import { createWorkerAdmin } from './commands/workers/worker-admin.ts';
+import { createWorkerCalls, greet } from './commands/workers/worker-calls.ts';
+import { createWorkerList } from './views/worker-list.ts';
+import { watchStore } from './memory/watched-store.ts';
 
 export interface OrchestratorDeps {
   readonly store: Store;

@@ -11,7 +11,7 @@
  * all threads of the process, so that other work on the machine does not count.
  */
 import { JobId, WorkerId } from '../../protocol/ids.ts';
-import { createPlacementIndex } from '../../main/orchestrator/placement/placement-index.ts';
+import { createPlacementIndex } from '../../main/orchestrator/memory/placement/placement-index.ts';
 import { median } from './figures.ts';
 
 interface Scale {

@@ -11,12 +11,12 @@ export const plants: readonly ChaosPlant[] = [
     name: 'fencing-off',
     changes: [
       {
-        file: 'main/orchestrator/reports.ts',
+        file: 'main/orchestrator/commands/jobs/reports.ts',
         text: 'if (report.attempt_id && report.attempt_id !== attempt.id) {',
         instead: 'if (report.attempt_id === "") {',
       },
       {
-        file: 'main/orchestrator/reports.ts',
+        file: 'main/orchestrator/commands/jobs/reports.ts',
         text: 'if (attempt?.workerId !== worker.id) {',
         instead: 'if (attempt === null) {',
       },
@@ -26,7 +26,7 @@ export const plants: readonly ChaosPlant[] = [
     name: 'replay-off-by-one',
     changes: [
       {
-        file: 'main/orchestrator/feed.ts',
+        file: 'main/orchestrator/memory/feed.ts',
         text: 'let seq = after;',
         instead: 'let seq = after + 1;',
       },

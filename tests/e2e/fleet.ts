@@ -3,7 +3,7 @@
  * trainings advance to a given step and stay there.
  */
 import { expect } from '@playwright/test';
-import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated-worker.ts';
+import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated/simulated-worker.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import { pushDataset } from '../support/push-dataset.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readExit } from '../../agent/guard-files.ts';
+import { readExit } from '../../agent/guard/guard-files.ts';
 import { attemptId, jobId } from '../unit/agent/builders.ts';
 import { lives, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
 import { refused } from '../unit/agent/scripted-orchestrator.ts';

@@ -5,7 +5,7 @@ import { createClient, urlOf } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
-import { createFollowStream } from '../../agent/command-stream.ts';
+import { createFollowStream } from '../../agent/connection/command-stream.ts';
 import { type Program, type ServerProgram, startWorker } from '../support/processes.ts';
 import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';

@@ -66,7 +66,7 @@ export const controls: readonly Control[] = [
       '../../protocol/leaf.ts': 'protocolLeaf',
     }),
   },
-  leaf('main/orchestrator', 'main/orchestrator/ports.ts', 'ports'),
+  leaf('main/orchestrator', 'main/orchestrator/ports/index.ts', 'ports'),
 
   leaf('main/store', 'main/store/leaf.ts', 'storeLeaf'),
   {
@@ -87,7 +87,7 @@ export const controls: readonly Control[] = [
   leaf('main/http', 'main/http/leaf.ts', 'httpLeaf'),
   {
     room: 'main/http',
-    file: 'main/http/server.ts',
+    file: 'main/http/listener/server.ts',
     code: reExport({
       express: 'default as express',
       zod: 'z',
@@ -228,7 +228,7 @@ export const controls: readonly Control[] = [
   },
 
   leaf('agent', 'agent/leaf.ts', 'agentLeaf'),
-  leaf('agent', 'agent/command.ts', 'agentCommand'),
+  leaf('agent', 'agent/cli/command.ts', 'agentCommand'),
   {
     room: 'agent',
     file: 'agent/main.ts',

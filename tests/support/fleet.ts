@@ -20,7 +20,7 @@ import type {
   Ids,
   Log,
   Store,
-} from '../../main/orchestrator/ports.ts';
+} from '../../main/orchestrator/ports/index.ts';
 import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';

@@ -1,8 +1,8 @@
 /** Machines with GPUs, as the output of their vendors' tools. Where people have posted real output, it is used here. */
 
-import { probeGpus } from '../../agent/gpu-probe.ts';
-import type { CommandResult } from '../../agent/gpu-command.ts';
-import type { Environment, GpuReport, RunCommand } from '../../agent/gpu-probe.ts';
+import { probeGpus } from '../../agent/gpu/probe.ts';
+import type { CommandResult } from '../../agent/process/run-command.ts';
+import type { Environment, GpuReport, RunCommand } from '../../agent/gpu/probe.ts';
 
 export type Outputs = Readonly<Record<string, string | CommandResult>>;
 

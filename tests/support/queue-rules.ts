@@ -1,5 +1,5 @@
 /** Derives people's decisions about the queue from the audit trail alone, and checks every dispatch against them. */
-import type { AuditRow } from '../../main/orchestrator/ports.ts';
+import type { AuditRow } from '../../main/orchestrator/ports/index.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 
 export interface QueueRules {

@@ -2,11 +2,11 @@
 
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFileLook } from '../../agent/file-look.ts';
+import { createFileLook } from '../../agent/metrics/file-look.ts';
 import { createMetricsFiles } from '../../agent/metrics-files/index.ts';
-import { createPointBook, type PointBook } from '../../agent/point-book.ts';
-import { createProgressReader, type Progress } from '../../agent/progress.ts';
-import { wireProgress } from '../../agent/progress-wire.ts';
+import { createPointBook, type PointBook } from '../../agent/metrics/point-book.ts';
+import { createProgressReader, type Progress } from '../../agent/metrics/progress.ts';
+import { wireProgress } from '../../agent/metrics/progress-wire.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { type AuditBook, createAuditBook } from '../../main/audit/book.ts';
 import { createMarkSeal, createSeal } from '../../main/audit/chain.ts';
 import type { HeadKeeper } from '../../main/audit/head.ts';
-import type { AuditFilter, AuditTrail } from '../../main/orchestrator/ports.ts';
+import type { AuditFilter, AuditTrail } from '../../main/orchestrator/ports/index.ts';
 
 const key = new Uint8Array(32).fill(7);
 

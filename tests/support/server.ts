@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { compose, type Surroundings } from '../../main/compose.ts';
 import type { ServerConfig } from '../../main/config.ts';
 import { createLog } from '../../main/host/log.ts';
-import type { Clock } from '../../main/orchestrator/ports.ts';
+import type { Clock } from '../../main/orchestrator/ports/index.ts';
 import { systemClock, systemIds } from '../../main/host/system.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';

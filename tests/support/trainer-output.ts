@@ -1,8 +1,8 @@
 /** Reads the output of trainers as the agent does. */
 
 import { expect } from 'vitest';
-import { createProgressReader } from '../../agent/progress.ts';
-import type { OutputItem, Progress } from '../../agent/progress.ts';
+import { createProgressReader } from '../../agent/metrics/progress.ts';
+import type { OutputItem, Progress } from '../../agent/metrics/progress.ts';
 
 export type Chunks = readonly (Uint8Array | string)[];
 

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../agent/clock.ts';
-import { readGuard, readTrainer, type RunFolder } from '../../agent/guard-files.ts';
-import { ownProcesses } from '../../agent/own-processes.ts';
-import { endGroup } from '../../agent/process-group.ts';
-import { isRunning } from '../../agent/processes.ts';
+import { readGuard, readTrainer, type RunFolder } from '../../agent/guard/guard-files.ts';
+import { ownProcesses } from '../../agent/process/own-processes.ts';
+import { endGroup } from '../../agent/process/process-group.ts';
+import { isRunning } from '../../agent/process/processes.ts';
 
 const parts = { processes: ownProcesses(process.env), clock: systemClock };
 

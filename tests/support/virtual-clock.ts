@@ -1,5 +1,5 @@
 import { createTrustedTime } from '../../main/orchestrator/index.ts';
-import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/ports.ts';
+import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/ports/index.ts';
 
 /** A clock that moves only when a test moves it. */
 export interface VirtualClock extends Clock {

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../agent/simulated-worker.ts';
+import { systemClock } from '../../../agent/simulated/simulated-worker.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { createDisplay, type FleetDisplay } from './display.ts';

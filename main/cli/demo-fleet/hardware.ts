@@ -1,4 +1,4 @@
-import type { Accelerator } from '../../../agent/simulated-worker.ts';
+import type { Accelerator } from '../../../agent/simulated/simulated-worker.ts';
 import type { Labels } from '../../../protocol/labels.ts';
 import type { Random } from './random.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../agent/simulated-worker.ts';
+import type { Clock } from '../../../agent/simulated/simulated-worker.ts';
 import { queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';

@@ -1,4 +1,4 @@
-import type { Telemetry } from '../../../agent/simulated-worker.ts';
+import type { Telemetry } from '../../../agent/simulated/simulated-worker.ts';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import type { Machine } from './hardware.ts';

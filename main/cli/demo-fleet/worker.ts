@@ -2,7 +2,7 @@ import {
   type Clock,
   createSimulatedWorker,
   type SimulatedTraining,
-} from '../../../agent/simulated-worker.ts';
+} from '../../../agent/simulated/simulated-worker.ts';
 import { vanishAtTimes } from './absences.ts';
 import type { Connection } from '../connection.ts';
 import type { Remote } from '../remote.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../orchestrator/ports.ts';
+import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import { expiresSoonMs } from './certificates.ts';
 import type { Identity } from './identity.ts';
 

@@ -1,5 +1,5 @@
 import type { Orchestrator, SettingsFact } from '../../orchestrator/index.ts';
-import type { Clock, Log } from '../../orchestrator/ports.ts';
+import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import type { Certificates, Why } from './certificates.ts';
 import { createGivenCertificate } from './given-certificate.ts';
 import type { Identity } from './identity.ts';

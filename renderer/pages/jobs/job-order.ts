@@ -13,7 +13,7 @@ const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
 /** Ignores the case of ASCII letters only, as the database does. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
-/** The values by which the server sorts as well (`main/store/job-search.ts`); null comes last in either direction. */
+/** The values by which the server sorts as well (`main/store/rows/job-search.ts`); null comes last in either direction. */
 export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
   name: job => lower(job.config_name),

@@ -2,9 +2,9 @@
 import { Agent, createServer, request } from 'node:http';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { unexpected } from '../../../main/http/answer.ts';
-import { Answer, createExpress } from '../../../main/http/express-answer.ts';
-import { identify } from '../../../main/http/requests.ts';
+import { unexpected } from '../../../main/http/routes/answer.ts';
+import { Answer, createExpress } from '../../../main/http/listener/express-answer.ts';
+import { identify } from '../../../main/http/listener/requests.ts';
 import { createLog } from '../../../main/host/log.ts';
 import { createLightWorker } from '../../support/light-worker.ts';
 import { eventually } from '../../support/notices.ts';

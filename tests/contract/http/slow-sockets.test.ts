@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { type SocketLimits, socketLimits } from '../../../main/http/http-listener.ts';
+import { type SocketLimits, socketLimits } from '../../../main/http/listener/http-listener.ts';
 import { valueOf } from '../../support/server.ts';
 import { follow, open } from './settings-bench.ts';
 import { far, openSecure, portOf } from './tls-bench.ts';

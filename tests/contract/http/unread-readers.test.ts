@@ -2,8 +2,8 @@
 import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
-import type { EventStream } from '../../../main/http/sse.ts';
-import { createStreamRegistry } from '../../../main/http/stream-registry.ts';
+import type { EventStream } from '../../../main/http/listener/sse.ts';
+import { createStreamRegistry } from '../../../main/http/listener/stream-registry.ts';
 
 const budgetBytes = 200_000;
 

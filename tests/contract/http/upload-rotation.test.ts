@@ -2,11 +2,11 @@
 import { writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRenewCall } from '../../../agent/api-client.ts';
+import { createRenewCall } from '../../../agent/connection/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
-import { openNetwork, usualTrust } from '../../../agent/network.ts';
-import { openStorage } from '../../../agent/storage.ts';
-import { uploadFile } from '../../../agent/upload.ts';
+import { openNetwork, usualTrust } from '../../../agent/connection/network.ts';
+import { openStorage } from '../../../agent/artifacts/storage.ts';
+import { uploadFile } from '../../../agent/artifacts/upload.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { temporaryFolder } from '../../support/processes.ts';

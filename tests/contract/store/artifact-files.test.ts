@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readdirSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createArtifactFiles } from '../../../main/store/artifact-files.ts';
+import { createArtifactFiles } from '../../../main/store/artifacts/artifact-files.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { jobId } from './builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Artifact, Store, Upload } from '../../../main/orchestrator/ports.ts';
+import type { Artifact, Store, Upload } from '../../../main/orchestrator/ports/index.ts';
 import { AttemptId } from '../../../protocol/ids.ts';
 import { at, emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts';
 

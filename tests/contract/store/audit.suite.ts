@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditFact, AuditFilter } from '../../../main/orchestrator/ports.ts';
+import type { AuditFact, AuditFilter } from '../../../main/orchestrator/ports/index.ts';
 import { auditFilter as filter, testSeal } from '../../support/seal.ts';
 import { at, jobId, type OpenStore, workerId } from './builders.ts';
 

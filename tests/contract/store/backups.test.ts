@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Log } from '../../../main/orchestrator/ports.ts';
-import { openBackupFolder } from '../../../main/store/backups.ts';
-import { openDataStore } from '../../../main/store/data-store.ts';
-import { migrate } from '../../../main/store/migrations.ts';
-import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import type { Log } from '../../../main/orchestrator/ports/index.ts';
+import { openBackupFolder } from '../../../main/store/backups/backups.ts';
+import { openDataStore } from '../../../main/store/db/data-store.ts';
+import { migrate } from '../../../main/store/db/migrations.ts';
+import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { modesIn, newFile, openBench, scribble } from './bench.ts';
 import { emptyPayload, makeJob, put, putWorkers, quietParts } from './builders.ts';

@@ -10,8 +10,8 @@ import type {
   PendingJob,
   Store,
   Worker,
-} from '../../../main/orchestrator/ports.ts';
-import type { StoreDeps } from '../../../main/store/sqlite-store.ts';
+} from '../../../main/orchestrator/ports/index.ts';
+import type { StoreDeps } from '../../../main/store/db/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EventFact } from '../../../main/orchestrator/ports.ts';
+import type { EventFact } from '../../../main/orchestrator/ports/index.ts';
 import { at, jobId, workerId, type OpenStore } from './builders.ts';
 
 const fact: EventFact = { kind: 'worker', type: 'worker.back', workerId: workerId('w_1') };

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { FolderInUse, lockFolder } from '../../../main/store/folder-lock.ts';
+import { FolderInUse, lockFolder } from '../../../main/store/db/folder-lock.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { modesIn } from './bench.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { finalStatuses } from '../../../protocol/job.ts';
-import type { Job, PendingJob } from '../../../main/orchestrator/ports.ts';
+import type { Job, PendingJob } from '../../../main/orchestrator/ports/index.ts';
 import {
   asEnded,
   asLive,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
 import { parseSearch } from '../../../protocol/job-search.ts';
-import type { Job, JobFilter, PendingJob, Store } from '../../../main/orchestrator/ports.ts';
+import type { Job, JobFilter, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
 import {
   asEnded,
   asLive,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JoinToken } from '../../../main/orchestrator/ports.ts';
+import type { JoinToken } from '../../../main/orchestrator/ports/index.ts';
 import { at, type OpenStore, putWorkers, workerId } from './builders.ts';
 
 const tokenOf = (id: string, changes: Partial<JoinToken> = {}): JoinToken => ({

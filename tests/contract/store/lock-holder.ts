@@ -1,6 +1,6 @@
 /** Locks the given folder after reading a line, prints the result, and runs until it is killed. */
 import { once } from 'node:events';
-import { FolderInUse, lockFolder } from '../../../main/store/folder-lock.ts';
+import { FolderInUse, lockFolder } from '../../../main/store/db/folder-lock.ts';
 
 const [, , folder = '', since = ''] = process.argv;
 process.stdout.write('ready\n');

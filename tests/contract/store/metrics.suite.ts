@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../../main/orchestrator/ports.ts';
-import { type Bucket, grow } from '../../../main/orchestrator/series.ts';
+import type { Store } from '../../../main/orchestrator/ports/index.ts';
+import { type Bucket, grow } from '../../../main/orchestrator/rules/series.ts';
 import { AttemptId } from '../../../protocol/ids.ts';
 import { emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { QueueSettings } from '../../../main/orchestrator/ports.ts';
+import type { QueueSettings } from '../../../main/orchestrator/ports/index.ts';
 import { at, jobId, type OpenStore, putEnded } from './builders.ts';
 
 export function describeQueueSettings(open: OpenStore): void {

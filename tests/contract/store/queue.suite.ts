@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSearch } from '../../../protocol/job-search.ts';
-import type { Job, JobFilter, JobPlace, PendingJob } from '../../../main/orchestrator/ports.ts';
+import type { Job, JobFilter, JobPlace, PendingJob } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,

@@ -14,10 +14,10 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AuditRow, Store } from '../../../main/orchestrator/ports.ts';
-import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
-import { openBackupFolder } from '../../../main/store/backups.ts';
-import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import type { AuditRow, Store } from '../../../main/orchestrator/ports/index.ts';
+import { type DataStore, openDataStore } from '../../../main/store/db/data-store.ts';
+import { openBackupFolder } from '../../../main/store/backups/backups.ts';
+import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { listingLog, newFile, scribble } from './bench.ts';
 import { makeJob, makeWorker, put, putWorkers, quietParts, workerId } from './builders.ts';

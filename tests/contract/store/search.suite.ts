@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
 import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
-import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports.ts';
+import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,

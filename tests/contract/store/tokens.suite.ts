@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiToken, Store } from '../../../main/orchestrator/ports.ts';
+import type { ApiToken, Store } from '../../../main/orchestrator/ports/index.ts';
 import { SessionId, TokenId } from '../../../protocol/ids.ts';
 import { at, type OpenStore } from './builders.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentFacts } from '../../../main/orchestrator/model.ts';
-import type { Worker } from '../../../main/orchestrator/ports.ts';
+import type { Worker } from '../../../main/orchestrator/ports/index.ts';
 import {
   asEnded,
   asLive,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
-import type { Read } from '../../../main/orchestrator/ports.ts';
+import type { Read } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asLive,

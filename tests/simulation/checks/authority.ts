@@ -1,4 +1,4 @@
-import type { Job } from '../../../main/orchestrator/ports.ts';
+import type { Job } from '../../../main/orchestrator/ports/index.ts';
 import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';

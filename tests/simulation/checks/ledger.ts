@@ -1,4 +1,4 @@
-import type { Attempt, Job, LiveJob } from '../../../main/orchestrator/ports.ts';
+import type { Attempt, Job, LiveJob } from '../../../main/orchestrator/ports/index.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Committed } from '../world/disk.ts';
 

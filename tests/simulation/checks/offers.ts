@@ -1,7 +1,7 @@
 import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
 import { whatItSays } from './authority.ts';
-import type { Attempt } from '../../../main/orchestrator/ports.ts';
-import { timesFrom } from '../../../main/orchestrator/times.ts';
+import type { Attempt } from '../../../main/orchestrator/ports/index.ts';
+import { timesFrom } from '../../../main/orchestrator/rules/times.ts';
 import type { Check } from '../world/scene.ts';
 
 const settleMs = 50;

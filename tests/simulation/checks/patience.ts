@@ -1,4 +1,4 @@
-import { timesFrom } from '../../../main/orchestrator/times.ts';
+import { timesFrom } from '../../../main/orchestrator/rules/times.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';

@@ -1,4 +1,4 @@
-import type { AuditFact, Job } from '../../../main/orchestrator/ports.ts';
+import type { AuditFact, Job } from '../../../main/orchestrator/ports/index.ts';
 import { nameOf } from '../../../main/orchestrator/index.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { createQueueRules } from '../../support/queue-rules.ts';

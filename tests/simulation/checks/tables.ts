@@ -1,4 +1,4 @@
-import type { Job, Read, Worker } from '../../../main/orchestrator/ports.ts';
+import type { Job, Read, Worker } from '../../../main/orchestrator/ports/index.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';

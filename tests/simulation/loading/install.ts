@@ -4,7 +4,7 @@ import type { Plant } from './plants.ts';
 
 const urlOf = (path: string): string => new URL(`../../../${path}`, import.meta.url).href;
 
-const lifecycle = urlOf('main/orchestrator/job-lifecycle.ts');
+const lifecycle = urlOf('main/orchestrator/rules/job-lifecycle.ts');
 const observed = new URL('observed-lifecycle.ts', import.meta.url).href;
 
 /**

@@ -1,12 +1,12 @@
-/** Replaces main/orchestrator/job-lifecycle.ts during a simulation. It behaves the same and publishes every step. */
+/** Replaces main/orchestrator/rules/job-lifecycle.ts during a simulation. It behaves the same and publishes every step. */
 import { channel } from 'node:diagnostics_channel';
-import type { Advance, JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
-import { advance as decide } from '../../../main/orchestrator/job-lifecycle.ts';
-import type { Job } from '../../../main/orchestrator/ports.ts';
+import type { Advance, JobEvent } from '../../../main/orchestrator/rules/job-lifecycle.ts';
+import { advance as decide } from '../../../main/orchestrator/rules/job-lifecycle.ts';
+import type { Job } from '../../../main/orchestrator/ports/index.ts';
 import { type Step, stepChannel } from './steps.ts';
 
 // The `advance` that this file declares shadows the one that the next line exports.
-export * from '../../../main/orchestrator/job-lifecycle.ts';
+export * from '../../../main/orchestrator/rules/job-lifecycle.ts';
 
 const steps = channel(stepChannel);
 

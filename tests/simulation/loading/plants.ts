@@ -18,7 +18,7 @@ const orchestrator = (file: string, text: string, instead: string): Change => ({
   instead,
 });
 const schema = (text: string, instead: string): Change => ({
-  file: 'main/store/migrations.ts',
+  file: 'main/store/db/migrations.ts',
   text,
   instead,
 });
@@ -32,17 +32,17 @@ const agent = (file: string, text: string, instead: string): Change => ({
 export const plants: readonly Plant[] = [
   {
     name: 'an offer is never repeated',
-    changes: [orchestrator('recovery', 'times.repeatOfferMs[offer.sent - 1]', 'undefined')],
+    changes: [orchestrator('rules/recovery', 'times.repeatOfferMs[offer.sent - 1]', 'undefined')],
   },
   {
     name: 'takeover comes too early',
-    changes: [orchestrator('times', 'takeoverMs: t + t / 3,', 'takeoverMs: t + t / 12,')],
+    changes: [orchestrator('rules/times', 'takeoverMs: t + t / 3,', 'takeoverMs: t + t / 12,')],
   },
   {
     name: 'the report of an older attempt is taken',
     changes: [
       orchestrator(
-        'reports',
+        'commands/jobs/reports',
         'if (report.attempt_id && report.attempt_id !== attempt.id) {',
         'if (report.attempt_id === "") {',
       ),
@@ -52,7 +52,7 @@ export const plants: readonly Plant[] = [
     name: 'who comes back after a restart is charged a retry',
     changes: [
       orchestrator(
-        'job-lifecycle',
+        'rules/job-lifecycle',
         "    run: go('running'),\n    back: go('running'),\n    silence: stay,",
         "    run: go('running'),\n    back: (job, event, now) => go('running')({ ...job, retriesUsed: job.retriesUsed + 1 }, event, now),\n    silence: stay,",
       ),
@@ -62,7 +62,7 @@ export const plants: readonly Plant[] = [
     name: 'a start grants nobody any time',
     changes: [
       orchestrator(
-        'health',
+        'loops/health',
         'core.connections.grant(id, now);',
         'core.connections.grant(id, now - core.times.takeoverMs);',
       ),
@@ -72,7 +72,7 @@ export const plants: readonly Plant[] = [
     name: 'a registration ends the drain',
     changes: [
       orchestrator(
-        'worker-calls',
+        'commands/workers/worker-calls',
         '    gone: null,\n    lastContactAt: core.time.now(),\n',
         '    gone: null,\n    drain: null,\n    lastContactAt: core.time.now(),\n',
       ),
@@ -82,7 +82,7 @@ export const plants: readonly Plant[] = [
     name: 'an offer leaves before it is on disk',
     changes: [
       orchestrator(
-        'transitions',
+        'commands/transitions',
         '  tx.afterCommit(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
         '  ((run: () => void) => run())(() => {\n    const now = core.clock.mono();\n    core.connections.sendOffer(',
       ),
@@ -92,7 +92,7 @@ export const plants: readonly Plant[] = [
     name: 'the end of an old stream takes the new one away',
     changes: [
       orchestrator(
-        'connection-registry',
+        'memory/connection-registry',
         'if (known?.stream !== stream) return false;',
         'if (known === undefined) return false;',
       ),
@@ -100,19 +100,23 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a pause of the orchestrator counts as silence',
-    changes: [orchestrator('steady-clock', 'Math.min(pausedMs + gapMs, now - told)', 'pausedMs')],
+    changes: [orchestrator('memory/steady-clock', 'Math.min(pausedMs + gapMs, now - told)', 'pausedMs')],
   },
   {
     name: 'deadlines follow the wall clock',
     changes: [
-      orchestrator('steady-clock', 'told = clock.mono() - pausedMs;', 'told = clock.wall() - pausedMs;'),
+      orchestrator(
+        'memory/steady-clock',
+        'told = clock.mono() - pausedMs;',
+        'told = clock.wall() - pausedMs;',
+      ),
     ],
   },
   {
     name: 'a cancel waits, and reaches a later attempt',
     changes: [
       orchestrator(
-        'transitions',
+        'commands/transitions',
         "  tx.afterCommit(() => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  });",
         "  tx.afterCommit(() => core.after(20_000, () => {\n    core.connections.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  }));",
       ),
@@ -122,7 +126,7 @@ export const plants: readonly Plant[] = [
     name: 'a draining worker is given jobs',
     changes: [
       orchestrator(
-        'worker-status',
+        'rules/worker-status',
         "if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });",
         '',
       ),
@@ -132,7 +136,7 @@ export const plants: readonly Plant[] = [
     name: 'an event has a transaction of its own',
     changes: [
       orchestrator(
-        'transitions',
+        'commands/transitions',
         '  tellJob(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });',
         '  core.enqueue(own => tellJob(core, own, step.event, next, actor, change));',
       ),
@@ -142,7 +146,7 @@ export const plants: readonly Plant[] = [
     name: 'a busy worker is given a second job',
     changes: [
       orchestrator(
-        'worker-status',
+        'rules/worker-status',
         "if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });",
         '',
       ),
@@ -153,7 +157,7 @@ export const plants: readonly Plant[] = [
     name: 'the published agent is given no time to settle',
     changes: [
       orchestrator(
-        'transitions',
+        'commands/transitions',
         'if (worker.agent?.protocol !== 1) return 0;',
         'if (worker !== null) return 0;',
       ),
@@ -163,7 +167,7 @@ export const plants: readonly Plant[] = [
     name: 'a replayed report changes an ended job',
     changes: [
       orchestrator(
-        'job-lifecycle',
+        'rules/job-lifecycle',
         'completed: { ...ended, complete: repeated, fail: final,',
         "completed: { ...ended, complete: repeated, fail: (job, { end }, now) => finish({ ...job, status: 'pending', notBefore: 0 }, now, 'failed', end),",
       ),
@@ -172,20 +176,24 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'what is taken on again keeps its charge',
-    changes: [orchestrator('job-moves', '? { ...job, retriesUsed: job.retriesUsed - 1 }', '? job')],
+    changes: [orchestrator('rules/job-moves', '? { ...job, retriesUsed: job.retriesUsed - 1 }', '? job')],
   },
   {
     name: 'the stream of a rotated token stays open',
     changes: [
-      orchestrator('worker-admin', 'if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));', ''),
+      orchestrator(
+        'commands/workers/worker-admin',
+        'if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));',
+        '',
+      ),
     ],
   },
   {
     name: 'a drained worker is sent away from its job',
     changes: [
-      orchestrator('transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
+      orchestrator('commands/transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
       orchestrator(
-        'transitions',
+        'commands/transitions',
         'if (core.store.liveJobOf(id) === null) core.connections',
         'core.connections',
       ),
@@ -195,7 +203,7 @@ export const plants: readonly Plant[] = [
     name: 'nobody tells a worker that its job has moved on',
     changes: [
       orchestrator(
-        'worker-calls',
+        'commands/workers/worker-calls',
         "verdict.kind === 'abandon' ? said : null;",
         "verdict.kind === 'resume' ? null : null;",
       ),
@@ -205,7 +213,7 @@ export const plants: readonly Plant[] = [
     name: 'a limit is forgotten over a restart',
     changes: [
       orchestrator(
-        'line',
+        'memory/job-queue',
         'let settings: QueueSettings | null = null;',
         'let settings: QueueSettings | null = { pause: null, maxRunning: null, maxRunningPerUser: null };',
       ),
@@ -215,7 +223,7 @@ export const plants: readonly Plant[] = [
     name: 'a job that is silent does not count as one of its user',
     changes: [
       orchestrator(
-        'line',
+        'memory/job-queue',
         'isLive(job) ? job.user : null',
         "isLive(job) && job.status !== 'recovering' ? job.user : null",
       ),
@@ -225,7 +233,7 @@ export const plants: readonly Plant[] = [
     name: 'the limit of a team is not kept',
     changes: [
       orchestrator(
-        'job-blockers',
+        'rules/job-blockers',
         "return most !== null && running >= most ? [{ code: 'limit', of: 'team'",
         "return most !== null && running > most ? [{ code: 'limit', of: 'team'",
       ),
@@ -234,14 +242,18 @@ export const plants: readonly Plant[] = [
   {
     name: 'a worker that acknowledges nothing is never quarantined',
     changes: [
-      orchestrator('transitions', '  if (!isTooMany) return missed;', '  if (missed > 0) return missed;'),
+      orchestrator(
+        'commands/transitions',
+        '  if (!isTooMany) return missed;',
+        '  if (missed > 0) return missed;',
+      ),
     ],
   },
   {
     name: 'a paused queue goes on',
     changes: [
       orchestrator(
-        'job-blockers',
+        'rules/job-blockers',
         "if (pause !== null) blockers.push({ code: 'paused', by: pause.by, note: pause.note });",
         '',
       ),
@@ -250,9 +262,13 @@ export const plants: readonly Plant[] = [
   {
     name: 'a job that comes up for its turn needs no approval',
     changes: [
-      orchestrator('job-blockers', "if (approval === 'wanted') blockers.push({ code: 'approval' });", ''),
       orchestrator(
-        'job-lifecycle',
+        'rules/job-blockers',
+        "if (approval === 'wanted') blockers.push({ code: 'approval' });",
+        '',
+      ),
+      orchestrator(
+        'rules/job-lifecycle',
         "job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)",
         'job.id === "" ? unapproved(job) : dispatchTo(job, attempt)',
       ),
@@ -260,22 +276,34 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a key is forgotten too soon',
-    changes: [orchestrator('submit', 'known.at < keyLastsMs', 'known.at < 5_000')],
+    changes: [orchestrator('commands/jobs/submit', 'known.at < keyLastsMs', 'known.at < 5_000')],
   },
   {
     name: 'who is not to wait is put in line',
-    changes: [orchestrator('submit', 'if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;', '')],
+    changes: [
+      orchestrator(
+        'commands/jobs/submit',
+        'if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;',
+        '',
+      ),
+    ],
   },
   {
     name: 'a job is deleted while it lives',
-    changes: [orchestrator('jobs', "if (!('endedAt' in job)) {", "if (job.status === 'dispatched') {")],
+    changes: [
+      orchestrator('commands/jobs/jobs', "if (!('endedAt' in job)) {", "if (job.status === 'dispatched') {"),
+    ],
   },
   {
     name: 'an agent trains on what is given away',
-    changes: [agent('job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", '')],
+    changes: [
+      agent('session/job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", ''),
+    ],
   },
   {
     name: 'an agent starts before its claim is answered',
-    changes: [agent('attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", '')],
+    changes: [
+      agent('attempt/attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", ''),
+    ],
   },
 ];

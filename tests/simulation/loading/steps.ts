@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Advance, JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
-import type { Job } from '../../../main/orchestrator/ports.ts';
+import type { Advance, JobEvent } from '../../../main/orchestrator/rules/job-lifecycle.ts';
+import type { Job } from '../../../main/orchestrator/ports/index.ts';
 
 /** One lookup in the table of the job lifecycle, whatever its outcome. */
 export interface Step {

@@ -8,8 +8,8 @@ import type {
   Store,
   StoredEvent,
   Tx,
-} from '../../../main/orchestrator/ports.ts';
-import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+} from '../../../main/orchestrator/ports/index.ts';
+import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
 import { testSeal } from '../../support/seal.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { WireRequest } from './wire.ts';

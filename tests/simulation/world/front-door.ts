@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { type Authenticate, createAuth, hashOf } from '../../../main/http/auth.ts';
-import { socketLimits } from '../../../main/http/http-listener.ts';
-import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
-import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
+import { type Authenticate, createAuth, hashOf } from '../../../main/http/auth/auth.ts';
+import { socketLimits } from '../../../main/http/listener/http-listener.ts';
+import type { Handler, Router, StreamHandler } from '../../../main/http/routes/route.ts';
+import { mountWorkerRoutes } from '../../../main/http/routes/worker-routes.ts';
 import { adminPrincipal, type Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { type Outcome, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
@@ -38,7 +38,7 @@ interface HttpListenerDeps {
   readonly ears: DoorEars;
 }
 
-/** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
+/** The product's own routes and token check without sockets: `main/http/listener/server.ts` for a simulated network. */
 export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
@@ -166,7 +166,7 @@ function collectRoutes(routes: Mounted[]): Router {
 
 type WorkerRequest = Extract<WireRequest, { kind: 'worker' }>;
 
-/** Does what `main/http/route.ts` does before it calls a handler. */
+/** Does what `main/http/routes/route.ts` does before it calls a handler. */
 function readRequest(
   routes: readonly Mounted[],
   { method, path, token, body, address }: WorkerRequest,

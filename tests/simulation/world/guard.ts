@@ -1,11 +1,11 @@
-import type { Found } from '../../../agent/adopt.ts';
-import type { ExitRecord, Order } from '../../../agent/guard-files.ts';
-import { holdRegistrations, type Registrations } from '../../../agent/registrations.ts';
-import type { Run, RunOrigin } from '../../../agent/run.ts';
-import type { RunEars } from '../../../agent/run-follow.ts';
-import type { FinalReport, StateFolder } from '../../../agent/state-folder.ts';
+import type { Found } from '../../../agent/attempt/adopt.ts';
+import type { ExitRecord, Order } from '../../../agent/guard/guard-files.ts';
+import { holdRegistrations, type Registrations } from '../../../agent/session/registrations.ts';
+import type { Run, RunOrigin } from '../../../agent/attempt/run.ts';
+import type { RunEars } from '../../../agent/attempt/run-follow.ts';
+import type { FinalReport, StateFolder } from '../../../agent/state/state-folder.ts';
 import type { AttemptId } from '../../../protocol/ids.ts';
-import type { JobOffer } from '../../../agent/trainer.ts';
+import type { JobOffer } from '../../../agent/attempt/trainer.ts';
 import type { Machine } from './machine.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -27,7 +27,7 @@ interface RunRecord {
 
 /**
  * The rig's disk, and the guards, which are not children of any agent. A guard holds the trainer, records how it ended,
- * and stops it when contact is lost. Replaces the processes of agent/guard.ts and the files of agent/guard-files.ts.
+ * and stops it when contact is lost. Replaces the processes of agent/guard/guard.ts and the files of agent/guard/guard-files.ts.
  */
 export interface Guard {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
@@ -207,7 +207,7 @@ function terminate(machine: Machine, trainer: Trainer, graceMs: number): void {
   machine.after(graceMs, () => trainer.isAlive && trainer.kill());
 }
 
-/** The same grace period as in agent/run-follow.ts for a trainer whose guard is gone. */
+/** The same grace period as in agent/attempt/run-follow.ts for a trainer whose guard is gone. */
 const orphanGraceMs = 5_000;
 
 function endOrphan(process: SimProcess, machine: Machine, trainer: Trainer | null): Promise<Exit | null> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createOrchestrator, type Orchestrator } from '../../../main/orchestrator/index.ts';
-import type { Ids, Log } from '../../../main/orchestrator/ports.ts';
+import type { Ids, Log } from '../../../main/orchestrator/ports/index.ts';
 import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
 import { createFrontDoor, type DoorEars, type FrontDoor } from './front-door.ts';

@@ -4,7 +4,7 @@ import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { NewToken } from '../../../protocol/tokens-api.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
-import type { Actor } from '../../../main/orchestrator/ports.ts';
+import type { Actor } from '../../../main/orchestrator/ports/index.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import type { Act, JobAct, JobManners, JobPlan, QueueAct, RigPlan, Teams } from '../plan/plan.ts';
 import type { Link } from './link.ts';

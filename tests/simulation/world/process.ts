@@ -1,4 +1,4 @@
-import type { Clock } from '../../../main/orchestrator/ports.ts';
+import type { Clock } from '../../../main/orchestrator/ports/index.ts';
 import type { Machine } from './machine.ts';
 
 /**

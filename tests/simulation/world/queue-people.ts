@@ -1,7 +1,7 @@
 import type { Concurrency } from '../../../protocol/queue.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
-import type { Actor } from '../../../main/orchestrator/ports.ts';
+import type { Actor } from '../../../main/orchestrator/ports/index.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import { everyJob } from '../../support/every-job.ts';
 import type { JobAct, QueueAct } from '../plan/plan.ts';

@@ -1,6 +1,6 @@
-import { createAgent } from '../../../agent/agent.ts';
-import { holdWorkerToken, type TokenHolder } from '../../../agent/token-holder.ts';
-import type { JobOffer, PreparedJob } from '../../../agent/trainer.ts';
+import { createAgent } from '../../../agent/session/agent.ts';
+import { holdWorkerToken, type TokenHolder } from '../../../agent/session/token-holder.ts';
+import type { JobOffer, PreparedJob } from '../../../agent/attempt/trainer.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -14,7 +14,7 @@ export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
   readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
 }
 
-/** A rig with the v2 agent: its real core (agent/agent.ts) on this rig's clock, disk and network. */
+/** A rig with the v2 agent: its real core (agent/session/agent.ts) on this rig's clock, disk and network. */
 export function createV2Rig(parts: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = parts;
   const healthy = (offer: JobOffer): Nature => {
@@ -119,7 +119,7 @@ function trainingOf({ guard, process, natureOf }: LaunchDeps) {
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
-/** Implements agent/token-holder.ts; the rig's owner replaces the token file. */
+/** Implements agent/session/token-holder.ts; the rig's owner replaces the token file. */
 function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
   return holdWorkerToken({

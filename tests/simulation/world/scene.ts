@@ -9,7 +9,7 @@ import type { Life, OrchestratorHost } from './orchestrator-host.ts';
 import type { Rig } from './rig.ts';
 import type { Trace } from './trace.ts';
 import type { Exit, Trainer, TrainerYard } from './trainer.ts';
-import type { Read } from '../../../main/orchestrator/ports.ts';
+import type { Read } from '../../../main/orchestrator/ports/index.ts';
 import type { ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
 /** A rig, with the details that only an observer can see. */

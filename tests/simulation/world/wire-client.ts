@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../../agent/api-client.ts';
-import type { FollowStream, StreamEnd } from '../../../agent/command-stream.ts';
+import type { ApiClient } from '../../../agent/connection/api-client.ts';
+import type { FollowStream, StreamEnd } from '../../../agent/connection/command-stream.ts';
 import type { Call } from '../../../protocol/call.ts';
 import type { CallFailure, CallResult } from '../../../protocol/client.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
@@ -16,11 +16,11 @@ interface ClientDeps {
   readonly address: string;
 }
 
-/** The same timeouts as in agent/api-client.ts. */
+/** The same timeouts as in agent/connection/api-client.ts. */
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-/** Implements agent/api-client.ts over a simulated network. */
+/** Implements agent/connection/api-client.ts over a simulated network. */
 export function createWireApi({ link, process, token, address }: ClientDeps): ApiClient {
   const send = async <C extends Call>(
     row: C,
@@ -66,7 +66,7 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
 }
 
 /**
- * Implements agent/command-stream.ts over a simulated network. `isOpen` reports the state of the connection to
+ * Implements agent/connection/command-stream.ts over a simulated network. `isOpen` reports the state of the connection to
  * observers.
  */
 export function createFollowStream({ link, process, address }: Omit<ClientDeps, 'token'>): FollowStream {

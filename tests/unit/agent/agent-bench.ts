@@ -1,17 +1,17 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import { type Agent, type AgentDeps, createAgent } from '../../../agent/agent.ts';
-import { createApiClient } from '../../../agent/api-client.ts';
+import { type Agent, type AgentDeps, createAgent } from '../../../agent/session/agent.ts';
+import { createApiClient } from '../../../agent/connection/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
-import { createFollowStream } from '../../../agent/command-stream.ts';
+import { createFollowStream } from '../../../agent/connection/command-stream.ts';
 import {
   type FinalReport,
   openStateFolder,
   readReport,
   type StateFolder,
-} from '../../../agent/state-folder.ts';
-import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/token-holder.ts';
+} from '../../../agent/state/state-folder.ts';
+import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/session/token-holder.ts';
 import { offerOf, scriptJob, tempFolder } from './builders.ts';
 import { type HeldRun, holdRun } from './held-runs.ts';
 import { type Call, type ScriptedOrchestrator, startOrchestrator } from './scripted-orchestrator.ts';

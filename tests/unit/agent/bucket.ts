@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import type { OutstandingReport } from '../../../agent/storage.ts';
+import type { OutstandingReport } from '../../../agent/artifacts/storage.ts';
 
 /** The orchestrator's upload endpoint of an attempt, over HTTP and without an orchestrator behind it. */
 export interface Bucket {

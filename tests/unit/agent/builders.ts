@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgentConfig, Flags } from '../../../agent/config.ts';
 import { loadAgentConfig } from '../../../agent/config.ts';
-import type { JobOffer, PreparedJob, Rig } from '../../../agent/trainer.ts';
+import type { JobOffer, PreparedJob, Rig } from '../../../agent/attempt/trainer.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { AttemptId, JobId } from '../../../protocol/ids.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../agent/clock.ts';
-import { runGuard } from '../../../agent/guard.ts';
+import { runGuard } from '../../../agent/guard/guard.ts';
 import {
   type ExitRecord,
   readExit,
@@ -10,11 +10,11 @@ import {
   type Task,
   writeStop,
   writeTask,
-} from '../../../agent/guard-files.ts';
-import { ownProcesses } from '../../../agent/own-processes.ts';
-import { attendRun, type Run } from '../../../agent/run.ts';
-import type { RunEars } from '../../../agent/run-follow.ts';
-import type { PreparedJob } from '../../../agent/trainer.ts';
+} from '../../../agent/guard/guard-files.ts';
+import { ownProcesses } from '../../../agent/process/own-processes.ts';
+import { attendRun, type Run } from '../../../agent/attempt/run.ts';
+import type { RunEars } from '../../../agent/attempt/run-follow.ts';
+import type { PreparedJob } from '../../../agent/attempt/trainer.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { readGuard, readTrainer, type RunFolder } from '../../../agent/guard-files.ts';
-import { isRunning, type ProcessRef } from '../../../agent/processes.ts';
+import { readGuard, readTrainer, type RunFolder } from '../../../agent/guard/guard-files.ts';
+import { isRunning, type ProcessRef } from '../../../agent/process/processes.ts';
 import { type Program, startProgram } from '../../support/processes.ts';
 import { endTraining } from '../../support/trainings.ts';
 import { offerOf, tempFolder, writeFile } from './builders.ts';

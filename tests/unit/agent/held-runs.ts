@@ -1,6 +1,6 @@
-import type { Contact, ExitRecord, Order } from '../../../agent/guard-files.ts';
-import type { Run } from '../../../agent/run.ts';
-import type { RunEars } from '../../../agent/run-follow.ts';
+import type { Contact, ExitRecord, Order } from '../../../agent/guard/guard-files.ts';
+import type { Run } from '../../../agent/attempt/run.ts';
+import type { RunEars } from '../../../agent/attempt/run-follow.ts';
 
 /** A trainer that the test controls. */
 export interface HeldRun {

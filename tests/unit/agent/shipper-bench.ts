@@ -1,5 +1,5 @@
-import { createLogPace } from '../../../agent/log-pace.ts';
-import { createLogShipper, type LogShipper, type LogShipperDeps } from '../../../agent/log-shipper.ts';
+import { createLogPace } from '../../../agent/logs/log-pace.ts';
+import { createLogShipper, type LogShipper, type LogShipperDeps } from '../../../agent/logs/log-shipper.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { LogChunkBody } from '../../../protocol/logs-api.ts';
 import { createLogBook, type LogBook } from '../../support/log-book.ts';

@@ -1,8 +1,8 @@
-import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/job-slot.ts';
-import type { Answer } from '../../../agent/reporter.ts';
-import type { RunOrigin } from '../../../agent/run.ts';
+import { createJobSlot, type JobSlot, type SlotDeps } from '../../../agent/session/job-slot.ts';
+import type { Answer } from '../../../agent/session/reporter.ts';
+import type { RunOrigin } from '../../../agent/attempt/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
-import type { Prepared } from '../../../agent/trainer.ts';
+import type { Prepared } from '../../../agent/attempt/trainer.ts';
 import { scriptJob } from './builders.ts';
 import { type HeldRun, holdRun, turn } from './held-runs.ts';
 

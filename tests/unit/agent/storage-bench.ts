@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../agent/clock.ts';
-import type { OutstandingReport, Storage } from '../../../agent/storage.ts';
-import type { Answered } from '../../../agent/upload-token.ts';
+import type { OutstandingReport, Storage } from '../../../agent/artifacts/storage.ts';
+import type { Answered } from '../../../agent/artifacts/upload-token.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
@@ -46,7 +46,7 @@ export const proxyAnswerOf = (status: number): CallFailure => ({
   detail: `it was answered ${status} with something unexpected: <html>`,
 });
 
-/** The files of a job at an orchestrator, in memory, as agent/storage.ts has them. */
+/** The files of a job at an orchestrator, in memory, as agent/artifacts/storage.ts has them. */
 export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
   const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();

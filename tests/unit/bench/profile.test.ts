@@ -25,7 +25,7 @@ describe('the sums of a profile', () => {
         [
           { id: 1, callFrame: frame('(root)'), children: [2, 3, 90] },
           { id: 2, callFrame: frame('(idle)') },
-          { id: 3, callFrame: frame('job', `${root}main/store/job-rows.ts`, 84) },
+          { id: 3, callFrame: frame('job', `${root}main/store/rows/job-rows.ts`, 84) },
           packaged,
         ],
         [2, 2, 3, 3, 3, 90],
@@ -33,7 +33,7 @@ describe('the sums of a profile', () => {
     );
     expect([totalMs, idleMs]).toEqual([6, 2]);
     expect(areas.slice(0, 2)).toEqual([
-      { name: 'main/store/job-rows.ts', selfMs: 3, share: 0.75 },
+      { name: 'main/store/rows/job-rows.ts', selfMs: 3, share: 0.75 },
       { name: 'zod', selfMs: 1, share: 0.25 },
     ]);
   });
@@ -54,13 +54,13 @@ describe('the sums of a profile', () => {
   });
 
   it('adds up a function that was called from several places', () => {
-    const callFrame = frame('', `${root}main/http/route.ts`, 11);
+    const callFrame = frame('', `${root}main/http/routes/route.ts`, 11);
     const { functions } = sumProfile(
       profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packaged], [1, 2, 2]),
     );
     expect(functions[0]).toEqual({
       name: '(anonymous)',
-      place: 'main/http/route.ts:12',
+      place: 'main/http/routes/route.ts:12',
       selfMs: 3,
       share: 1,
     });
@@ -79,7 +79,10 @@ describe('the sums of a profile', () => {
     [frame('stringify', `${root}node_modules/express/lib/response.js`, 1), 'JSON of bodies'],
     [frame('exec', `${root}node_modules/better-sqlite3/lib/methods/wrappers.js`, 1), 'better-sqlite3'],
     [frame('', `${root}node_modules/@opentelemetry/api/x.js`, 1), '@opentelemetry/api'],
-    [frame('', `${root}main/orchestrator/placement/tally.ts`, 1), 'main/orchestrator/placement/tally.ts'],
+    [
+      frame('', `${root}main/orchestrator/memory/placement/tally.ts`, 1),
+      'main/orchestrator/memory/placement/tally.ts',
+    ],
     [frame('', `${root}main/http/docs/page.ts`, 1), 'main/http'],
     [frame('', `${root}protocol/job.ts`, 1), 'protocol'],
     [frame('', `${root}main/compose.ts`, 1), 'main'],

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { prepareJob, type JobOffer } from '../../../../agent/trainer.ts';
+import { prepareJob, type JobOffer } from '../../../../agent/attempt/trainer.ts';
 import { parseTrainers } from '../../../../agent/trainers/index.ts';
 import { parseConfigText } from '../../../../trainers/index.ts';
 import { onetrainer } from '../../trainers/configs.ts';

@@ -1,0 +1,200 @@
+import { createBackoff, pause } from '../connection/backoff.ts';
+import { sizeInWords } from './checkpoint-fetch.ts';
+import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
+import { type BringEnd, createSender, type Sender } from './output-sender.ts';
+import type { Output } from './outputs.ts';
+import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+import type { UploadDeps } from './upload.ts';
+
+/** Uploads what a trainer writes to the orchestrator. */
+export interface ArtifactUploader {
+  /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
+  readonly done: Promise<boolean>;
+  /**
+   * Call when the trainer has ended, and its files no longer change. `completed`: uploads everything, however long that
+   * takes, until the server closes the uploads. `preempted`: uploads only checkpoints, and retries nothing.
+   */
+  finish(end: 'completed' | 'preempted'): void;
+  stop(): void;
+}
+
+export interface ArtifactUploaderDeps
+  extends UploadDeps,
+    Pick<OutputBookDeps, 'root' | 'images' | 'begunAt'> {
+  readonly which: 'all' | 'checkpoints';
+  readonly say: (message: string) => void;
+}
+
+const minPauseMs = 2_500;
+const maxPauseMs = 60_000;
+const relookMs = 5_000;
+/** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
+const overPauseMs = 60_000;
+const listBackoff = { firstMs: 1_000, maxMs: 30_000 } as const;
+/**
+ * After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the final report
+ * yet.
+ */
+const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
+
+/**
+ * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
+ * Uploads do not delay other calls.
+ */
+export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUploader {
+  const { clock, root, images, begunAt, say, random } = parts;
+  let { which } = parts;
+  let ending: 'completed' | 'preempted' | null = null;
+  const over = new AbortController();
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+  const restless = AbortSignal.any([signal, over.signal]);
+  const sayOnce = createSayOnce(say);
+  const onFlaw = (flaw: string): void => sayOnce(`Some files in ${root} are not uploaded: ${flaw}`);
+  const book = createOutputBook({ root, images, clock, begunAt, onFlaw });
+  const backoff = createBackoff({ ...finalBackoff, random });
+  const conclude = createConclusion({ ...parts, signal }, book);
+  let sender: Sender | null = null;
+  let isLast = false;
+  let whyLeft: string | null = null;
+
+  const bring = async (output: Output, by: Sender): Promise<BringEnd> => {
+    const end = await by.bring(output);
+    book.note(output, end);
+    if (end.kind === 'brought') backoff.reset();
+    if (end.kind === 'no_room') whyLeft = end.why;
+    sayEnd(output, end, say, sayOnce);
+    return end;
+  };
+
+  const finalPauseMs = (): number => 200 + backoff.nextMs();
+  /** Returns the pause in ms while the server accepts no uploads of this attempt; null to give up. */
+  const waitForServer = (): number | null => {
+    if (ending === null) return overPauseMs;
+    return ending === 'completed' ? finalPauseMs() : null;
+  };
+  /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
+  const rest = async (lookMs: number, isOver: boolean): Promise<number | null> => {
+    if (!isOver) return Math.min(maxPauseMs, Math.max(minPauseMs, 20 * lookMs));
+    if (ending === 'preempted' || (await conclude(which, whyLeft))) return null;
+    book.retry();
+    return finalPauseMs();
+  };
+
+  /** Returns the pause until the next turn in ms; null when the uploads are done. */
+  const turn = async (): Promise<number | null> => {
+    const isOver = over.signal.aborted;
+    if (isOver && !isLast) {
+      isLast = true;
+      // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
+      sender = null;
+      book.retry();
+    }
+    const beganAt = clock.mono();
+    const isBehind = await book.look(which);
+    const now = clock.mono();
+    const due = book.due(isOver, which);
+    if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
+    if (sender === null) {
+      const there = await askWhatIsThere({ ...parts, signal }, sayOnce);
+      if (typeof there === 'string') return there === 'closed' ? null : waitForServer();
+      book.know(there.keys());
+      sender = createSender(there, { ...parts, pathOf: book.pathOf, signal });
+      return 0;
+    }
+    let waitMs = 0;
+    for (const output of due) {
+      const { kind } = await bring(output, sender);
+      if (kind === 'closed') return null;
+      if (kind === 'over') return waitForServer();
+      if (kind === 'changed') waitMs = minPauseMs;
+      // A more wanted output may have appeared.
+      if (signal.aborted || clock.mono() - now > relookMs || over.signal.aborted !== isOver) break;
+    }
+    return waitMs;
+  };
+
+  const run = async (): Promise<boolean> => {
+    while (!signal.aborted) {
+      const waitMs = await turn();
+      if (waitMs === null && !signal.aborted) return true;
+      if (waitMs) await pause(clock, waitMs, over.signal.aborted ? signal : restless);
+    }
+    return stopped.signal.aborted;
+  };
+  const finish: ArtifactUploader['finish'] = end => {
+    ending = end;
+    if (end === 'preempted') which = 'checkpoints';
+    over.abort();
+  };
+  return { done: run(), finish, stop: () => stopped.abort() };
+}
+
+/**
+ * Reports what is left after a completed end, and again when that has changed. Resolves with true when the uploads are
+ * closed.
+ */
+function createConclusion(
+  { storage, signal }: Pick<ArtifactUploaderDeps, 'storage' | 'signal'>,
+  book: OutputBook,
+) {
+  let reported = '';
+  return async (which: ArtifactUploaderDeps['which'], why: string | null): Promise<boolean> => {
+    const left = book.left(which).flatMap(({ files }) => files);
+    const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
+    const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };
+    const text = JSON.stringify(report);
+    if (text === reported) return false;
+    const answer = await storage.reportOutstanding(report, signal);
+    if (answer.ok) reported = text;
+    const verdict = answer.ok ? null : storageVerdict(answer.failure);
+    // An older server does not know the call, and closes the uploads by time alone.
+    if (verdict === 'closed') return true;
+    return left.length === 0 && (verdict === null || verdict === 'refused');
+  };
+}
+
+function createSayOnce(say: (message: string) => void): (message: string) => void {
+  const told = new Set<string>();
+  return message => {
+    if (told.has(message)) return;
+    told.add(message);
+    say(message);
+  };
+}
+
+function sayEnd(
+  output: Output,
+  end: BringEnd,
+  say: (message: string) => void,
+  sayOnce: (message: string) => void,
+): void {
+  if ('why' in end) sayOnce(`${output.name} is not brought to the orchestrator: ${end.why}`);
+  else if (end.kind === 'brought' && output.kind === 'checkpoint') sayBrought(output, say);
+}
+
+function sayBrought({ name, files }: Output, say: (message: string) => void): void {
+  const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
+  say(`Brought ${name} to the orchestrator (${sizeInWords(bytes)})`);
+}
+
+/** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
+async function askWhatIsThere(
+  { storage, clock, random, signal }: ArtifactUploaderDeps,
+  say: (message: string) => void,
+): Promise<Map<string, string> | 'over' | 'closed'> {
+  const backoff = createBackoff({ ...listBackoff, random });
+  for (;;) {
+    const answer = await storage.list(signal);
+    if (answer.ok) return new Map(answer.value);
+    const verdict = storageVerdict(answer.failure);
+    if (verdict === 'over' || verdict === 'closed') return verdict;
+    // Only `refused` is final. On a full disk, or while its database is replaced, the server fails every call, so
+    // retry.
+    if (verdict === 'refused') {
+      say(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(answer.failure)}`);
+      return 'closed';
+    }
+    if (!(await pause(clock, 200 + backoff.nextMs(), signal))) return 'over';
+  }
+}

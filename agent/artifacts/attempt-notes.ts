@@ -1,0 +1,81 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId } from '../../protocol/ids.ts';
+import type { StoragePlace } from './storage.ts';
+import { readFields, writeWhole } from '../state/whole-file.ts';
+
+/** What the next process of the worker needs to upload the files of an attempt. */
+export interface AttemptNote extends StoragePlace {
+  readonly outputDir: string;
+}
+
+/** Which attempts still have files to upload, and the images that the worker wrote for them. */
+export interface AttemptNotes {
+  /** In the order in which the attempts began. */
+  list(): readonly AttemptId[];
+  /** Null when there is no such note, or it cannot be read. */
+  read(attemptId: AttemptId): AttemptNote | null;
+  /** Throws when the disk cannot be written. */
+  write(attemptId: AttemptId, note: AttemptNote): void;
+  imagesOf(attemptId: AttemptId): string;
+  /** Removes the note and the images. */
+  forget(attemptId: AttemptId): void;
+  /**
+   * Removes images that have no note, because nothing uploads them. A process that is killed while the disk is full can
+   * leave such images.
+   */
+  dropStrayImages(): void;
+}
+
+export interface AttemptNotesFolders {
+  /** Holds one file per attempt. Only its owner can read it, because it contains the attempt's upload token. */
+  readonly folder: string;
+  /** Holds the images of event files, in one folder per attempt. */
+  readonly imagesFolder: string;
+}
+
+export function openAttemptNotes({ folder, imagesFolder }: AttemptNotesFolders): AttemptNotes {
+  const fileOf = (attemptId: AttemptId): string => join(folder, `${attemptId}.json`);
+  const imagesOf = (attemptId: AttemptId): string => join(imagesFolder, attemptId);
+  const changedAt = (attemptId: AttemptId): number =>
+    statSync(fileOf(attemptId), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const list = (): readonly AttemptId[] =>
+    namesIn(folder)
+      .flatMap(name => {
+        const id = AttemptId.safeParse(name.replace(/\.json$/, ''));
+        return name.endsWith('.json') && id.success ? [id.data] : [];
+      })
+      .toSorted((a, b) => changedAt(a) - changedAt(b));
+
+  return {
+    list,
+    imagesOf,
+    read(attemptId) {
+      const { endpoint, token, outputDir } = readFields(fileOf(attemptId)) ?? {};
+      const isWhole =
+        typeof endpoint === 'string' && typeof token === 'string' && typeof outputDir === 'string';
+      return isWhole ? { endpoint, token, outputDir } : null;
+    },
+    write(attemptId, note) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeWhole(fileOf(attemptId), JSON.stringify(note));
+    },
+    forget(attemptId) {
+      rmSync(imagesOf(attemptId), { recursive: true, force: true });
+      rmSync(fileOf(attemptId), { force: true });
+    },
+    dropStrayImages() {
+      const noted = new Set<string>(list());
+      for (const name of namesIn(imagesFolder))
+        if (!noted.has(name)) rmSync(join(imagesFolder, name), { recursive: true, force: true });
+    },
+  };
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

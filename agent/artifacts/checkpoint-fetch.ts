@@ -1,0 +1,209 @@
+import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
+import { createBackoff, pause } from '../connection/backoff.ts';
+import { downloadBackoff, downloadFile, type DownloadDeps } from '../connection/download.ts';
+import { type Content, holdsFile } from './file-digest.ts';
+import { isFullDisk, reasonOf } from '../attempt/start-failure.ts';
+import type { Answered } from './upload-token.ts';
+import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+import type { JobOffer } from '../attempt/trainer.ts';
+
+export type Resume = NonNullable<JobOffer['resume']>;
+
+/** `words`: a message for the worker's log. */
+export type Fetched =
+  | { readonly kind: 'ready'; readonly words: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'aborted' };
+
+/** A file of the checkpoint. `key`: its path below the output folder. */
+interface Wanted extends Content {
+  readonly key: string;
+}
+
+/** Why the attempt cannot resume from the checkpoint. */
+type Flawed = { readonly flaw: string };
+
+const maxManifest = 16 * 1_048_576;
+
+/**
+ * Fetches the checkpoint that an attempt resumes from into its output folder. It stays under a temporary name until all
+ * of it is there and verified. Files that are already here are not fetched again.
+ */
+export async function fetchCheckpoint(
+  { checkpoint, step }: Resume,
+  outputDir: string,
+  parts: DownloadDeps,
+): Promise<Fetched> {
+  const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
+  try {
+    const wanted = await askFor(checkpoint, parts);
+    if (parts.signal.aborted) return { kind: 'aborted' };
+    if ('flaw' in wanted) return fail(wanted.flaw);
+    const bytes = await bringAll(checkpoint, wanted, outputDir, parts);
+    if (parts.signal.aborted) return { kind: 'aborted' };
+    if (typeof bytes === 'object') return fail(bytes.flaw);
+    for (const companion of await companionsThere(checkpoint, parts))
+      await bringAll(companion.key, [companion], outputDir, parts);
+    if (parts.signal.aborted) return { kind: 'aborted' };
+    const at = step === null ? '' : ` (step ${step})`;
+    const how = bytes === 0 ? 'which is here already' : `${sizeInWords(bytes)} fetched`;
+    return { kind: 'ready', words: `Goes on from ${checkpoint}${at}, ${how}` };
+  } catch (cause) {
+    return parts.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
+  }
+}
+
+function messageOf(checkpoint: string, why: string): string {
+  const remedy = isFullDisk(why)
+    ? 'Make room on the disk of --work-dir'
+    : 'Delete that checkpoint, and the job goes on from the one before it, or anew';
+  return `Checkpoint ${checkpoint} can't be gone on from: ${why}. ${remedy}`;
+}
+
+/** The files of the checkpoint: the checkpoint itself when it is a file, else the files in its manifest. */
+async function askFor(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
+  const { storage, signal } = parts;
+  const file = await insist(() => storage.progress(checkpoint, signal), parts);
+  if (!file.ok) return { flaw: wordsOfFailure(file.failure) };
+  if (file.value !== null && file.value.sha256 !== null)
+    return [{ key: checkpoint, bytes: file.value.total, sha256: file.value.sha256 }];
+  const manifest = await insist(() => readManifest(checkpoint, parts), parts);
+  if (!manifest.ok)
+    return { flaw: `neither it nor ${manifestName} in it is there (${wordsOfFailure(manifest.failure)})` };
+  return filesIn(checkpoint, manifest.value);
+}
+
+/**
+ * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
+ */
+async function companionsThere(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[]> {
+  const found: Wanted[] = [];
+  for (const key of companionsOf(checkpoint)) {
+    const file = await insist(() => parts.storage.progress(key, parts.signal), parts);
+    if (file.ok && file.value !== null && file.value.sha256 !== null)
+      found.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
+  }
+  return found;
+}
+
+async function readManifest(
+  checkpoint: string,
+  { storage, signal }: DownloadDeps,
+): Promise<Answered<string>> {
+  const answer = await storage.get(`${checkpoint}/${manifestName}`, null, signal);
+  if (!answer.ok) return answer;
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of answer.value.pieces()) {
+      bytes += piece.length;
+      if (bytes > maxManifest) break;
+      pieces.push(piece);
+    }
+  } catch (cause) {
+    return { ok: false, failure: { kind: 'unreachable', cause } };
+  }
+  return { ok: true, value: Buffer.concat(pieces).toString() };
+}
+
+/** Checks the paths, which come over the network: each must be a valid artifact path, and none may occur twice. */
+function filesIn(checkpoint: string, text: string): readonly Wanted[] | Flawed {
+  const manifest = CheckpointManifest.safeParse(parseJson(text));
+  if (!manifest.success) return { flaw: `its ${manifestName} is none` };
+  const files = new Map<string, Wanted>();
+  for (const { path, bytes, sha256 } of manifest.data.files) {
+    const key = ArtifactPath.safeParse(`${checkpoint}/${path}`);
+    if (!key.success || files.has(key.data))
+      return { flaw: `its ${manifestName} has a path that is none: ${JSON.stringify(path.slice(0, 200))}` };
+    files.set(key.data, { key: key.data, bytes, sha256 });
+  }
+  return [...files.values()];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Retries a call while its failure may be temporary. */
+async function insist<T>(
+  ask: () => Promise<Answered<T>>,
+  { clock, random, signal }: DownloadDeps,
+): Promise<Answered<T>> {
+  const backoff = createBackoff({ ...downloadBackoff, random });
+  for (;;) {
+    const answer = await ask();
+    if (answer.ok || storageVerdict(answer.failure) !== 'later') return answer;
+    if (!(await pause(clock, 200 + backoff.nextMs(), signal))) return answer;
+  }
+}
+
+/** Resolves with the number of bytes that were downloaded. */
+async function bringAll(
+  checkpoint: string,
+  wanted: readonly Wanted[],
+  outputDir: string,
+  parts: DownloadDeps,
+): Promise<number | Flawed> {
+  const { signal } = parts;
+  const here = new Set<string>();
+  for (const file of wanted) if (await holdsFile(outputDir, file.key, file, signal)) here.add(file.key);
+  if (here.size === wanted.length || signal.aborted) return 0;
+  const parent = await openFolder(outputDir, dirname(checkpoint));
+  const unfinished = `.${basename(checkpoint)}.fetching`;
+  await forgetOthers(parent, unfinished);
+  let bytes = 0;
+  for (const { key, ...content } of wanted) {
+    const within = key === checkpoint ? unfinished : join(unfinished, key.slice(checkpoint.length + 1));
+    const file = join(await openFolder(parent, dirname(within)), basename(within));
+    if (here.has(key)) {
+      await rm(file, { recursive: true, force: true });
+      await link(join(outputDir, key), file).catch(() => copyFile(join(outputDir, key), file));
+      continue;
+    }
+    const end = await downloadFile(key, file, content, parts);
+    if (end.kind === 'aborted') return bytes;
+    if (end.kind === 'failed') {
+      // Free the space that this download takes, because the disk may be full.
+      await rm(join(parent, unfinished), { recursive: true, force: true });
+      return { flaw: end.why };
+    }
+    bytes += end.bytes;
+  }
+  await rm(join(outputDir, checkpoint), { recursive: true, force: true });
+  await rename(join(parent, unfinished), join(outputDir, checkpoint));
+  return bytes;
+}
+
+/** Removes unfinished downloads of other checkpoints, which earlier attempts left. */
+async function forgetOthers(parent: string, unfinished: string): Promise<void> {
+  for (const name of await readdir(parent))
+    if (/^\..*\.fetching$/.test(name) && name !== unfinished)
+      await rm(join(parent, name), { recursive: true, force: true });
+}
+
+/** Creates the folders on the way. Rejects when something else is in their place, because a link may lead anywhere. */
+async function openFolder(root: string, path: string): Promise<string> {
+  let folder = root;
+  for (const name of path.split(/[/\\]/).filter(part => part !== '.')) {
+    folder = join(folder, name);
+    await mkdir(folder, { mode: 0o700 }).catch(async (cause: unknown) => {
+      const found = await lstat(folder).catch(() => null);
+      if (found === null) throw cause;
+      if (!found.isDirectory()) throw new Error(`${folder} is in the way, and is no folder`);
+    });
+  }
+  return folder;
+}
+
+/** Formats a size in decimal units, as disk sizes are given. */
+export function sizeInWords(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+  const power = bytes < 1_000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
+  return `${power === 0 ? bytes : (bytes / 1_000 ** power).toFixed(1)} ${units[power] ?? ''}`;
+}

@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { EventImages } from '../event-images/index.ts';
+import type { BringEnd } from './output-sender.ts';
+import { walkOutputs } from './output-walk.ts';
+import {
+  type Dealt,
+  leftovers,
+  noteLook,
+  type Output,
+  outdated,
+  outputsOf,
+  planBringing,
+} from './outputs.ts';
+
+export interface OutputBookDeps {
+  /** The folder that the trainer writes to. */
+  readonly root: string;
+  /** Images that the worker writes itself. If both folders contain the same key, the file in `root` wins. */
+  readonly images: Pick<EventImages, 'root' | 'look'> | null;
+  readonly clock: Clock;
+  /** Start of the attempt, in ms since the Unix epoch; null when an earlier agent process started it. */
+  readonly begunAt: number | null;
+  /** Receives each reason why a file cannot be uploaded, as text for people. */
+  readonly onFlaw: (flaw: string) => void;
+}
+
+/** Tracks the files in an output folder, and which of them have been uploaded. */
+export interface OutputBook {
+  /** Scans the folder. Returns true when there is more to scan immediately. */
+  look(which: 'all' | 'checkpoints'): Promise<boolean>;
+  /** Returns the path of the file with this key. */
+  pathOf(key: string): string;
+  /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
+  due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
+  note(output: Output, end: BringEnd): void;
+  /** Takes the keys that the server already stores. Only the first call has an effect. */
+  know(there: Iterable<string>): void;
+  /** Returns the outputs from the last scan for which the server had no room. */
+  left(which: 'all' | 'checkpoints'): readonly Output[];
+  /** Makes the outputs for which there was no room due again. */
+  retry(): void;
+}
+
+const maxNamed = 5;
+
+function wordsOfOutdated(outputs: readonly Output[]): string {
+  const named = outputs.slice(0, maxNamed).map(({ name }) => name);
+  const more = outputs.length - named.length;
+  const names = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  return `${names} (older than the newest checkpoint of the job on the server)`;
+}
+
+export function createOutputBook(parts: OutputBookDeps): OutputBook {
+  const { root, images, clock, begunAt, onFlaw } = parts;
+  const dealt = new Map<string, Dealt>();
+  let since: ReturnType<typeof noteLook> = new Map();
+  let first: readonly Output[] | null = null;
+  let outputs: readonly Output[] = [];
+  let isKnown = false;
+  /** Keys of the files that exist only among the worker's own images. */
+  let imageKeys: ReadonlySet<string> = new Set();
+
+  const deal = ({ name, mark }: Output, as: Dealt['as']): void =>
+    void dealt.set(name, { mark, at: clock.mono(), as });
+  const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'brought'));
+
+  return {
+    async look(which) {
+      const isBehind = which === 'all' && images !== null && (await images.look(onFlaw));
+      const { files, flaws } = await walkOutputs(root);
+      const own = images === null ? [] : [...(await walkOutputs(images.root)).files];
+      const added = own.filter(([key]) => !files.has(key));
+      imageKeys = new Set(added.map(([key]) => key));
+      flaws.forEach(onFlaw);
+      outputs = outputsOf(new Map([...files, ...added]));
+      since = noteLook(since, outputs, clock.mono());
+      if (first === null && begunAt !== null) pass(leftovers(outputs, begunAt));
+      first ??= outputs;
+      return isBehind;
+    },
+    pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
+    due: (isOver, which) => planBringing({ outputs, since, dealt, now: clock.mono(), isOver, which }),
+    note(output, { kind }) {
+      if (kind === 'brought' || kind === 'there') return deal(output, 'brought');
+      if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
+    },
+    know(there) {
+      if (isKnown) return;
+      isKnown = true;
+      const keys = new Set(there);
+      const skipped = outdated(first ?? [], keys);
+      pass(skipped);
+      const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));
+      if (missing.length > 0) onFlaw(wordsOfOutdated(missing));
+    },
+    left: which =>
+      outputs.filter(
+        ({ name, kind }) => dealt.get(name)?.as === 'left' && (which === 'all' || kind === 'checkpoint'),
+      ),
+    retry() {
+      for (const [name, { as }] of dealt) if (as === 'left') dealt.delete(name);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { type CheckpointManifest, manifestName } from '../../protocol/artifact.ts';
+import { type Content, createRunningDigest, type RunningDigest } from './file-digest.ts';
+import type { Found, Output } from './outputs.ts';
+import { reasonOf } from '../attempt/start-failure.ts';
+import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadDeps } from './upload.ts';
+
+export interface SenderDeps extends UploadDeps {
+  /** Returns the path of the file with this key. */
+  readonly pathOf: (key: string) => string;
+}
+
+/** `there`: the server already had all files. */
+export type BringEnd = UploadEnd | { readonly kind: 'there' };
+
+export interface Sender {
+  bring(output: Output): Promise<BringEnd>;
+}
+
+/** Parallel uploads per checkpoint. More would need memory without using the connection better. */
+const atOnce = 4;
+
+/** Returns the results in file order. Starts no more files after a failed upload, so results can be missing. */
+async function someAtOnce<T>(
+  files: readonly T[],
+  bring: (file: T) => Promise<UploadEnd | Content>,
+): Promise<readonly (UploadEnd | Content | undefined)[]> {
+  const ends: (UploadEnd | Content)[] = [];
+  let next = 0;
+  let isStopped = false;
+  const work = async (): Promise<void> => {
+    while (!isStopped && next < files.length) {
+      const index = next;
+      next += 1;
+      const file = files[index];
+      if (file === undefined) return;
+      const end = await bring(file);
+      ends[index] = end;
+      if ('kind' in end) isStopped = true;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return ends;
+}
+
+/** Uploads files that the server does not have yet. `there` maps each stored key to its SHA-256. */
+export function createSender(there: Map<string, string>, parts: SenderDeps): Sender {
+  const { pathOf, signal } = parts;
+  const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
+  let sent = 0;
+
+  const digestFor = (key: string, { bytes, changedAt }: Found): RunningDigest => {
+    const known = digests.get(key);
+    if (known?.bytes === bytes && known.changedAt === changedAt) return known.digest;
+    const digest = createRunningDigest(pathOf(key));
+    digests.set(key, { bytes, changedAt, digest });
+    return digest;
+  };
+
+  /** Returns the server's SHA-256 for this key, or null. The trainer may have uploaded the file since the listing. */
+  const storedDigest = async (key: string): Promise<string | null> => {
+    const answer = await parts.storage.progress(key, signal);
+    return answer.ok ? (answer.value?.sha256 ?? null) : null;
+  };
+
+  const bringFile = async (key: string, found: Found): Promise<UploadEnd | Content> => {
+    try {
+      const digest = digestFor(key, found);
+      // Read the whole file before the upload only if the server may already have it.
+      const content = async (): Promise<Content> => ({
+        bytes: found.bytes,
+        sha256: await digest.whole(signal),
+      });
+      const listed = there.get(key);
+      if (listed !== undefined && listed === (await content()).sha256) return await content();
+      const stored = await storedDigest(key);
+      if (stored === null || stored !== (await content()).sha256) {
+        const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, parts);
+        if (end.kind === 'changed') digests.delete(key);
+        if (end.kind !== 'brought') return end;
+        sent += 1;
+      }
+      const whole = await content();
+      there.set(key, whole.sha256);
+      return whole;
+    } catch (cause) {
+      if (signal.aborted) return { kind: 'aborted' };
+      return isGone(cause) ? { kind: 'changed' } : { kind: 'refused', why: reasonOf(cause) };
+    }
+  };
+
+  /** Uploads the manifest from memory, because only the trainer may write to the folder. */
+  const bringManifest = async (name: string, files: CheckpointManifest['files']): Promise<BringEnd> => {
+    const key = `${name}/${manifestName}`;
+    const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    if (there.get(key) === sha256) return { kind: 'there' };
+    const end = await uploadBytes(key, bytes, parts);
+    if (end.kind === 'brought') there.set(key, sha256);
+    return end;
+  };
+
+  return {
+    async bring({ name, files, isFolder }) {
+      const before = sent;
+      const ends = await someAtOnce(files, ([key, found]) => bringFile(key, found));
+      const listed: CheckpointManifest['files'] = [];
+      for (const [index, [key]] of files.entries()) {
+        const end = ends[index] ?? { kind: 'aborted' };
+        if ('kind' in end) return end;
+        listed.push({ path: key.slice(name.length + 1), bytes: end.bytes, sha256: end.sha256 });
+      }
+      const last = isFolder ? await bringManifest(name, listed) : { kind: 'there' as const };
+      return last.kind === 'there' && sent > before ? { kind: 'brought' } : last;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ArtifactPath, checkpointOf, manifestName } from '../../protocol/artifact.ts';
+import type { Found } from './outputs.ts';
+
+export interface Walked {
+  readonly files: ReadonlyMap<string, Found>;
+  /** Reasons why files cannot be uploaded, as text for people. */
+  readonly flaws: readonly string[];
+}
+
+const usualEntries = 5_000;
+const maxDepth = 8;
+
+const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);
+/** Hidden files of file systems and desktops. Other hidden files can be part of a checkpoint, as in torch's distributed format. */
+const isClutter = (name: string): boolean => /^\.(?:nfs[0-9a-f]+|DS_Store$|_)/.test(name);
+
+interface Folder {
+  /** Relative to the root, with a trailing slash; empty for the root itself. */
+  readonly path: string;
+  readonly depth: number;
+  /** Name of the checkpoint that contains this folder; null when there is none. */
+  readonly checkpoint: string | null;
+}
+
+/**
+ * Finds the files below a folder that can be uploaded, by key. Reads checkpoints first, and follows no links. Leaves out a
+ * checkpoint with unreadable parts, because no attempt can resume from an incomplete one.
+ */
+export async function walkOutputs(root: string, maxEntries = usualEntries): Promise<Walked> {
+  const files = new Map<string, Found>();
+  const flaws: string[] = [];
+  const halves = new Set<string>();
+  const ahead: Folder[] = [{ path: '', depth: 1, checkpoint: null }];
+  const tooMany = `there is more than ${maxEntries} files and folders: what is beyond that is not looked at`;
+  let entries = 0;
+
+  const leaveOut = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
+    flaws.push(flaw);
+    if (checkpoint !== null) halves.add(checkpoint);
+  };
+
+  const take = async (folder: Folder, name: string, isFolder: boolean): Promise<void> => {
+    const path = folder.path + name;
+    const key = ArtifactPath.safeParse(path);
+    if (key.data !== path)
+      return leaveOut(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
+    if (!isFolder) {
+      const found = await lstat(join(root, path)).catch(() => null);
+      // A file that was removed in the meantime is not a flaw.
+      if (found?.isFile()) files.set(path, { bytes: found.size, changedAt: found.mtimeMs });
+      return;
+    }
+    const named = checkpointOf(`${path}/file`);
+    const below = {
+      path: `${path}/`,
+      depth: folder.depth + 1,
+      checkpoint: named?.isFile === false ? named.name : null,
+    };
+    if (below.depth > maxDepth) leaveOut(below, `what is below ${path} is too deep (${maxDepth} folders)`);
+    else if (below.checkpoint !== null) ahead.unshift(below);
+    else ahead.push(below);
+  };
+
+  const read = async (folder: Folder): Promise<void> => {
+    for await (const entry of await opendir(join(root, folder.path))) {
+      const { name } = entry;
+      entries += 1;
+      if (entries > maxEntries) return leaveOut(folder, tooMany);
+      const isHidden = name.startsWith('.') && (folder.checkpoint === null || isClutter(name));
+      if (isHidden || isTemporary(name) || name === manifestName) continue;
+      if (entry.isDirectory()) await take(folder, name, true);
+      else if (entry.isFile()) await take(folder, name, false);
+    }
+  };
+
+  for (let folder = ahead.shift(); folder !== undefined; folder = ahead.shift()) {
+    if (entries > maxEntries) leaveOut(folder, tooMany);
+    // The trainer may have removed the folder in the meantime.
+    else
+      await read(folder).catch(() => {
+        if (folder.checkpoint !== null) halves.add(folder.checkpoint);
+      });
+  }
+  for (const key of files.keys()) if (halves.has(checkpointOf(key)?.name ?? '')) files.delete(key);
+  return { files, flaws: [...new Set(flaws)] };
+}

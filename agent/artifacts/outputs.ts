@@ -1,0 +1,126 @@
+import { checkpointOf, kindOf } from '../../protocol/artifact.ts';
+
+/** Size and time of a file when it was scanned. */
+export interface Found {
+  readonly bytes: number;
+  /** Modification time, in ms since the Unix epoch. */
+  readonly changedAt: number;
+}
+
+/** Files that are uploaded together: a single file, or all files of a checkpoint folder. */
+export interface Output {
+  /** Key of the file or folder. */
+  readonly name: string;
+  readonly kind: 'checkpoint' | 'sample' | 'other';
+  /** Training step from a checkpoint's name; null when there is none. */
+  readonly step: number | null;
+  readonly isFolder: boolean;
+  /** Sorted by key. */
+  readonly files: readonly (readonly [key: string, found: Found])[];
+  /** Sizes and times of all files, as text. A different mark means that the output has changed. */
+  readonly mark: string;
+}
+
+/** A file counts as completely written after it has not changed for this long. */
+const quietMs = 5_000;
+/** Minimum time between two uploads of the same file of kind `other`. Logs, for example, grow all the time. */
+const otherEveryMs = 300_000;
+/** Delay before the retry of an output for which there was no room. */
+const againAfterMs = 300_000;
+
+/** For each output name: its current mark, and the monotonic time in ms when that mark was first seen. */
+type Since = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
+
+/** The last result for an output. */
+export interface Dealt {
+  readonly mark: string;
+  readonly at: number;
+  /** `left`: there was no room for it. `refused`: the server does not accept it. */
+  readonly as: 'brought' | 'left' | 'refused';
+}
+
+/** Groups the files of one scan into outputs. */
+export function outputsOf(files: ReadonlyMap<string, Found>): readonly Output[] {
+  const groups = new Map<string, (readonly [string, Found])[]>();
+  for (const [key, found] of files) {
+    const name = checkpointOf(key)?.name ?? key;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [[key, found]]);
+    else group.push([key, found]);
+  }
+  return [...groups].flatMap(([name, group]) => {
+    // A folder of sample images can be named like a checkpoint, but no attempt can resume from images.
+    const isAlbum = group.every(([key]) => kindOf(key) === 'sample_image');
+    if (isAlbum) return group.map(file => outputOf(file[0], 'sample', [file]));
+    return [outputOf(name, checkpointOf(name) === null ? 'other' : 'checkpoint', group)];
+  });
+}
+
+function outputOf(name: string, kind: Output['kind'], group: Output['files']): Output {
+  const files = group.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    name,
+    kind,
+    step: kind === 'checkpoint' ? (checkpointOf(name)?.step ?? null) : null,
+    isFolder: files.some(([key]) => key !== name),
+    files,
+    mark: files.map(([key, { bytes, changedAt }]) => `${key}:${bytes}:${changedAt}`).join('|'),
+  };
+}
+
+/** Updates the time since when each output has had its current mark. */
+export function noteLook(since: Since, outputs: readonly Output[], now: number): Since {
+  return new Map(
+    outputs.map(({ name, mark }) => {
+      const known = since.get(name);
+      return [name, known?.mark === mark ? known : { mark, at: now }];
+    }),
+  );
+}
+
+export interface Looked {
+  readonly outputs: readonly Output[];
+  readonly since: Since;
+  readonly dealt: ReadonlyMap<string, Dealt>;
+  readonly now: number;
+  /** The trainer has ended, so the files no longer change. */
+  readonly isOver: boolean;
+  readonly which: 'all' | 'checkpoints';
+}
+
+/** Returns the outputs to upload now: checkpoints first, then samples, then the rest. Within each kind, the newest comes first. */
+export function planBringing({ outputs, since, dealt, now, isOver, which }: Looked): readonly Output[] {
+  const isDue = ({ name, mark, kind }: Output): boolean => {
+    const at = since.get(name)?.at ?? now;
+    if (!isOver && now - at < quietMs) return false;
+    const last = dealt.get(name);
+    if (last === undefined) return true;
+    if (last.as === 'left') return !isOver && now - last.at >= againAfterMs;
+    if (last.mark === mark) return false;
+    return isOver || kind !== 'other' || now - last.at >= otherEveryMs;
+  };
+  const wanted = outputs.filter(output => (which === 'all' || output.kind === 'checkpoint') && isDue(output));
+  return wanted.toSorted(
+    (a, b) => order[a.kind] - order[b.kind] || (b.step ?? -1) - (a.step ?? -1) || newest(b) - newest(a),
+  );
+}
+
+const order = { checkpoint: 0, sample: 1, other: 2 } as const;
+const newest = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
+
+/**
+ * Finds checkpoints that are older than the attempt. They may be incomplete, and the orchestrator chose the checkpoint to resume
+ * from without them.
+ */
+export const leftovers = (outputs: readonly Output[], begunAt: number): readonly Output[] =>
+  outputs.filter(output => output.kind === 'checkpoint' && newest(output) < begunAt);
+
+/**
+ * Finds outputs of the first scan that are older than the newest checkpoint on the server. The server has had and pruned them, or
+ * does not need them.
+ */
+export function outdated(outputs: readonly Output[], there: Iterable<string>): readonly Output[] {
+  const steps = [...there].map(key => checkpointOf(key)?.step ?? -1);
+  const newestThere = steps.reduce((most, step) => Math.max(most, step), -1);
+  return outputs.filter(({ step }) => step !== null && step < newestThere);
+}

@@ -1,0 +1,298 @@
+import { type Answer, piecesOf, urlOf } from '../../protocol/client.ts';
+import { Problem } from '../../protocol/problem.ts';
+import { commonBucket, dataBucket, storageApi } from '../../protocol/storage-api.ts';
+import type { RenewCall } from '../connection/api-client.ts';
+import type { Clock } from '../clock.ts';
+import type { Send, StreamBody } from '../connection/http-fetch.ts';
+import { type Answered, createRenewing, type Failed } from './upload-token.ts';
+
+/** Where an attempt uploads its files, and the token for it. */
+export interface StoragePlace {
+  /** Path below the orchestrator's address. */
+  readonly endpoint: string;
+  readonly token: string;
+}
+
+export interface StorageDeps {
+  /** The orchestrator's address. */
+  readonly url: string;
+  readonly send: Send;
+  readonly clock: Clock;
+  readonly renew: RenewCall;
+}
+
+/** How much of an upload the server has, in bytes. */
+export interface Progress {
+  readonly offset: number;
+  readonly total: number;
+  /** Digest of a complete file; null while it is incomplete. */
+  readonly sha256: string | null;
+}
+
+export interface Download {
+  /** Offset of the first byte of the response. */
+  readonly from: number;
+  /** Size of the whole file, in bytes. */
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Throws when the connection breaks or stalls. */
+  pieces(): AsyncIterable<Uint8Array>;
+  /** Discards the rest of the response. */
+  leave(): Promise<void>;
+}
+
+export interface Upload {
+  /** Digest of the whole file; null when it is not known yet, because further parts follow. */
+  readonly sha256: string | null;
+  readonly body: StreamBody;
+  /** Position of the body in the file; null when the body is the whole file. */
+  readonly part: { readonly first: number; readonly total: number } | null;
+}
+
+/** What a completed attempt has not uploaded yet. */
+export interface OutstandingReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly reason: string | null;
+}
+
+/** The files of one job, as the trainer of its attempt sees them. Returns failures as values. Retries a call only to renew the token. */
+export interface Storage {
+  /** Returns the SHA-256 of every stored file, by key. */
+  list(signal: AbortSignal): Promise<Answered<ReadonlyMap<string, string>>>;
+  /** Returns null when the server has nothing of this file. */
+  progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
+  put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
+  /** A report of 0 files closes the uploads of the attempt. */
+  reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
+  /** Downloads from this byte on if the file still has this digest, else from its start. */
+  get(
+    key: string,
+    rest: { readonly from: number; readonly sha256: string } | null,
+    signal: AbortSignal,
+  ): Promise<Answered<Download>>;
+  /** Downloads a file of a dataset from this byte on. Its content never changes. */
+  content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
+}
+
+/** Inactivity timeout. It is long because the orchestrator reads a large file again before it responds. */
+const silenceMs = 120_000;
+/**
+ * Inactivity timeout for calls without a file. Their response takes no work, so a longer silence means a dead connection.
+ *
+ * @internal
+ */
+export const quickSilenceMs = 20_000;
+
+/** Creates a signal that also fires after `ms` of inactivity. `moved` restarts the timeout, and `over` stops it. */
+function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
+  const silent = new AbortController();
+  const arm = (): (() => void) =>
+    clock.after(ms, () => silent.abort(new Error(`nothing has moved for ${ms / 1_000} seconds`)));
+  let takeBack = arm();
+  return {
+    signal: AbortSignal.any([signal, silent.signal]),
+    moved() {
+      takeBack();
+      takeBack = arm();
+    },
+    over: () => takeBack(),
+  };
+}
+
+type SilenceWatch = ReturnType<typeof watchSilence>;
+type Headers = Readonly<Record<string, string>>;
+
+/** Makes calls that fail after `ms` of inactivity. Renews the upload token after a rotation. */
+const createWatched =
+  (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
+  <T>(
+    signal: AbortSignal,
+    ask: (headers: Headers, watch: SilenceWatch) => Promise<Answered<T>>,
+  ): Promise<Answered<T>> =>
+    renewing(signal, async headers => {
+      const watch = watchSilence(clock, signal, ms);
+      try {
+        return await ask(headers, watch);
+      } catch (cause) {
+        return { ok: false, failure: { kind: 'unreachable', cause } };
+      } finally {
+        watch.over();
+      }
+    });
+
+export function openStorage(place: StoragePlace, { url, send, clock, renew }: StorageDeps): Storage {
+  const base = `${url}${place.endpoint}`;
+  const renewing = createRenewing(place.token, renew);
+  const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
+  const download = (
+    name: string,
+    from: { readonly url: URL; readonly rest: { readonly from: number; readonly sha256: string } | null },
+    signal: AbortSignal,
+  ): Promise<Answered<Download>> =>
+    renewing(signal, headers => {
+      const { rest } = from;
+      const range = rest !== null &&
+        rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
+      const watch = watchSilence(clock, signal);
+      const asked = send(from.url, { headers: { ...headers, ...range }, signal: watch.signal });
+      return openDownload(name, asked, watch);
+    });
+  const quickly = createWatched(clock, quickSilenceMs, renewing);
+  const patiently = createWatched(clock, silenceMs, renewing);
+  return {
+    list: signal =>
+      quickly(signal, async (headers, watch) => {
+        const there = new Map<string, string>();
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const page = urlOf(base, `/${commonBucket}`, {}, cursor === '' ? {} : { cursor });
+          const answer = await send(page, { headers, signal: watch.signal });
+          const body = answer.ok ? storageApi.list.reply.safeParse(parseJson(await answer.text())) : null;
+          if (!body?.success) return failureOf(answer);
+          for (const { Key, ETag } of body.data.Contents) there.set(Key, digestIn(ETag));
+          cursor = body.data.NextCursor;
+          watch.moved();
+        }
+        return { ok: true, value: there };
+      }),
+    progress: (key, signal) =>
+      quickly(signal, async (headers, watch) => {
+        const answer = await send(toFile(key), { method: 'HEAD', headers, signal: watch.signal });
+        await answer.text();
+        if (answer.status === 404) return { ok: true, value: null };
+        return answer.ok ? { ok: true, value: progressIn(answer) } : failureOf(answer);
+      }),
+    put: (key, upload, signal) =>
+      patiently(signal, async (headers, watch) => {
+        const { body, part } = upload;
+        const answer = await send(toFile(key), {
+          method: 'PUT',
+          headers: { ...headers, ...headersOf(upload) },
+          body: { bytes: body.bytes, pieces: () => noted(body.pieces(), watch.moved) },
+          signal: watch.signal,
+        });
+        const isTaken = answer.ok || (part !== null && answer.status === 308);
+        if (!isTaken) return failureOf(answer);
+        await answer.text();
+        return { ok: true, value: null };
+      }),
+    reportOutstanding: (report, signal) =>
+      quickly(signal, async (headers, watch) => {
+        const answer = await send(urlOf(url, storageApi.outstanding.path, {}), {
+          method: 'PUT',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(report),
+          signal: watch.signal,
+        });
+        if (!answer.ok) return failureOf(answer);
+        await answer.text();
+        return { ok: true, value: null };
+      }),
+    get: (key, rest, signal) => download(key, { url: toFile(key), rest }, signal),
+    content: (sha256, from, signal) =>
+      download(
+        'The data',
+        { url: urlOf(base, `/${dataBucket}/:name`, { name: sha256 }), rest: { from, sha256 } },
+        signal,
+      ),
+  };
+}
+
+/** Keeps the inactivity timeout running until the download has been read. */
+async function openDownload(
+  key: string,
+  asked: Promise<Answer>,
+  watch: SilenceWatch,
+): Promise<Answered<Download>> {
+  const fail = (failed: Failed): Failed => {
+    watch.over();
+    return failed;
+  };
+  try {
+    const answer = await asked;
+    if (!answer.ok) return fail(await failureOf(answer));
+    const download = downloadOf(answer, watch);
+    if (download !== null) return { ok: true, value: download };
+    await answer.body?.cancel();
+    const detail = `${key} came without its length, or without its digest`;
+    return fail({ ok: false, failure: { kind: 'unexpected', status: answer.status, detail } });
+  } catch (cause) {
+    return fail({ ok: false, failure: { kind: 'unreachable', cause } });
+  }
+}
+
+function progressIn({ headers }: Answer): Progress {
+  const etag = headers.get('etag');
+  return {
+    offset: Number(headers.get('upload-offset') ?? 0),
+    total: Number(headers.get('upload-length') ?? 0),
+    sha256: etag === null ? null : digestIn(etag),
+  };
+}
+
+const headersOf = ({ sha256, body, part }: Upload): Readonly<Record<string, string>> => ({
+  'content-type': 'application/octet-stream',
+  ...(sha256 !== null && { 'x-checksum-sha256': sha256 }),
+  ...(part !== null && {
+    'content-range': `bytes ${part.first}-${part.first + body.bytes - 1}/${part.total}`,
+  }),
+});
+
+/** Returns null when the response lacks a body, a digest or a length. */
+function downloadOf(
+  answer: Answer,
+  { moved, over }: Pick<ReturnType<typeof watchSilence>, 'moved' | 'over'>,
+): Download | null {
+  const { body, status, headers } = answer;
+  const [, first = '0', whole = headers.get('content-length')] =
+    status === 206 ? (/^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? []) : [];
+  const sha256 = digestIn(headers.get('etag') ?? '');
+  const bytes = Number(whole ?? Number.NaN);
+  if (body === null || !/^[0-9a-f]{64}$/.test(sha256) || !Number.isSafeInteger(bytes)) return null;
+  return {
+    from: Number(first),
+    bytes,
+    sha256,
+    async *pieces() {
+      try {
+        yield* noted(piecesOf(body), moved);
+      } finally {
+        over();
+      }
+    },
+    async leave() {
+      over();
+      await body.cancel();
+    },
+  };
+}
+
+async function* noted(
+  pieces: AsyncIterable<Uint8Array>,
+  moved: () => void,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    moved();
+    yield piece;
+  }
+}
+
+const digestIn = (etag: string): string => etag.replace(/^"|"$/g, '').toLowerCase();
+
+/** The body of a refusal can be empty, as in the response to a HEAD. */
+async function failureOf(answer: Answer): Promise<Failed> {
+  const { status } = answer;
+  const text = await answer.text();
+  const problem = Problem.safeParse(parseJson(text));
+  if (problem.success) return { ok: false, failure: { kind: 'problem', status, problem: problem.data } };
+  const detail = `it was answered ${status} with something unexpected: ${text.slice(0, 200)}`;
+  return { ok: false, failure: { kind: 'unexpected', status, detail } };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import type { CallFailure } from '../../protocol/client.ts';
+import type { RenewCall } from '../connection/api-client.ts';
+import { rotatedCode } from './storage-verdict.ts';
+
+export interface Failed {
+  readonly ok: false;
+  readonly failure: CallFailure;
+}
+/** The result of a call; a failure is a value and not an exception. */
+export type Answered<T> = { readonly ok: true; readonly value: T } | Failed;
+
+/** Makes each call with the newest upload token. After a rotation, renews the token and retries the call once. */
+export function createRenewing(firstToken: string, renew: RenewCall) {
+  let token = firstToken;
+  return async <T>(
+    signal: AbortSignal,
+    ask: (headers: Readonly<Record<string, string>>) => Promise<Answered<T>>,
+  ): Promise<Answered<T>> => {
+    const used = token;
+    const answer = await ask({ 'x-upload-token': used });
+    if (answer.ok || !mayBeRotated(answer.failure)) return answer;
+    // Another call may have renewed the token in the meantime.
+    if (token === used) token = (await renew(used, signal)) ?? used;
+    return token === used ? answer : ask({ 'x-upload-token': token });
+  };
+}
+
+/** A refused HEAD has no problem code, so any 401 without one may mean a rotation. */
+const mayBeRotated = (failure: CallFailure): boolean =>
+  failure.kind === 'problem'
+    ? failure.problem.code === rotatedCode
+    : failure.kind === 'unexpected' && failure.status === 401;

@@ -1,0 +1,163 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId } from '../../protocol/ids.ts';
+import { pause } from '../connection/backoff.ts';
+import {
+  hasLog,
+  type Order,
+  readExit,
+  readGuard,
+  readStop,
+  readTask,
+  readTrainer,
+  type RunFolder,
+  settledAt,
+  settleRun,
+  takeRun,
+  type Task,
+  writeStop,
+} from '../guard/guard-files.ts';
+import type { LaunchDeps } from '../guard/guard-launch.ts';
+import { endGroup } from '../process/process-group.ts';
+import { isRunning, type ProcessRef } from '../process/processes.ts';
+import { attendRun, type Run } from './run.ts';
+import { orphanGraceMs, type RunEars } from './run-follow.ts';
+import { type FinalReport, readReport } from '../state/state-folder.ts';
+
+/** What an earlier process of this agent left on disk: a run, or a final report that was not acknowledged. */
+export type Found = FoundRun | FoundReport;
+
+export interface FoundReport {
+  readonly kind: 'reported';
+  readonly report: FinalReport;
+  /** The run that printed the attempt's output; absent when no trainer was ever started. */
+  readonly run?: FoundRun;
+}
+
+export interface FoundRun {
+  /** `ended`: the trainer exited while no agent was running, and its exit record is on disk. */
+  readonly kind: 'running' | 'ended';
+  readonly origin: Pick<
+    Task,
+    'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact' | 'outputDir'
+  >;
+  /** The stop order that an earlier process gave; null if none. */
+  readonly order: Order | null;
+  readonly attend: (ears: RunEars) => Run;
+}
+
+/** How long to wait, in ms, for a newly started guard to write its identity. */
+const guardPatienceMs = 3_000;
+const lookEveryMs = 50;
+
+/**
+ * Finds what to adopt in the state folder: a run whose guard is alive, one that has ended, or an unsent report. Stops
+ * and removes every other run, but keeps its log. It reports nothing about those: the orchestrator notices that the
+ * agent does not name them.
+ */
+export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found | null> {
+  const found: { readonly run: RunFolder; readonly what: Found }[] = [];
+  for (const name of namesIn(runsDir)) {
+    const run = { path: join(runsDir, name) };
+    // Only its log is still needed (attempt-logs.ts).
+    if (settledAt(run) !== null) continue;
+    const what = AttemptId.safeParse(name).success ? await lookInto(run, parts) : null;
+    if (what !== null) found.push({ run, what });
+    else if (hasLog(run)) settleRun(run);
+    else rmSync(run.path, { recursive: true, force: true });
+  }
+  // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
+  const held = found.find(({ what }) => what.kind === 'running') ?? found[0];
+  for (const { run, what } of found) {
+    // Two trainers on one GPU would both fail.
+    if (run !== held?.run && what.kind === 'running')
+      writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
+  }
+  return held?.what ?? null;
+}
+
+async function lookInto(run: RunFolder, parts: LaunchDeps): Promise<Found | null> {
+  const report = readReport(run);
+  if (report !== null) {
+    const printed = endedRun(run, null, parts);
+    return { kind: 'reported', report, ...(printed && { run: printed }) };
+  }
+  const ended = async (): Promise<FoundRun | null> => {
+    const order = (await readStop(run))?.order ?? null;
+    return order === 'abandon' ? null : endedRun(run, order, parts);
+  };
+  if (readExit(run) !== null) return ended();
+  const guard = await guardOf(run, parts);
+  if (guard !== null && (await isRunning(parts.processes, guard))) {
+    const running = foundRun(run, 'running', guard, (await readStop(run))?.order ?? null, parts);
+    if (running !== null) return running;
+    await endGuarded(run, guard, parts);
+  }
+  // The guard may have written the exit record between the two checks.
+  if (readExit(run) !== null) return ended();
+  const trainer = readTrainer(run);
+  if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+  return null;
+}
+
+/** Null when the folder has no readable task: nothing was ever started. */
+function foundRun(
+  run: RunFolder,
+  kind: FoundRun['kind'],
+  guard: ProcessRef | null,
+  order: Order | null,
+  parts: LaunchDeps,
+): FoundRun | null {
+  const task = readTask(run);
+  if (task === null) return null;
+  const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
+  const attend = (ears: RunEars): Run => attendRun({ ...attended, isAdopted: true }, ears, parts);
+  return { kind, origin: task, order, attend };
+}
+
+/** Null when no exit record is on disk. */
+const endedRun = (run: RunFolder, order: Order | null, parts: LaunchDeps): FoundRun | null =>
+  readExit(run) === null ? null : foundRun(run, 'ended', null, order, parts);
+
+/**
+ * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
+ */
+export const findSettled = (runsDir: string, parts: LaunchDeps): readonly FoundRun[] =>
+  namesIn(runsDir).flatMap(name => {
+    const run = { path: join(runsDir, name) };
+    return (settledAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
+  });
+
+/**
+ * Returns the guard of a run. If no guard has taken the run, calls it off, so that none can take it later, and returns
+ * null.
+ */
+async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRef | null> {
+  if (takeRun(run, null)) return null;
+  const givenUpAt = clock.mono() + guardPatienceMs;
+  for (;;) {
+    const guard = readGuard(run);
+    if (guard === 'called_off') return null;
+    if (guard !== null || clock.mono() > givenUpAt) return guard;
+    await pause(clock, lookEveryMs, never);
+  }
+}
+
+/** Stops a run whose task cannot be read, because its job is unknown. */
+async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchDeps): Promise<void> {
+  const { processes, clock } = parts;
+  writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
+  const givenUpAt = clock.mono() + 2 * orphanGraceMs;
+  while (clock.mono() < givenUpAt && (await isRunning(processes, guard)))
+    await pause(clock, lookEveryMs, never);
+}
+
+const never = new AbortController().signal;
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,84 @@
+import type { AttemptId } from '../../protocol/ids.ts';
+import type { StatusReportBody } from '../../protocol/worker-api.ts';
+import type { Found } from './adopt.ts';
+import type { Attempts } from './attempts.ts';
+import { neverStarted } from './end-report.ts';
+import { reasonOf } from './start-failure.ts';
+import { attendFound, type AttemptDeps, catchUpCurve, type HeldAttempt, startOffer } from './held-attempt.ts';
+import type { Report } from '../session/reporter.ts';
+import type { FinalReport } from '../state/state-folder.ts';
+import type { JobOffer } from './trainer.ts';
+
+export interface LifeDeps extends AttemptDeps {
+  /** Retries until there is a final answer. */
+  readonly report: Report;
+  readonly keep: (report: FinalReport) => void;
+  readonly drop: (attemptId: AttemptId) => void;
+}
+
+/**
+ * Runs an attempt from its offer to its final report. Both methods resolve with false when it was refused or withdrawn
+ * before anything was started.
+ */
+export interface Life {
+  begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;
+  resume(found: Found, held: HeldAttempt): Promise<boolean>;
+}
+
+/** Claims, prepares, runs and reports an attempt. Adds each attempt whose final report was answered to `reported`. */
+export function createLife(parts: LifeDeps, reported: Attempts): Life {
+  const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
+    held.ended = true;
+    const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
+    if (answer !== 'aborted') reported.add(held.attemptId);
+    // If the agent ends first, the report stays on disk, and the next start sends it.
+    if (answer !== 'aborted' || held.given.signal.aborted) parts.drop(held.attemptId);
+    return true;
+  };
+
+  const conclude = (report: StatusReportBody, held: HeldAttempt): Promise<true> | true => {
+    const { jobId, attemptId, progress } = held;
+    // The agent's next process determines how the run ended.
+    if (held.isReleased) return true;
+    if (held.given.signal.aborted) {
+      parts.drop(attemptId);
+      return true;
+    }
+    const final = { jobId, attemptId, body: { ...report, ...(progress && { progress }) } };
+    keep(parts, final);
+    return deliver(final, held);
+  };
+
+  const begin = async (offer: JobOffer, held: HeldAttempt): Promise<boolean> => {
+    const { jobId, attemptId } = held;
+    const claim = await parts.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
+    if (claim !== 'taken' || held.given.signal.aborted) return false;
+    const report = held.order === null ? await startOffer(offer, held, parts) : neverStarted(held.order);
+    return conclude(report, held);
+  };
+
+  return {
+    begin,
+    async resume(found, held) {
+      if (found.kind === 'reported') {
+        parts.logs?.follow(held.attemptId, []);
+        if (found.run !== undefined) catchUpCurve(found.run, parts);
+        parts.logs?.finish(held.attemptId);
+        return deliver(found.report, held);
+      }
+      return conclude(await attendFound(found, held, parts), held);
+    },
+  };
+}
+
+/** A full disk, often filled by the job's own checkpoints, must not lose the job's result. */
+function keep(parts: LifeDeps, final: FinalReport): void {
+  try {
+    parts.keep(final);
+  } catch (cause) {
+    parts.say(
+      `How job ${final.jobId} ended can't be kept on disk, and is lost if this worker ends before the orchestrator answers: ` +
+        `${reasonOf(cause)}. Make room, and leave the worker running`,
+    );
+  }
+}

@@ -1,0 +1,301 @@
+import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import type { StatusReportBody } from '../../protocol/worker-api.ts';
+import type { FoundRun } from './adopt.ts';
+import type { AttemptLogs } from '../logs/attempt-logs.ts';
+import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
+import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
+import type { Curve, CurveOrigin } from '../metrics/curves.ts';
+import { endReport, neverStarted } from './end-report.ts';
+import type { Contact, Order } from '../guard/guard-files.ts';
+import { shownLine } from '../metrics/progress-stage.ts';
+import type { Run, RunOrigin } from './run.ts';
+import type { RunEars } from './run-follow.ts';
+import { reasonOf, startFailure } from './start-failure.ts';
+import type { JobOffer, Prepared, PreparedJob } from './trainer.ts';
+
+/** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
+export interface Held {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+}
+
+export interface AttemptDeps {
+  readonly prepare: (offer: JobOffer) => Prepared;
+  readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
+  /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
+  readonly reportProgress: (held: Held, report: StatusReportBody) => void;
+  /** The current limits of the orchestrator. */
+  readonly limits: () => Omit<Contact, 'sentAt'>;
+  readonly say: (message: string) => void;
+  readonly onLine: (line: string) => void;
+  /** Sends the output. Without it, the output stays on this machine. */
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor'>;
+  readonly curve: (origin: CurveOrigin) => Curve;
+  /**
+   * Fetches the checkpoint that an attempt resumes from, before it starts. Without it, every attempt starts from
+   * scratch.
+   */
+  readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
+  /** Fetches the datasets of an attempt, and reports its progress. Without it, no job with data can run. */
+  readonly fetchData?: (
+    offer: JobOffer,
+    job: PreparedJob,
+    signal: AbortSignal,
+    onStage: (stage: string) => void,
+  ) => Promise<Fetched>;
+  /** Uploads the trainer's outputs. Without it, they stay on this machine. */
+  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
+}
+
+export interface HeldAttempt extends Held {
+  /** Whether the guard stops the run when contact is lost, so that it must know of each contact. */
+  readonly stopsWithoutContact: boolean;
+  order: Order | null;
+  run: Run | null;
+  progress: Progress | null;
+  /** When the last answered call was sent, in ms of machine uptime; 0 when there was none. */
+  sentAt: number;
+  /** Whether the final report is being sent. */
+  ended: boolean;
+  /** Whether the agent has stopped following the run. */
+  isReleased: boolean;
+  /** Fires when the attempt was abandoned: the agent must report nothing more about it. */
+  readonly given: AbortController;
+  /** Fires when nothing more may be started: there is a stop order, or the agent has released the attempt. */
+  readonly halted: AbortController;
+}
+
+/** Time in ms to upload the checkpoints of a preempted run. It is a part of the time that a worker has to stop. */
+const rescueMs = 15_000;
+
+export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
+  jobId: origin.jobId,
+  attemptId: origin.attemptId,
+  stopsWithoutContact: origin.onLostContact === 'stop',
+  order: null,
+  run: null,
+  progress: null,
+  sentAt: 0,
+  ended: false,
+  isReleased: false,
+  given: new AbortController(),
+  halted: new AbortController(),
+});
+
+export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
+  jobId: offer.job_id,
+  attemptId: offer.attempt_id,
+  configName: offer.config_name,
+  onLostContact: offer.on_lost_contact,
+});
+
+/**
+ * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
+ * needed.
+ */
+export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptDeps): void {
+  if (held.order !== null || held.ended) return;
+  held.order = order;
+  held.halted.abort();
+  if (order === 'abandon') held.given.abort();
+  passOrder(held, parts);
+}
+
+function passOrder({ run, order }: HeldAttempt, { limits }: AttemptDeps): void {
+  if (order !== null) run?.stop(order, limits().graceMs);
+}
+
+export function noteContact(
+  { run, sentAt, jobId, stopsWithoutContact }: HeldAttempt,
+  parts: AttemptDeps,
+): void {
+  if (!stopsWithoutContact || sentAt === 0) return;
+  try {
+    run?.contact({ ...parts.limits(), sentAt });
+  } catch (cause) {
+    parts.say(
+      `That job ${jobId} is in contact can't be noted, and without that it will be stopped: ${reasonOf(cause)}. Make room on ` +
+        'the disk of the state folder',
+    );
+  }
+}
+
+/** Does everything between the claim and the final report. Any error here becomes the report of a failed attempt. */
+export async function startOffer(
+  offer: JobOffer,
+  held: HeldAttempt,
+  parts: AttemptDeps,
+): Promise<StatusReportBody> {
+  let curve: Curve | null = null;
+  try {
+    const prepared = parts.prepare(offer);
+    if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
+    const missing =
+      (await fetchDataFor(offer, prepared.job, held, parts)) ??
+      (await fetchFor(offer, prepared.job, held, parts));
+    if (missing !== null) return missing;
+    const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
+    curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, parts, held);
+    await curve.ready;
+    await parts.outputs?.follow(offer, prepared.job);
+    const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts, secretsOf(offer)));
+    parts.logs?.follow(held.attemptId, secretsOf(offer));
+    parts.logs?.keepFor(held.attemptId, curve.done);
+    if (run.pid !== null) {
+      parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
+      parts.reportProgress(held, { status: 'running' });
+    }
+    return await attend(held, run, parts);
+  } catch (cause) {
+    parts.outputs?.finish(held.attemptId, false);
+    return { status: 'failed', cause: 'start_failed', error: startFailure(cause) };
+  } finally {
+    curve?.finish();
+  }
+}
+
+/** Fetches the checkpoint. Returns null when the attempt can continue, else its final report. */
+async function fetchFor(
+  offer: JobOffer,
+  job: PreparedJob,
+  held: HeldAttempt,
+  parts: AttemptDeps,
+): Promise<StatusReportBody | null> {
+  if (offer.resume === null || parts.fetchCheckpoint === undefined) return null;
+  return endOfFetch(await parts.fetchCheckpoint(offer, job, held.halted.signal), held, parts);
+}
+
+async function fetchDataFor(
+  offer: JobOffer,
+  job: PreparedJob,
+  held: HeldAttempt,
+  parts: AttemptDeps,
+): Promise<StatusReportBody | null> {
+  if (offer.data.length === 0) return null;
+  const onStage = (stage: string): void => {
+    held.progress = { ...held.progress, stage };
+    parts.reportProgress(held, { status: 'starting', progress: held.progress });
+  };
+  if (parts.fetchData === undefined)
+    return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
+  const fetched = await parts.fetchData(offer, job, held.halted.signal, onStage);
+  const { stage: _, ...progress } = held.progress ?? {};
+  held.progress = progress;
+  return endOfFetch(fetched, held, parts);
+}
+
+function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptDeps): StatusReportBody | null {
+  // The final report of a released attempt is not sent.
+  if (held.halted.signal.aborted || fetched.kind === 'aborted')
+    return neverStarted(held.order ?? 'leave_now');
+  if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
+  parts.say(fetched.words);
+  return null;
+}
+
+/** Follows a run that an earlier process of the agent started. */
+export async function attendFound(
+  { kind, origin, order, attend: follow }: FoundRun,
+  held: HeldAttempt,
+  parts: AttemptDeps,
+): Promise<StatusReportBody> {
+  const isLive = kind === 'running';
+  if (order !== null) giveOrder(held, order, parts);
+  const curve = curveOf(held, origin, true, parts, isLive ? held : undefined);
+  const run = follow(earsOf(held, isLive, curve, parts));
+  parts.logs?.follow(held.attemptId, []);
+  parts.logs?.keepFor(held.attemptId, curve.done);
+  if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
+  try {
+    return await attend(held, run, parts);
+  } finally {
+    curve.finish();
+  }
+}
+
+/** Reads the output once more, for the points that an earlier process of the agent did not send. */
+export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveSources): void {
+  const curve = curveOf(origin, origin, true, parts);
+  parts.logs?.follow(origin.attemptId, []);
+  parts.logs?.keepFor(origin.attemptId, curve.done);
+  const { finished } = follow({ onProgress: () => {}, onFigures: curve.note, onLine: () => {} });
+  void finished.then(curve.finish);
+}
+
+type CurveSources = Pick<AttemptDeps, 'curve' | 'logs'>;
+
+/** Opens the curve of an attempt. Its time starts at the claim, which is on disk in the task. */
+const curveOf = (
+  { jobId, attemptId }: Held,
+  { contact, outputDir = null }: CurvePlace,
+  isAdopted: boolean,
+  { curve, reportProgress }: Pick<AttemptDeps, 'curve'> & Partial<Pick<AttemptDeps, 'reportProgress'>>,
+  held?: HeldAttempt,
+): Curve =>
+  curve({
+    jobId,
+    attemptId,
+    startedAt: contact.sentAt,
+    isAdopted,
+    outputDir,
+    ...(held && { onProgress: progress => noteFiled(held, progress, reportProgress) }),
+  });
+
+interface CurvePlace extends Pick<RunOrigin, 'contact'> {
+  readonly outputDir?: string | null;
+}
+
+/** Takes progress from files only when it is ahead of printed progress, because files lag behind a progress bar. */
+function noteFiled(
+  held: HeldAttempt,
+  filed: Progress,
+  reportProgress: AttemptDeps['reportProgress'] | undefined,
+): void {
+  const { step = 0 } = filed;
+  if (held.ended || step <= (held.progress?.step ?? -1)) return;
+  held.progress = { ...held.progress, ...filed };
+  reportProgress?.(held, { status: 'running', progress: held.progress });
+}
+
+async function attend(held: HeldAttempt, run: Run, parts: AttemptDeps): Promise<StatusReportBody> {
+  held.run = run;
+  // Apply what arrived while the trainer was being started.
+  passOrder(held, parts);
+  noteContact(held, parts);
+  if (held.isReleased) run.leave();
+  const exit = await run.finished;
+  parts.logs?.finish(held.attemptId);
+  const report = endReport(exit, held.order);
+  // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
+  if (report.cause === 'preempted') await parts.outputs?.rescue(held.attemptId, rescueMs);
+  else if (parts.outputs?.finish(held.attemptId, report.status === 'completed'))
+    return { ...report, uploads_pending: true };
+  return report;
+}
+
+const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
+  [upload_token, hf_token].filter(token => typeof token === 'string');
+
+const earsOf = (
+  held: HeldAttempt,
+  isTold: boolean,
+  curve: Curve,
+  parts: AttemptDeps,
+  secrets: readonly string[] = [],
+): RunEars => ({
+  onLine: parts.onLine,
+  onFigures: curve.note,
+  onProgress: progress => {
+    held.progress = { ...held.progress, ...progress };
+    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
+  },
+  onWords: ({ stage, line }) => {
+    held.progress = {
+      ...held.progress,
+      ...(stage !== null && { stage }),
+      ...(line !== null && { last_log: shownLine(line, secrets) }),
+    };
+    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
+  },
+});

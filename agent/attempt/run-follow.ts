@@ -1,0 +1,138 @@
+import type { Progress } from '../../protocol/progress.ts';
+import { watchFolder } from '../state/folder-watch.ts';
+import { type ExitRecord, readExit, readTrainer, type RunFolder } from '../guard/guard-files.ts';
+import type { Guarded, LaunchDeps } from '../guard/guard-launch.ts';
+import { createLogReader } from '../logs/log-reader.ts';
+import type { Figures } from '../metrics/point-book.ts';
+import { endGroup } from '../process/process-group.ts';
+import { isRunning } from '../process/processes.ts';
+import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
+import { createWordsReader, type Words } from '../metrics/progress-stage.ts';
+import { wireProgress } from '../metrics/progress-wire.ts';
+
+const lookEveryMs = 250;
+/** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
+const guardEveryMs = 1_000;
+/** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
+const maxBehind = 8 * 1024 * 1024;
+/** Minimum time between reports of a new line, so that lines alone do not cause more calls to the orchestrator. */
+const wordsEveryMs = 5_000;
+/** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
+export const orphanGraceMs = 5_000;
+
+export interface RunEars {
+  readonly onProgress: (progress: Progress) => void;
+  /** Receives every progress item. `isOld`: printed before this agent process started to read. */
+  readonly onFigures: (figures: Figures, isOld: boolean) => void;
+  readonly onLine: (line: string) => void;
+  /** The stage or the newest line has changed. Lines are reported every few seconds at most, and at the end. */
+  readonly onWords?: (words: Words) => void;
+}
+
+export interface Attended {
+  readonly run: RunFolder;
+  readonly guarded: Guarded;
+  readonly logFile: string;
+  /** An earlier agent process has read the output so far. */
+  readonly isAdopted: boolean;
+}
+
+/** Reads a trainer's output, and waits for its end. */
+export function followRun(attended: Attended, ears: RunEars, parts: LaunchDeps) {
+  const { run, guarded } = attended;
+  const { processes, clock } = parts;
+  const finished = Promise.withResolvers<ExitRecord | null>();
+  const output = createFollowedOutput(attended, ears, clock.mono);
+  let lookedAfterGuard = clock.mono();
+
+  const guardIsGone = async (): Promise<boolean> => {
+    if (clock.mono() - lookedAfterGuard < guardEveryMs) return false;
+    lookedAfterGuard = clock.mono();
+    return guarded.guard === null || !(await isRunning(processes, guarded.guard).catch(() => true));
+  };
+
+  const finish = async (exit: ExitRecord | null): Promise<void> => {
+    unwatch();
+    if (exit === null) {
+      const trainer = readTrainer(run) ?? guarded.trainer;
+      if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+    }
+    await output.end();
+    finished.resolve(exit);
+  };
+
+  const look = async (): Promise<void> => {
+    await output.readOn();
+    const exit = readExit(run);
+    if (exit !== null) await finish(exit);
+    // The guard may have written its exit record between the two checks.
+    else if (await guardIsGone()) await finish(readExit(run));
+  };
+  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  return { finished: finished.promise, leave: unwatch };
+}
+
+/** Reports the log of a run in portions. Lines that an earlier agent process has read are not reported again. */
+function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars, mono: () => number) {
+  const log = createLogReader(run, logFile);
+  const reader = createProgressReader();
+  let isKnown = isAdopted;
+  const reading = createWordsReader();
+  let told: Words = reading.words();
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  const tellWords = (isEnd: boolean): void => {
+    const words = reading.words();
+    if (
+      words.stage === told.stage &&
+      (words.line === told.line || (!isEnd && mono() - toldAt < wordsEveryMs))
+    )
+      return;
+    told = words;
+    toldAt = mono();
+    ears.onWords?.(words);
+  };
+
+  const tell = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
+    let progress = earlier;
+    for (const item of items) {
+      reading.note(item);
+      if (item.kind === 'progress') {
+        const figures = wireProgress(item.progress);
+        ears.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
+        progress = { ...progress, ...figures };
+      } else if (!isKnown) ears.onLine(item.text);
+    }
+    return progress;
+  };
+
+  const readOn = async (): Promise<void> => {
+    let left = await log.behind();
+    // The curves of an adopted run need its whole log. The size of the log on disk is limited.
+    if (!isKnown && left > maxBehind) {
+      await log.skipTo(maxBehind);
+      reader.end();
+      left = maxBehind;
+    }
+    let progress: Progress | null = null;
+    while (left > 0) {
+      const bytes = await log.next();
+      if (bytes.length === 0) break;
+      left -= bytes.length;
+      progress = tell(reader.push(bytes), progress);
+    }
+    isKnown = false;
+    if (progress !== null) ears.onProgress(progress);
+    tellWords(false);
+  };
+
+  return {
+    readOn,
+    async end(): Promise<void> {
+      await readOn();
+      const progress = tell(reader.end(), null);
+      if (progress !== null) ears.onProgress(progress);
+      tellWords(true);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { JobId, AttemptId } from '../../protocol/ids.ts';
+import type { OnLostContact } from '../../protocol/job.ts';
+import { launchGuard, type LaunchDeps } from '../guard/guard-launch.ts';
+import {
+  type Contact,
+  type ExitRecord,
+  type Order,
+  type RunFolder,
+  writeContact,
+  writeStop,
+  writeTask,
+} from '../guard/guard-files.ts';
+import { isRunning, type ProcessRef } from '../process/processes.ts';
+import { type Attended, followRun, type RunEars } from './run-follow.ts';
+import type { PreparedJob } from './trainer.ts';
+
+/** A trainer at work under its guard. */
+export interface Run {
+  /** The trainer's pid; null when the trainer ended before it could be identified. */
+  readonly pid: number | null;
+  /** How the run ended; null when its guard disappeared without an exit record. The rest of the run has been ended by then. */
+  readonly finished: Promise<ExitRecord | null>;
+  /** Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first order counts. */
+  stop(order: Order, graceMs: number): void;
+  /** Records that the orchestrator answered a call. */
+  contact(contact: Contact): void;
+  /** Stops following the run. The run continues, and `finished` stays pending. */
+  leave(): void;
+}
+
+/** The job and attempt of a run, and what the run may do without contact to the orchestrator. */
+export interface RunOrigin {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  readonly configName: string;
+  readonly onLostContact: OnLostContact;
+  readonly contact: Contact;
+}
+
+export interface RunnerDeps extends LaunchDeps {
+  readonly runOf: (attemptId: AttemptId) => RunFolder;
+}
+
+/** Starts a prepared job under its own guard; rejects when the guard cannot start. */
+export async function startRun(
+  job: PreparedJob,
+  origin: RunOrigin,
+  ears: RunEars,
+  parts: RunnerDeps,
+): Promise<Run> {
+  const run = parts.runOf(origin.attemptId);
+  const { argv, cwd, logFile, outputDir } = job;
+  writeTask(run, { ...origin, argv, cwd, logFile, outputDir });
+  writeContact(run, origin.contact);
+  const guarded = await launchGuard(run, job, parts);
+  return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);
+}
+
+/** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
+async function signalProcess(ref: ProcessRef, { processes }: LaunchDeps): Promise<void> {
+  if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
+}
+
+/** Follows a run that already has its guard. */
+export function attendRun(attended: Attended, ears: RunEars, parts: LaunchDeps): Run {
+  const { run, guarded } = attended;
+  const followed = followRun(attended, ears, parts);
+  return {
+    pid: guarded.trainer?.pid ?? null,
+    finished: followed.finished,
+    stop(order, graceMs) {
+      try {
+        writeStop(run, { order, graceMs });
+      } catch {
+        // The disk rejects all writes. The guard forwards the signal, and this process knows who ordered the stop.
+        if (guarded.guard !== null) void signalProcess(guarded.guard, parts);
+      }
+    },
+    contact: contact => writeContact(run, contact),
+    leave: followed.leave,
+  };
+}

@@ -1,0 +1,130 @@
+import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { AttemptId } from '../../protocol/ids.ts';
+import { RequestKind, requestsKey, requestsOf, type RequestWay } from '../../protocol/requests.ts';
+import { readTask, readTrainer, type RunFolder } from '../guard/guard-files.ts';
+import type { RunCommand } from '../process/run-command.ts';
+import type { Held } from './held-attempt.ts';
+import { isRunning, type ProcessRef, type Processes } from '../process/processes.ts';
+import { reasonOf } from './start-failure.ts';
+import { requestsFile } from './trainer.ts';
+import {
+  nameOfChoice,
+  type Requested,
+  type TrainerChoice,
+  type TrainerRequest,
+  trainerRequests,
+} from '../trainers/index.ts';
+import { readFields } from '../state/whole-file.ts';
+
+export interface AskDeps {
+  readonly runOf: (attemptId: AttemptId) => RunFolder;
+  readonly processes: Processes;
+  /** The trainers of this rig. */
+  readonly trainers: readonly TrainerChoice[];
+  readonly run: RunCommand;
+  /** One line for people. */
+  readonly say: (message: string) => void;
+}
+
+/** Asks the trainer of an attempt for something, and says what came of it. */
+export type Ask = (held: Held, what: string) => Promise<void>;
+
+const words = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
+
+/**
+ * The way to ask is a part of the config that came with the offer, and lies on this disk: an order names no signal and no file,
+ * and a trainer that an earlier process of the agent has started is asked like any other.
+ */
+export const createAsk =
+  (parts: AskDeps): Ask =>
+  async ({ jobId, attemptId }, what) => {
+    const { say } = parts;
+    const kind = RequestKind.safeParse(what).data;
+    if (kind === undefined) return say(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
+    const asked = `the trainer of job ${jobId} ${words[kind]}`;
+    try {
+      say(await ask(parts.runOf(attemptId), kind, asked, parts));
+    } catch (cause) {
+      say(`Can't ask ${asked}: ${reasonOf(cause)}`);
+    }
+  };
+
+async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskDeps): Promise<string> {
+  const task = readTask(run);
+  const trainer = readTrainer(run);
+  if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
+  // The log lies in the job's folder, as all else of it does (trainer.ts).
+  const folder = dirname(task.logFile);
+  const kept = readFields(join(folder, requestsFile)) ?? {};
+  const requests = requestsOf(kept);
+  if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
+  const way = requests.value[kind];
+  if (way !== undefined) return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, parts);
+  if (!(await isRunning(parts.processes, trainer))) return `Did not ask ${asked}: it has ended`;
+  const own = await askInItsWay(kept['trainer'], { kind, folder, run: parts.run }, parts.trainers);
+  if (own === null) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
+  return own.ok ? `Asked ${asked} (${own.by})` : `Can't ask ${asked}: ${own.reason}`;
+}
+
+/** Null for a trainer that has no way of its own, or that is not on this rig any more. */
+async function askInItsWay(
+  name: unknown,
+  request: Omit<TrainerRequest, 'choice'>,
+  trainers: readonly TrainerChoice[],
+): Promise<Requested | null> {
+  const choice = trainers.find(each => nameOfChoice(each) === name);
+  if (choice === undefined || choice.kind === 'command') return null;
+  return (await trainerRequests[choice.name]?.({ ...request, choice })) ?? null;
+}
+
+interface Asking {
+  readonly trainer: ProcessRef;
+  readonly outputDir: string;
+  readonly asked: string;
+}
+
+async function goWay(
+  way: RequestWay,
+  { trainer, outputDir, asked }: Asking,
+  { processes }: AskDeps,
+): Promise<string> {
+  if (way.kind === 'file') {
+    if (!(await isRunning(processes, trainer))) return `Did not ask ${asked}: it has ended`;
+    return layFile(outputDir, way.file)
+      ? `Asked ${asked} (${way.file} in its output folder)`
+      : `Asked ${asked} before, and it is not done: ${way.file} is still in its output folder`;
+  }
+  switch (await processes.signal(trainer, way.signal)) {
+    case 'sent':
+      return `Asked ${asked} (${way.signal})`;
+    case 'gone':
+      return `Did not ask ${asked}: it has ended`;
+    case 'unheard':
+      return `Did not ask ${asked}: it does not listen to ${way.signal} now, and would be ended by it`;
+    case 'unable':
+      return `Can't ask ${asked}: this machine knows no signals. Let ${requestsKey} in its config name a file`;
+  }
+}
+
+/** Makes an empty file, and follows no link on its way there; false when it is there already. Throws when it can't be made. */
+function layFile(outputDir: string, file: string): boolean {
+  const names = file.split('/');
+  const folders = names.map((_, n) => join(outputDir, ...names.slice(0, n)));
+  for (const folder of folders) {
+    unlessThere(() => mkdirSync(folder, { mode: 0o700 }));
+    if (!lstatSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
+  }
+  return unlessThere(() => closeSync(openSync(join(outputDir, file), 'wx', 0o600)));
+}
+
+/** False when there was something by this name. */
+function unlessThere(make: () => void): boolean {
+  try {
+    make();
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
+    throw cause;
+  }
+}

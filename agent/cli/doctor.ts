@@ -1,0 +1,145 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Fetch } from '../../protocol/client.ts';
+import { createClient } from '../../protocol/client.ts';
+import { systemApi } from '../../protocol/admin-api.ts';
+import { type AgentConfig, readToken, tokenMissing } from '../config.ts';
+import { sizeInWords } from '../artifacts/checkpoint-fetch.ts';
+import { cacheLimit, contentsOf } from '../datasets/rig-data.ts';
+import type { KnownTrouble } from '../gpu/conditions.ts';
+import type { GpuReport } from '../gpu/probe.ts';
+import { openOwnTokens } from '../session/own-tokens.ts';
+import { reasonOf } from '../attempt/start-failure.ts';
+import { describeTrainer, type ProbedTrainer } from '../trainers/index.ts';
+import { troubleOf } from '../connection/troubles.ts';
+
+/** The result of a check. When it failed, `detail` also says what to do. */
+export interface Finding {
+  readonly what: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly detail: string;
+}
+
+export interface DoctorDeps {
+  readonly config: AgentConfig;
+  readonly fetch: Fetch;
+  readonly gpus: GpuReport;
+  /** The troubles of the GPUs that this worker uses. */
+  readonly troubles: readonly KnownTrouble[];
+  readonly version: string;
+  readonly trainers: readonly ProbedTrainer[];
+  /** Returns the free space of a folder's file system, in bytes. */
+  readonly free?: (folder: string) => number;
+}
+
+const ok = (what: string, detail: string): Finding => ({ what, result: 'ok', detail });
+const failed = (what: string, detail: string): Finding => ({ what, result: 'failed', detail });
+
+const patienceMs = 10_000;
+/** The size of a small model's checkpoint. With less free space, the next one may not fit. */
+const minFreeBytes = 5 * 1024 ** 3;
+
+/** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
+export async function examineWorker(parts: DoctorDeps): Promise<readonly Finding[]> {
+  const { config } = parts;
+  return [
+    await checkOrchestrator(parts),
+    checkToken(config),
+    checkFolder('State folder', config.stateDir, 'choose another one with --state-dir'),
+    checkFolder('Work folder', config.workDir, 'choose another one with --work-dir'),
+    checkRoom(parts),
+    await checkCache(parts),
+    checkGpus(parts),
+    ...checkTrainers(parts),
+  ];
+}
+
+async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promise<Finding> {
+  const what = 'Orchestrator';
+  const { orchestratorUrl: url } = config;
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
+  const answer = await client.call(systemApi.version);
+  if (!answer.ok) return failed(what, troubleOf(answer.failure, url).message);
+  const theirs = answer.value.version;
+  if (theirs === version) return ok(what, `${url} answers, version ${theirs}, as this worker`);
+  return failed(
+    what,
+    `${url} is version ${theirs}, and this worker ${version}: "update" brings the one that belongs together`,
+  );
+}
+
+function checkToken({ token, stateDir }: AgentConfig): Finding {
+  const what = 'Token';
+  const own = openOwnTokens(stateDir).read();
+  if (!own.ok) return failed(what, own.message);
+  const hasOwn = own.value.joined !== null;
+  if (token === null)
+    return hasOwn ? ok(what, 'The one that this worker has joined with') : failed(what, tokenMissing);
+  const read = readToken(token);
+  if (!read.ok) return failed(what, read.message);
+  return ok(what, token.kind === 'file' ? `In ${token.path}, for its owner alone` : 'As it was given');
+}
+
+/** Returns the folder itself, or the nearest existing folder above it. */
+function nearest(folder: string): string {
+  let at = folder;
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
+  return at;
+}
+
+function checkFolder(what: string, folder: string, otherwise: string): Finding {
+  const at = nearest(folder);
+  try {
+    if (!statSync(at).isDirectory()) throw new Error(`${at} is no folder`);
+    accessSync(at, constants.W_OK | constants.X_OK);
+    return ok(what, at === folder ? folder : `${folder}, which is made at the first start`);
+  } catch (cause) {
+    return failed(what, `${folder} can't be written (${reasonOf(cause)}): make ${at} yours, or ${otherwise}`);
+  }
+}
+
+function checkRoom({ config, free = freeBytes }: DoctorDeps): Finding {
+  const what = 'Disk';
+  const bytes = free(nearest(config.workDir));
+  const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
+  return bytes >= minFreeBytes
+    ? ok(what, room)
+    : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
+}
+
+async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Finding> {
+  const what = 'Training data';
+  const { workDir, dataCache } = config;
+  // An unreadable folder is a finding of its own.
+  const held = await contentsOf(workDir)
+    .bytesHeld()
+    .catch(() => 0);
+  const available = free(nearest(workDir)) + held;
+  const [most, used] = [sizeInWords(cacheLimit(dataCache, available)), sizeInWords(held)];
+  if (dataCache === null || dataCache <= available)
+    return ok(what, `The cache may take ${most}, and has ${used}`);
+  return failed(
+    what,
+    `The cache may take ${sizeInWords(dataCache)}, and the disk of ${workDir} has room for ${most} of it: lower --data-cache, or choose another folder with --work-dir`,
+  );
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorDeps): Finding {
+  const what = 'GPUs';
+  if (problem !== undefined) return failed(what, problem.message);
+  // A process that a job of this worker started may be the job that is running now.
+  const bad = troubles.filter(({ ours }) => ours !== true);
+  if (bad.length > 0) return failed(what, bad.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; '));
+  if (count > 0) return ok(what, `${name} (${count} in all)`);
+  return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
+}
+
+const checkTrainers = ({ trainers }: DoctorDeps): readonly Finding[] =>
+  trainers.map(trainer =>
+    trainer.problem === null ? ok('Trainer', describeTrainer(trainer)) : failed('Trainer', trainer.problem),
+  );

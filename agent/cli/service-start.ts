@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { type AgentConfig, readToken } from '../config.ts';
+import { openOwnTokens } from '../session/own-tokens.ts';
+import { isRunning, type Processes, refOf } from '../process/processes.ts';
+import { trainerProbe } from '../attempt/trainer.ts';
+import { probeTrainers } from '../trainers/index.ts';
+import { readFields } from '../state/whole-file.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the PATH of the service: the caller's, with the active Python environment first. A service manager's own PATH has neither.
+ * Relative folders are left out, because they would depend on where the service starts. Null means the service manager's own PATH.
+ */
+export function servicePath(env: Env, platform: NodeJS.Platform = process.platform): string | null {
+  // A Windows task has its user's environment.
+  if (platform === 'win32') return null;
+  const active = [env['VIRTUAL_ENV'], env['CONDA_PREFIX']].flatMap(folder =>
+    folder ? [join(folder, 'bin')] : [],
+  );
+  const folders = [...active, ...(env['PATH'] ?? '').split(delimiter)];
+  const usable = folders.filter(folder => isAbsolute(folder) && !/[\p{Cc}]/u.test(folder));
+  return usable.length === 0 ? null : [...new Set(usable)].join(delimiter);
+}
+
+/**
+ * Returns the state folder of the service: the one that this worker already uses, or else `own`. A used folder contains the token
+ * from joining. For a worker whose token is given, the instance id also shows that the folder is used.
+ */
+export function serviceFolder(own: string, earlier: string, hasGivenToken: boolean): string {
+  const files = hasGivenToken ? ['token', 'instance'] : ['token'];
+  const isUsed = (folder: string): boolean => files.some(file => existsSync(join(folder, file)));
+  return isUsed(own) || !isUsed(earlier) ? own : earlier;
+}
+
+export interface Start {
+  readonly config: Pick<AgentConfig, 'name' | 'token' | 'trainers'>;
+  /** The values of `--trainer`, as given. */
+  readonly trainerTexts: readonly string[];
+  readonly folder: string;
+  readonly path: string | null;
+  readonly env: Env;
+}
+
+/** Returns why a worker with these settings would exit at once or run no job; null when no problem is known. */
+export async function findStartTrouble(start: Start): Promise<string | null> {
+  const { config, trainerTexts, folder, path, env } = start;
+  const tokenTrouble = findTokenTrouble(config, folder);
+  if (tokenTrouble !== null) return tokenTrouble;
+  const relative = findRelativeTrainer(trainerTexts);
+  if (relative !== null)
+    return `Give --trainer ${relative} with its whole path: a service starts in another folder`;
+  const probed = await probeTrainers(config.trainers, trainerProbe({ ...env, PATH: path ?? env['PATH'] }));
+  const problems = probed.flatMap(({ problem }) => problem ?? []);
+  return problems.length === 0 ? null : problems.join('. ');
+}
+
+function findTokenTrouble({ name, token }: Start['config'], folder: string): string | null {
+  if (token !== null) {
+    const read = readToken(token);
+    return read.ok ? null : read.message;
+  }
+  const own = openOwnTokens(folder).read();
+  if (!own.ok) return own.message;
+  if (own.value.joined !== null || own.value.pending !== null) return null;
+  return (
+    `The worker ${name} has not joined yet: there is no token in ${folder}. Give a join token (SIMPLETUNER_WORKER_TOKEN, ` +
+    'or --worker-token-file FILE). If it has joined as another user, install the service as that user with --user, or name its ' +
+    'state folder with --state-dir'
+  );
+}
+
+/** Returns the first `--trainer` value whose path depends on the caller's working directory; null when there is none. */
+function findRelativeTrainer(texts: readonly string[]): string | null {
+  const isRelative = (text: string): boolean => {
+    const [, name = '', where = text] = /^([a-z-]+)=(.*)$/s.exec(text) ?? [];
+    const [program = ''] = where.replace(/^['"]/, '').split(/[\s'"]/, 1);
+    const isPath = /[/\\]/.test(program) || (name !== '' && name !== 'command' && program !== '');
+    return isPath && !isAbsolute(program);
+  };
+  return texts.find(isRelative) ?? null;
+}
+
+/** Returns the pid of a running worker that has locked the folder; null when there is none. */
+export async function findRival(folder: string, processes: Processes): Promise<number | null> {
+  const holder = refOf(readFields(join(folder, 'lock')));
+  return holder !== null && (await isRunning(processes, holder)) ? holder.pid : null;
+}

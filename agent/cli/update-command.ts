@@ -1,0 +1,96 @@
+import { realpathSync } from 'node:fs';
+import { Command } from 'commander';
+import { type AgentConfig, loadAgentConfig } from '../config.ts';
+import { createRunCommand } from '../gpu/probe.ts';
+import { openNetwork } from '../connection/network.ts';
+import { ownProgram } from './own-program.ts';
+import { reasonOf } from '../attempt/start-failure.ts';
+import { updateProgram } from './update.ts';
+import { givenFlags } from './worker-flags.ts';
+
+export interface UpdateInvocation {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly ownCommand: readonly string[];
+  readonly say: (message: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+const exitCodes = { failed: 1, usage: 2 } as const;
+
+/** `update`: replaces this program with the orchestrator's. */
+export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation): Command {
+  return new Command('update')
+    .description("Replace this program with the orchestrator's version. Trainings continue")
+    .option('--orchestrator-url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)')
+    .option('--pin <sha256:...>', 'trust only a server with this key; repeatable', collect)
+    .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
+    .option('--ssl-no-verify', 'do not check TLS certificates; safe with --sums')
+    .option('--sums <sha256>', 'accept only the program with this hash, as the panel shows it')
+    .option('--config <file>', 'JSON file with values for these options')
+    .action(async (_options: unknown, command: Command) => {
+      const { sums, ...flags } = givenFlags(command);
+      const config = loadAgentConfig(flags, env);
+      const own = programHere(ownCommand);
+      if (!config.ok) {
+        say(config.message);
+        return exit(exitCodes.usage);
+      }
+      if (typeof own === 'string') {
+        say(own);
+        return exit(exitCodes.usage);
+      }
+      const wrong = whyNot(config.value, sums);
+      if (wrong !== null) {
+        say(wrong);
+        return exit(exitCodes.usage);
+      }
+      const { orchestratorUrl: url, trust } = config.value;
+      const run = createRunCommand({ environment: env });
+      const updated = await updateProgram({
+        url,
+        fetch: openNetwork(trust),
+        own,
+        sums: typeof sums === 'string' ? sums.toLowerCase() : null,
+        async versionOf([file = '', ...args]) {
+          const result = await run(file, [...args, '--version']);
+          if (result.kind === 'exited' && result.code === 0) return result.stdout.trim();
+          throw new Error(result.kind === 'exited' ? result.stderr.trim() : result.kind.replaceAll('_', ' '));
+        },
+      });
+      if (updated.kind === 'failed') {
+        say(`${updated.message}. Nothing was changed`);
+        return exit(exitCodes.failed);
+      }
+      say(
+        updated.kind === 'current'
+          ? `${own.path} is up to date (version ${updated.version})`
+          : `Updated ${own.path} to version ${updated.version}. A running worker uses the old version until it restarts: ` +
+              'use "systemctl restart", or send SIGUSR2 and start it again. Trainings continue',
+      );
+      return exit(0);
+    });
+}
+
+const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
+
+function programHere(ownCommand: readonly string[]) {
+  const refusal = 'This worker runs from its sources. To update it, run "git pull" and "npm ci" there';
+  try {
+    return ownProgram(ownCommand, realpathSync) ?? refusal;
+  } catch (cause) {
+    return `${refusal} (${reasonOf(cause)})`;
+  }
+}
+
+/** Returns why an attacker on the network could replace the program; null when that is impossible. */
+function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
+  if (typeof sums === 'string')
+    return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums needs the 64 hex digits that the panel shows';
+  const { protocol, hostname } = new URL(url);
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (isHere || (protocol === 'https:' && trust.verify)) return null;
+  return (
+    `The connection to ${url} is not secure, so an attacker could replace the program. Copy the command from the page of this worker ` +
+    'in the panel, which has the expected hash (--sums), or use https:// with --pin'
+  );
+}

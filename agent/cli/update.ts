@@ -1,0 +1,137 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Answer, Fetch } from '../../protocol/client.ts';
+import type { OwnProgram } from './own-program.ts';
+import { reasonOf } from '../attempt/start-failure.ts';
+import { troubleOf } from '../connection/troubles.ts';
+
+export interface UpdateDeps {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly own: OwnProgram;
+  /** The SHA-256 that SHA256SUMS must have; null when the connection itself proves who sends it. */
+  readonly sums: string | null;
+  /** Returns what a program prints for `--version`; throws when it does not run. */
+  readonly versionOf: (command: readonly string[]) => Promise<string>;
+}
+
+export type Updated =
+  | { readonly kind: 'current' | 'replaced'; readonly version: string }
+  /** Nothing was changed. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Maximum size of a download. The worker's programs are smaller. */
+const maxBytes = 512 * 1024 ** 2;
+const maxSums = 10_000;
+const patienceMs = 30_000;
+/** Enough for 120 MB at 100 KB/s. */
+const downloadMs = 20 * 60_000;
+
+/**
+ * Replaces this program with the orchestrator's, by one rename. Before that, the new program must have the announced SHA-256 and
+ * print its version. Running processes continue with the old program.
+ */
+export async function updateProgram(parts: UpdateDeps): Promise<Updated> {
+  const { own, versionOf } = parts;
+  const draft = join(dirname(own.path), `.${randomBytes(6).toString('hex')}-${own.name}`);
+  try {
+    const wanted = await announced(parts);
+    if ((await sha256Of(own.path)) === wanted)
+      return { kind: 'current', version: await versionOf([...own.runner, own.path]) };
+    await download(parts, draft, wanted);
+    const version = await tryOut(() => versionOf([...own.runner, draft]));
+    renameSync(draft, own.path);
+    return { kind: 'replaced', version };
+  } catch (cause) {
+    return { kind: 'failed', message: cause instanceof UpdateError ? cause.message : reasonOf(cause) };
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+class UpdateError extends Error {
+  override readonly name = 'UpdateError';
+}
+
+async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number): Promise<Answer> {
+  const address = new URL(`${url}/agent/${name}`);
+  const answer = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
+    throw new UpdateError(troubleOf({ kind: 'unreachable', cause }, url).message, { cause });
+  });
+  if (answer.status === 200) return answer;
+  await answer.body?.cancel();
+  throw new UpdateError(
+    answer.status === 404
+      ? `${url} has no ${name} to give: "npm run build" on the machine of the orchestrator builds it`
+      : `${url} answered ${answer.status} when it was asked for ${name}: try again later`,
+  );
+}
+
+/** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
+async function announced(parts: UpdateDeps): Promise<string> {
+  const bytes: Uint8Array[] = [];
+  const answer = await get(parts, 'SHA256SUMS', patienceMs);
+  await read(answer, maxSums, async piece => void bytes.push(piece));
+  const text = Buffer.concat(bytes).toString('latin1');
+  if (parts.sums !== null && createHash('sha256').update(text, 'latin1').digest('hex') !== parts.sums)
+    throw new UpdateError(
+      `What ${parts.url} has to give is not what --sums is for. Copy the command from the panel again: if it is the same, somebody is ` +
+        'in between',
+    );
+  const entry = text
+    .split('\n')
+    .map(line => /^([0-9a-f]{64}) [ *](.+)$/.exec(line))
+    .find(found => found?.[2] === parts.own.name);
+  if (entry?.[1] === undefined)
+    throw new UpdateError(`${parts.url} has no ${parts.own.name} to give: "npm run build" there builds it`);
+  return entry[1];
+}
+
+async function download(parts: UpdateDeps, draft: string, wanted: string): Promise<void> {
+  const hash = createHash('sha256');
+  const answer = await get(parts, parts.own.name, downloadMs);
+  const file = await open(draft, 'wx', 0o755);
+  try {
+    await read(answer, maxBytes, async piece => {
+      hash.update(piece);
+      await file.write(piece);
+    });
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  if (hash.digest('hex') !== wanted)
+    throw new UpdateError(`What came from ${parts.url} is not the program that it has announced: try again`);
+}
+
+async function read(answer: Answer, most: number, take: (piece: Uint8Array) => Promise<void>): Promise<void> {
+  const reader = answer.body?.getReader();
+  if (reader === undefined) return;
+  let length = 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    length += next.value.length;
+    if (length > most) {
+      await reader.cancel();
+      throw new UpdateError(`${answer.url} is longer than it can be: is that the orchestrator?`);
+    }
+    await take(next.value);
+  }
+}
+
+async function tryOut(ask: () => Promise<string>): Promise<string> {
+  const said = await ask().catch((cause: unknown) => {
+    throw new UpdateError(`The new program does not run on this machine: ${reasonOf(cause)}`, { cause });
+  });
+  if (!/^\d+\.\d+\.\d+\S*$/.test(said))
+    throw new UpdateError('The new program does not say its version on this machine');
+  return said;
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

@@ -1,0 +1,28 @@
+import { type Command, Option } from 'commander';
+import { workerOptions } from '../../protocol/worker-options.ts';
+import type { Flags } from '../config.ts';
+
+/** Returns the flags of the command line by their names in the help and in config files. Leaves out defaults. */
+export const givenFlags = (command: Command): Flags => {
+  const given = command.options.filter(
+    option => command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  return Object.fromEntries(
+    given.map(option => [
+      (option.long ?? '').replace(/^--(no-)?/, ''),
+      command.getOptionValue(option.attributeName()) as unknown,
+    ]),
+  );
+};
+
+/** Adds the options of `trainyard worker`. A worker's service takes the same ones. */
+export const withWorkerOptions = (command: Command): Command =>
+  workerOptions.reduce((shaped, { flags, description, isRepeatable, isHidden }) => {
+    const option = new Option(flags, description).hideHelp(isHidden === true);
+    return shaped.addOption(isRepeatable ? option.argParser(collect) : option);
+  }, command);
+
+const collect = (value: string, earlier: readonly string[] | undefined): readonly string[] => [
+  ...(earlier ?? []),
+  value,
+];

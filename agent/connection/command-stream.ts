@@ -1,0 +1,82 @@
+import { EventSource } from 'eventsource';
+import type { Fetch } from '../../protocol/client.ts';
+import { WorkerCommand } from '../../protocol/worker-api.ts';
+
+export interface StreamDeps {
+  readonly url: string;
+  readonly token: () => string;
+  /** After this long without data, the stream counts as lost, even if its socket is open. */
+  readonly silenceMs: number;
+  readonly onOpen: () => void;
+  /** Called with the status when the response is not a stream, before the stream ends. */
+  readonly onRefused: (status: number) => void;
+  readonly onCommand: (command: WorkerCommand) => void;
+  readonly signal: AbortSignal;
+}
+
+export type FollowStream = (parts: StreamDeps) => Promise<StreamEnd>;
+
+/** How a stream ended: aborted by this worker, token rejected, or connection lost. */
+export type StreamEnd = 'aborted' | 'rejected' | 'lost';
+
+/** Follows one stream to its end. The caller reconnects, because it must register first. */
+export const createFollowStream =
+  (fetch: Fetch): FollowStream =>
+  parts =>
+    follow(parts, fetch);
+
+function follow(parts: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
+  if (parts.signal.aborted) return Promise.resolve('aborted');
+  return new Promise(resolve => {
+    const connection = new AbortController();
+    const source = new EventSource(parts.url, {
+      fetch: (url, { headers }) =>
+        fetch(new URL(url), {
+          signal: connection.signal,
+          // A redirect could carry the token to another host.
+          redirect: 'error',
+          headers: { ...headers, 'x-worker-token': parts.token() },
+        }),
+    });
+    const finish = (end: StreamEnd): void => {
+      clearTimeout(watchdog);
+      parts.signal.removeEventListener('abort', abort);
+      source.close();
+      connection.abort();
+      resolve(end);
+    };
+    const abort = (): void => finish('aborted');
+    let watchdog = setTimeout(() => finish('lost'), parts.silenceMs);
+    const feed = (): void => {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => finish('lost'), parts.silenceMs);
+    };
+    parts.signal.addEventListener('abort', abort, { once: true });
+    source.addEventListener('open', () => {
+      feed();
+      parts.onOpen();
+    });
+    source.addEventListener('message', message => {
+      feed();
+      const command = parseCommand(message.data);
+      if (command !== null) parts.onCommand(command);
+    });
+    source.addEventListener('error', event => {
+      if (event.code !== undefined) parts.onRefused(event.code);
+      finish(event.code === 401 ? 'rejected' : 'lost');
+    });
+  });
+}
+
+/**
+ * Returns null for a command that is malformed, unsafe or from a later version (docs/internals/faults.md S10). The worker never
+ * carries out a part of a command.
+ */
+function parseCommand(data: unknown): WorkerCommand | null {
+  try {
+    const parsed = WorkerCommand.safeParse(JSON.parse(String(data)));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,78 @@
+import type { CallFailure } from '../../protocol/client.ts';
+import type { Clock } from '../clock.ts';
+import { troubleOf } from './troubles.ts';
+
+export interface ConnectionWarnings {
+  tell(failure: CallFailure): void;
+  missedBeat(failure: CallFailure, timeoutMs: number): void;
+  /** The command stream did not open; the response had this status. */
+  streamRefused(status: number): void;
+  /** The orchestrator has announced that it stops. Failures within T are not logged. */
+  expectAbsence(reason: string, timeoutMs: number): void;
+  beaten(): void;
+  clear(): void;
+  connected(): void;
+}
+
+const atMost = 20;
+
+/** Logs each trouble once, until a call has succeeded again. */
+export function createConnectionWarnings(
+  clock: Clock,
+  url: string,
+  say: (message: string) => void,
+): ConnectionWarnings {
+  const told = new Set<string>();
+  let beatenAt = clock.mono();
+  let quietUntil = 0;
+  let streamStatus: number | null = null;
+  const isQuiet = (): boolean => clock.mono() < quietUntil;
+  const once = (message: string): void => {
+    if (told.has(message)) return;
+    // Some proxies never send the same response twice, so the set needs a limit.
+    if (told.size >= atMost) told.clear();
+    told.add(message);
+    say(message);
+  };
+  const tell = (failure: CallFailure): void => {
+    if (isQuiet()) return;
+    const { message } = troubleOf(failure, url);
+    once(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
+  };
+  return {
+    tell,
+    missedBeat(failure, timeoutMs) {
+      if (isQuiet()) return;
+      if (clock.mono() - beatenAt < timeoutMs) return tell(failure);
+      const seconds = Math.round(timeoutMs / 1000);
+      once(
+        `Heartbeat timeout (${seconds}s): the orchestrator counts this worker as offline by now. Check the network; on an ` +
+          'unreliable one, raise SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator',
+      );
+    },
+    streamRefused(status) {
+      // The next registration reports a 401. With any other status, the registration can succeed, so log the status here.
+      if (status === 401 || status === streamStatus || isQuiet()) return;
+      streamStatus = status;
+      say(
+        `${url} answered ${status} when this worker asked for its commands: no job can reach it. Check the orchestrator, ` +
+          'and any proxy in between. Trying again',
+      );
+    },
+    expectAbsence(reason, timeoutMs) {
+      quietUntil = clock.mono() + timeoutMs;
+      say(
+        `The orchestrator stops on purpose (${reason}): a training goes on, and this worker connects again when it is back`,
+      );
+    },
+    beaten() {
+      beatenAt = clock.mono();
+      told.clear();
+    },
+    clear: () => told.clear(),
+    connected() {
+      streamStatus = null;
+      quietUntil = 0;
+    },
+  };
+}

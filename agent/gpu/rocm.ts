@@ -1,0 +1,91 @@
+/** Probes AMD GPUs with rocm-smi (ROCm/rocm_smi_lib, python_smi_tools/rocm_smi.py). */
+
+import { commandProblem, runFirst } from '../process/run-command.ts';
+import type { RunCommand } from '../process/run-command.ts';
+import { asObject, parseObject, textAt } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { gbFromMib, makeReport } from './report.ts';
+import type { Gpu, GpuProblem, GpuReport } from './report.ts';
+
+/** ROCm installs to the second path, which is not in the PATH of a service. */
+export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
+const ARGS = ['--showproductname', '--showmeminfo', 'vram', '--showdriverversion', '--json'];
+const BYTES_PER_MIB = 1024 * 1024;
+
+function vramMibOf(card: JsonObject): number | undefined {
+  const bytes = textAt(card, 'VRAM Total Memory (B)');
+  return bytes !== undefined && /^\d{1,15}$/.test(bytes) ? Number(bytes) / BYTES_PER_MIB : undefined;
+}
+
+/**
+ * rocm-smi 5 prints `Card series`, version 6 `Card Series`. A card that is too new for its table has only a model and a
+ * GFX version.
+ */
+function nameOf(card: JsonObject): string {
+  return (
+    textAt(card, 'Card Series', 'Card series') ??
+    `AMD GPU ${textAt(card, 'GFX Version', 'Card Model') ?? ''}`.trim()
+  );
+}
+
+/**
+ * Whether this is integrated graphics, which rocm-smi lists beside the cards. It uses 64 MiB to 2 GiB of system memory.
+ * Counted as a GPU, it would double the machine's GPUs and leave almost no memory that jobs can rely on.
+ */
+function isDisplayPart(mib: number | undefined, maxMib: number): boolean {
+  return mib !== undefined && mib < 4096 && mib * 4 <= maxMib;
+}
+
+/** Returns the cards in the order in which HIP numbers them, whatever their names are. */
+export const cardsOf = (smi: JsonObject): readonly JsonObject[] =>
+  Object.entries(smi)
+    .filter(([key]) => /^card\d{1,4}$/.test(key))
+    .toSorted(([a], [b]) => Number(a.slice(4)) - Number(b.slice(4)))
+    .map(([, value]) => asObject(value))
+    .filter(card => card !== undefined);
+
+function gpusOf(smi: JsonObject): readonly Gpu[] {
+  const system = asObject(smi['system']);
+  const cards = cardsOf(smi);
+  const maxMib = Math.max(0, ...cards.map(card => vramMibOf(card) ?? 0));
+  return cards.flatMap((card, index) => {
+    const mib = vramMibOf(card);
+    if (isDisplayPart(mib, maxMib)) return [];
+    return {
+      // HIP numbers from 0 in this order, but an old rocm-smi names its only card `card1`.
+      index,
+      name: nameOf(card),
+      vramGb: mib === undefined ? undefined : gbFromMib(mib),
+      driver: textAt(system, 'Driver version') ?? textAt(card, 'Driver version'),
+    };
+  });
+}
+
+function problemOf(text: string, code: number): GpuProblem {
+  if (text.includes('Driver not initialized')) {
+    return {
+      code: 'driver_unreachable',
+      message:
+        'rocm-smi says: Driver not initialized (amdgpu not found in modules). Load the driver (modprobe amdgpu, then dmesg for its reason); in a container pass /dev/kfd and /dev/dri.',
+    };
+  }
+  return {
+    code: 'probe_failed',
+    message: `rocm-smi listed no GPU (exit code ${code}: ${text.trim().slice(0, 300) || 'no output'}). Run it by hand to see why.`,
+  };
+}
+
+/**
+ * Finds the AMD GPUs of this machine. Without rocm-smi, the report is empty; with a broken driver, it has a problem.
+ */
+export async function probeRocm(run: RunCommand): Promise<GpuReport> {
+  const result = await runFirst(run, rocmCommands, ARGS);
+  if (result.kind !== 'exited') return makeReport('rocm', [], commandProblem('rocm-smi', result));
+  const gpus = gpusOf(parseObject(result.stdout) ?? {});
+  // rocm-smi exits with 0 even without its driver, so the exit code alone shows nothing.
+  return makeReport(
+    'rocm',
+    gpus,
+    gpus.length > 0 ? undefined : problemOf(result.stdout + result.stderr, result.code),
+  );
+}

@@ -1,0 +1,120 @@
+import type { JobId } from '../../protocol/ids.ts';
+import { pause } from '../connection/backoff.ts';
+import type { Clock } from '../clock.ts';
+import { type Cards, conditionsOf, type KnownTrouble } from './conditions.ts';
+import { holdingOf, ownerOf, type OwnRun, type ProcessTable } from './holders.ts';
+import { probeProcesses } from './processes.ts';
+import type { GpuReport, RunCommand } from './probe.ts';
+import type { Run } from '../attempt/run.ts';
+
+export interface GpuWatchDeps {
+  readonly run: RunCommand;
+  /** The chosen GPUs. */
+  readonly report: GpuReport;
+  readonly clock: Clock;
+  /** Null where processes cannot be inspected. Then the worker reports no GPU as held. */
+  readonly table: ProcessTable | null;
+  readonly say: (message: string) => void;
+  /** Troubles that last from the start until the worker restarts. */
+  readonly lasting?: readonly KnownTrouble[];
+  /**
+   * The job of a run that an earlier process of this agent left. The run counts as live until `follow` is called for
+   * it.
+   */
+  readonly found?: JobId | null;
+}
+
+/** Tracks the troubles of this worker's GPUs. */
+export interface GpuWatch {
+  /** The troubles that the last probe of each kind found. */
+  troubles(): readonly KnownTrouble[];
+  /** Records the GPU list of a probe that was made for metrics. */
+  noteCards(cards: Cards): void;
+  /** Checks which processes are on the GPUs, if a check is due. Never rejects. */
+  lookNowAndThen(): Promise<void>;
+  /** If the last check found a new suspect, waits and checks again, to confirm or clear it. */
+  settled(): Promise<void>;
+  /** Returns the same run, but `finished` resolves only after a check whether all its processes have left the GPUs. */
+  follow(jobId: JobId, run: Run): Run;
+}
+
+/** The interval in ms. The tools use CPU time and the driver's lock, so not every heartbeat runs them. */
+const everyMs = 30_000;
+/** The driver takes some time to free the memory of a killed process. */
+const againAfterMs = 2_000;
+/** The number of ended runs to remember. No process in the group of an older run can remain by now. */
+const maxEnded = 8;
+
+export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
+  const { run: command, report, clock, table, say, found = null, lasting = noTroubles } = parts;
+  const known = { conditions: noTroubles, holding: noTroubles };
+  let wasSilent = false;
+  let suspects: ReadonlySet<string> = new Set();
+  let isOpen = false;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let last: Promise<void> = Promise.resolve();
+  let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
+  let ended: readonly OwnRun[] = [];
+
+  const troubles = (): readonly KnownTrouble[] => [...lasting, ...known.conditions, ...known.holding];
+  const learn = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
+    const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
+    known[what] = now;
+    for (const trouble of now) if (!before.includes(nameOf(trouble))) say(tell(trouble));
+    if (before.length > 0 && after.length === 0) say(allIsWell[what]);
+  };
+  const noteCards = (cards: Cards): void => {
+    const conditions = conditionsOf(report.gpus, cards, wasSilent);
+    wasSilent = cards.kind === 'silent';
+    if (conditions !== null) learn('conditions', conditions);
+  };
+  const lookOnce = async (): Promise<void> => {
+    lookedAt = clock.mono();
+    // Each query of a driver that hangs leaves a process that cannot be killed.
+    if (wasSilent || table === null) return;
+    const look = await probeProcesses({ run: command, report });
+    if (look === null) return;
+    if (look.cards !== undefined) noteCards(look.cards);
+    const holding = holdingOf(look.processes, pid => ownerOf(pid, table, { live, ended }), suspects);
+    ({ suspects, isOpen } = holding);
+    learn('holding', holding.troubles);
+  };
+  /** Runs one check at a time. Each caller gets a check that starts after its call. */
+  const look = (): Promise<void> => {
+    last = last.then(lookOnce).catch(() => {});
+    return last;
+  };
+  const settled = async (): Promise<void> => {
+    if (isOpen && (await pause(clock, againAfterMs, never))) await look();
+  };
+
+  return {
+    troubles,
+    noteCards,
+    settled,
+    async lookNowAndThen() {
+      if (isOpen || clock.mono() - lookedAt >= everyMs) await look();
+    },
+    follow(jobId, run) {
+      const own: OwnRun = { jobId, leader: run.pid };
+      live = [...live.filter(other => other.jobId !== jobId), own];
+      const finished = run.finished.then(async exit => {
+        live = live.filter(other => other !== own);
+        ended = [...ended, own].slice(-maxEnded);
+        await look();
+        await settled();
+        return exit;
+      });
+      return { ...run, finished };
+    },
+  };
+}
+
+const never = new AbortController().signal;
+const noTroubles: readonly KnownTrouble[] = [];
+const nameOf = ({ gpu, kind }: KnownTrouble): string => `${gpu} ${kind}`;
+const tell = ({ gpu, detail }: KnownTrouble): string => `GPU ${gpu}: ${detail}`;
+const allIsWell = {
+  conditions: 'All GPUs are there again, and without errors',
+  holding: 'Nobody else holds a GPU any more',
+} as const;

@@ -1,0 +1,315 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { OnLostContact } from '../../protocol/job.ts';
+import { type ProcessRef, refOf } from '../process/processes.ts';
+import {
+  type Fields,
+  fieldsOf,
+  readFields,
+  readFieldsSoon,
+  showWhole,
+  writeWhole,
+} from '../state/whole-file.ts';
+
+/**
+ * The folder of a run, through which the agent and the guard communicate. Each file has one writer, is written as a
+ * whole, and outlives both processes.
+ *
+ *     task.json      agent   what to run; on disk before the guard is started
+ *     guard.json     guard   the guard's identity; the first to create it takes the run, or calls it off
+ *     trainer.json   guard   the trainer's identity
+ *     log.json       guard   where the log's files begin in the output
+ *     stop.json      agent   the order to stop
+ *     contact.json   agent   the last contact with the orchestrator, for a run that must not outlive it
+ *     exit.json      guard   how the run ended
+ *     report.json    agent   the final report
+ *     settled.json   agent   replaces report.json when the end is reported; only the rest of the log is still needed
+ *     WORD.room      guard   reserved space for stop, exit and report, because the disk may be full by then
+ */
+export interface RunFolder {
+  readonly path: string;
+}
+
+/** Whether the folder was removed. Any other error may be temporary, so it returns false. */
+export function isRemoved({ path }: RunFolder): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+  }
+}
+
+/** Why the agent stops a run before its trainer ends. */
+export type Order = 'cancel' | 'abandon' | 'leave_now';
+
+/**
+ * The last call that was answered. A run that must not outlive its contact is stopped `timeoutMs` after it was sent.
+ */
+export interface Contact {
+  /** When the call was sent, in ms of `machineUptime`. */
+  readonly sentAt: number;
+  readonly timeoutMs: number;
+  /** ms from SIGTERM to SIGKILL when the run is stopped for lost contact. */
+  readonly graceMs: number;
+}
+
+/** What a guard runs. The trainer's environment is in no file, because the guard passes on its own. */
+export interface Task {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  readonly configName: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly logFile: string;
+  /** The output folder of the trainer; absent in tasks of older agents. */
+  readonly outputDir?: string;
+  readonly onLostContact: OnLostContact;
+  readonly contact: Contact;
+}
+
+export interface StopOrder {
+  readonly order: Order;
+  readonly graceMs: number;
+}
+
+/** How a run ended. */
+export interface ExitRecord {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Why the run was stopped; null when it ended by itself. */
+  readonly stopped: Order | 'lost_contact' | null;
+  /** Why the trainer could not be started; null when it was started. */
+  readonly startError: string | null;
+  /** The last lines that the trainer printed. */
+  readonly tail: string;
+}
+
+/** Where the log's two files begin in a run's output, in bytes from its start. */
+export interface LogPlaces {
+  /** Negative when the file begins with output of an earlier attempt. */
+  readonly current: number;
+  /** Where `LOG.1` begins; null when it has no output of this run. */
+  readonly previous: number | null;
+}
+
+const files = {
+  task: 'task.json',
+  guard: 'guard.json',
+  trainer: 'trainer.json',
+  log: 'log.json',
+  stop: 'stop.json',
+  contact: 'contact.json',
+  exit: 'exit.json',
+  report: 'report.json',
+  settled: 'settled.json',
+} as const;
+
+const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
+
+/** Starts a run. This creates the folder; the guard's writes never do. */
+export function writeTask(run: RunFolder, task: Task): void {
+  mkdirSync(run.path, { recursive: true, mode: 0o700 });
+  writeWhole(fileOf(run, 'task'), JSON.stringify(task));
+}
+
+export function readTask(run: RunFolder): Task | null {
+  const fields = readFields(fileOf(run, 'task'));
+  const jobId = JobId.safeParse(fields?.['jobId']);
+  const attemptId = AttemptId.safeParse(fields?.['attemptId']);
+  const contact = contactOf(fieldsOf(fields?.['contact']));
+  if (fields === null || !jobId.success || !attemptId.success || contact === null) return null;
+  const { configName, argv, cwd, logFile, outputDir, onLostContact } = fields;
+  if (typeof configName !== 'string' || typeof cwd !== 'string' || typeof logFile !== 'string') return null;
+  if (!Array.isArray(argv) || !argv.every(word => typeof word === 'string')) return null;
+  return {
+    jobId: jobId.data,
+    attemptId: attemptId.data,
+    configName,
+    argv,
+    cwd,
+    logFile,
+    ...(typeof outputDir === 'string' && { outputDir }),
+    onLostContact: onLostContact === 'stop' ? 'stop' : 'continue',
+    contact,
+  };
+}
+
+/**
+ * Takes a run for this guard, or calls it off when `guard` is null. Only the first caller succeeds; returns false for
+ * any other.
+ */
+export function takeRun(run: RunFolder, guard: ProcessRef | null): boolean {
+  let handle: number;
+  try {
+    handle = openSync(fileOf(run, 'guard'), 'wx', 0o600);
+  } catch {
+    return false;
+  }
+  try {
+    writeFileSync(handle, JSON.stringify(guard ?? { calledOff: true }));
+    return true;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Null when no guard has taken the run yet. */
+export function readGuard(run: RunFolder): ProcessRef | 'called_off' | null {
+  const fields = readFields(fileOf(run, 'guard'));
+  return fields?.['calledOff'] === true ? 'called_off' : refOf(fields);
+}
+
+export const writeTrainer = (run: RunFolder, trainer: ProcessRef): void =>
+  writeWhole(fileOf(run, 'trainer'), JSON.stringify(trainer));
+
+export const readTrainer = (run: RunFolder): ProcessRef | null => refOf(readFields(fileOf(run, 'trainer')));
+
+export const writePlaces = (run: RunFolder, places: LogPlaces): void =>
+  showWhole(fileOf(run, 'log'), JSON.stringify(places));
+
+export function readPlaces(run: RunFolder): LogPlaces | null {
+  const { current, previous } = readFields(fileOf(run, 'log')) ?? {};
+  if (typeof current !== 'number') return null;
+  return { current, previous: typeof previous === 'number' ? previous : null };
+}
+
+export function writeStop(run: RunFolder, stop: StopOrder): void {
+  const text = JSON.stringify(stop);
+  inNeed(run, 'stop', () => showWhole(fileOf(run, 'stop'), text), text);
+}
+
+export async function readStop(run: RunFolder): Promise<StopOrder | null> {
+  const { order, graceMs } = (await readFieldsSoon(fileOf(run, 'stop'))) ?? {};
+  return isOrder(order) && isCount(graceMs) ? { order, graceMs } : null;
+}
+
+/**
+ * Overwrites the file in place, with one write of a fixed size. This works even on a disk that the trainer has filled,
+ * which must not look like lost contact. A reader ignores a file that is half written.
+ */
+export function writeContact(run: RunFolder, contact: Contact): void {
+  const text = JSON.stringify(contact).padEnd(contactBytes);
+  const file = fileOf(run, 'contact');
+  if (!exists(file)) return showWhole(file, text);
+  const handle = openSync(file, 'r+');
+  try {
+    writeSync(handle, text, 0);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+const contactBytes = 200;
+
+export const readContact = async (run: RunFolder): Promise<Contact | null> =>
+  contactOf(await readFieldsSoon(fileOf(run, 'contact')));
+
+/** Reserves space for the stop order, the exit record and the report, because the trainer may fill the disk. */
+export function holdRoom(run: RunFolder): void {
+  for (const [word, bytes] of Object.entries(roomBytes))
+    writeFileSync(roomOf(run, word), Buffer.alloc(bytes, ' '), { mode: 0o600 });
+}
+
+const roomBytes = { stop: 4 * 1024, exit: 32 * 1024, report: 32 * 1024 } as const;
+const roomOf = ({ path }: RunFolder, word: string): string => join(path, `${word}.room`);
+
+/**
+ * Calls `write`. If it fails, writes `text` into the reserved space, which is on disk already, and renames that file.
+ * Throws when `text` does not fit.
+ * @internal
+ */
+export function inNeed(run: RunFolder, word: keyof typeof roomBytes, write: () => void, text: string): void {
+  try {
+    write();
+  } catch (cause) {
+    const room = roomOf(run, word);
+    const bytes = Buffer.alloc(roomBytes[word], ' ');
+    if (bytes.write(text) < Buffer.byteLength(text)) throw cause;
+    const handle = openSync(room, 'r+');
+    try {
+      writeSync(handle, bytes, 0, bytes.length, 0);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(room, fileOf(run, word));
+  }
+}
+
+export function writeExit(run: RunFolder, exit: ExitRecord): void {
+  const text = JSON.stringify(exit);
+  inNeed(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
+}
+
+/** Writes the final report. Creates the folder, because a rejected job has no run. */
+export function writeReport(run: RunFolder, text: string): void {
+  mkdirSync(run.path, { recursive: true, mode: 0o700 });
+  inNeed(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
+}
+
+export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
+
+/** Marks a run as settled. It renames a file that is no longer needed, because the disk may be full. */
+export function settleRun(run: RunFolder): void {
+  const settled = fileOf(run, 'settled');
+  const spent = [fileOf(run, 'report'), roomOf(run, 'report'), fileOf(run, 'contact')].find(exists);
+  if (spent === undefined) writeWhole(settled, '{}');
+  else renameSync(spent, settled);
+  const now = new Date();
+  utimesSync(settled, now, now);
+}
+
+/** When a run was settled, in ms since 1970; null when it was not. */
+export function settledAt(run: RunFolder): number | null {
+  try {
+    return statSync(fileOf(run, 'settled')).mtimeMs;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the run's trainer has printed anything. */
+export const hasLog = (run: RunFolder): boolean => readTask(run) !== null && readPlaces(run) !== null;
+
+export function readExit(run: RunFolder): ExitRecord | null {
+  const { code, signal, stopped, startError, tail } = readFields(fileOf(run, 'exit')) ?? {};
+  if (typeof tail !== 'string') return null;
+  return {
+    code: Number.isInteger(code) ? Number(code) : null,
+    signal: typeof signal === 'string' ? signal : null,
+    stopped: isOrder(stopped) || stopped === 'lost_contact' ? stopped : null,
+    startError: typeof startError === 'string' ? startError : null,
+    tail,
+  };
+}
+
+function contactOf(fields: Fields | null): Contact | null {
+  const { sentAt, timeoutMs, graceMs } = fields ?? {};
+  return isCount(sentAt) && isCount(timeoutMs) && isCount(graceMs) ? { sentAt, timeoutMs, graceMs } : null;
+}
+
+const isOrder = (word: unknown): word is Order =>
+  word === 'cancel' || word === 'abandon' || word === 'leave_now';
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+function exists(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

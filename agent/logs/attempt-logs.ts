@@ -1,0 +1,214 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId } from '../../protocol/ids.ts';
+import type { ShipCall } from '../connection/api-client.ts';
+import type { Clock } from '../clock.ts';
+import { readTask, settledAt, settleRun } from '../guard/guard-files.ts';
+import { firstLine } from './log-disk.ts';
+import { createLogPace } from './log-pace.ts';
+import { createLogReader } from './log-reader.ts';
+import {
+  createLogShipper,
+  leaveLogs,
+  type LogEnd,
+  type LogShipper,
+  type LogShipperDeps,
+} from './log-shipper.ts';
+import { latin1 } from './redact.ts';
+import type { StateFolder } from '../state/state-folder.ts';
+import type { LogCheck } from '../attempt/trainer.ts';
+
+/**
+ * Sends the logs of this rig's attempts to the orchestrator. Keeps a run's folder until the orchestrator acknowledges
+ * the end of its log, even while later jobs run.
+ */
+export interface AttemptLogs {
+  /** Sends what the attempt's trainer prints, without these secrets. Only the first call for an attempt counts. */
+  follow(attemptId: AttemptId, secrets: readonly string[]): void;
+  /** Call when the trainer prints nothing more. */
+  finish(attemptId: AttemptId): void;
+  /** Keeps the run's folder until this resolves with true, because another reader needs its log. */
+  keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
+  /** Marks the attempt as reported. Its folder is removed when its log is fully sent. */
+  settle(attemptId: AttemptId): void;
+  /** Continues with logs of attempts that an earlier process of the agent settled. */
+  resume(): void;
+  isTaken: LogCheck;
+  /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
+  leave(withinMs: number): Promise<void>;
+}
+
+export interface AttemptLogsDeps {
+  readonly state: Pick<StateFolder, 'runsDir' | 'runOf' | 'dropReport'>;
+  readonly ship: ShipCall;
+  /** Returns the current worker token. */
+  readonly token: () => string;
+  readonly clock: Clock;
+  /** ms since 1970. */
+  readonly wall: () => number;
+  readonly random: () => number;
+  readonly say: (message: string) => void;
+  /** Fires when the agent has ended. */
+  readonly signal: AbortSignal;
+}
+
+/** The maximum number of settled runs with unsent logs. Beyond it, the oldest are dropped. */
+const maxSettled = 5;
+/**
+ * How long after its settling a log is retried. An orchestrator that was away for longer has forgotten the job, or does
+ * not return.
+ */
+const patienceMs = 24 * 60 * 60 * 1000;
+/** Each start of the agent retries for at least this long, because a wrong clock can make any log look old. */
+const minPatienceMs = 60 * 60 * 1000;
+
+interface Followed {
+  readonly shipper: LogShipper;
+  isSettled: boolean;
+  end: LogEnd | null;
+  /** How many other readers still need the folder. */
+  readers: number;
+}
+
+export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
+  const { state, clock, say } = parts;
+  const { runsDir, runOf } = state;
+  const pace = createLogPace(clock);
+  const followed = new Map<AttemptId, Followed>();
+  let isOlderKnown = false;
+
+  const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
+    // It may already have been dropped to make room for a newer one.
+    if (!isOver(run) || followed.get(attemptId) !== run) return;
+    followed.delete(attemptId);
+    state.dropReport(attemptId);
+  };
+
+  const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
+    const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
+    if (shipper === null) return null;
+    const isSettled = settledAt(runOf(attemptId)) !== null;
+    const begun: Followed = { shipper, isSettled, end: null, readers: 0 };
+    followed.set(attemptId, begun);
+    void shipper.done.then(end => {
+      begun.end = end;
+      if (end === 'older_orchestrator' && !isOlderKnown) say(olderOrchestrator);
+      isOlderKnown ||= end === 'older_orchestrator';
+      removeIfOver(attemptId, begun);
+    });
+    return begun;
+  };
+
+  /** Sends the rest of a settled attempt's log. */
+  const drain = (attemptId: AttemptId): void => {
+    const run = followed.get(attemptId) ?? begin(attemptId, []);
+    if (run === null) return state.dropReport(attemptId);
+    run.isSettled = true;
+    run.shipper.finish();
+    removeIfOver(attemptId, run);
+  };
+
+  /** Never drops `newest`: after a clock change it may look like the oldest. */
+  const makeRoom = (newest: AttemptId | null): void => {
+    const others = settledIn(state).filter(id => id !== newest);
+    for (const attemptId of others.slice(newest === null ? maxSettled : maxSettled - 1)) {
+      followed.get(attemptId)?.shipper.stop();
+      followed.delete(attemptId);
+      state.dropReport(attemptId);
+    }
+  };
+
+  return {
+    follow(attemptId, secrets) {
+      if (!followed.has(attemptId)) begin(attemptId, secrets);
+    },
+    finish: attemptId => followed.get(attemptId)?.shipper.finish(),
+    keepFor(attemptId, done) {
+      const run = followed.get(attemptId);
+      if (run === undefined) return;
+      run.readers += 1;
+      void done.then(isDone => {
+        if (!isDone) return;
+        run.readers -= 1;
+        removeIfOver(attemptId, run);
+      });
+    },
+    settle(attemptId) {
+      const run = runOf(attemptId);
+      try {
+        if (readTask(run) !== null) settleRun(run);
+      } catch {
+        // Without its mark, the run would be reported again, so remove the folder.
+        return state.dropReport(attemptId);
+      }
+      drain(attemptId);
+      makeRoom(attemptId);
+    },
+    resume() {
+      makeRoom(null);
+      for (const attemptId of settledIn(state)) drain(attemptId);
+    },
+    isTaken: createLogCheck(runsDir),
+    leave: withinMs =>
+      leaveLogs(
+        [...followed.values()].map(({ shipper }) => shipper),
+        withinMs,
+        clock,
+      ),
+  };
+}
+
+/** Whether nothing needs the run's folder any more. */
+const isOver = ({ isSettled, end, readers }: Followed): boolean =>
+  isSettled && end !== null && end !== 'left' && readers === 0;
+
+const createLogCheck =
+  (runsDir: string): LogCheck =>
+  (file, attemptId) =>
+    namesIn(runsDir).some(
+      name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
+    );
+
+/** Null when the run has no readable task: nothing was ever started. */
+function shipperOf(
+  attemptId: AttemptId,
+  secrets: readonly string[],
+  parts: AttemptLogsDeps & Pick<LogShipperDeps, 'pace'>,
+): LogShipper | null {
+  const run = parts.state.runOf(attemptId);
+  const task = readTask(run);
+  if (task === null) return null;
+  const known = secrets.map(latin1);
+  const now = parts.wall();
+  return createLogShipper({
+    ...parts,
+    attemptId,
+    log: createLogReader(run, task.logFile),
+    ownLine: latin1(firstLine(task.logFile)),
+    known: () => [...known, latin1(parts.token())],
+    ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
+    leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (settledAt(run) ?? now))),
+  });
+}
+
+/** The settled attempts, newest first. */
+const settledIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly AttemptId[] =>
+  namesIn(runsDir)
+    .flatMap(name => {
+      const id = AttemptId.safeParse(name);
+      const at = id.success ? settledAt(runOf(id.data)) : null;
+      return id.success && at !== null ? [{ id: id.data, at }] : [];
+    })
+    .toSorted((a, b) => b.at - a.at)
+    .map(({ id }) => id);
+
+const olderOrchestrator =
+  'The orchestrator is of a version that takes no logs: what trainers print stays on this machine. Update it';
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

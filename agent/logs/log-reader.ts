@@ -1,0 +1,105 @@
+import { open, stat } from 'node:fs/promises';
+import { type LogPlaces, readPlaces, type RunFolder } from '../guard/guard-files.ts';
+
+/** Reads what a guard logs, from the start of its run. The returned bytes are valid until the next read. */
+export interface LogReader {
+  /** Returns the next bytes; none when everything is read. */
+  next(): Promise<Uint8Array>;
+  /** Returns how many bytes are still to be read. */
+  behind(): Promise<number>;
+  /** Skips all of them but the last `bytes`. */
+  skipTo(bytes: number): Promise<void>;
+  /**
+   * Reads at most `most` bytes at an offset. `from` is greater than `place` when the bytes there are lost. This does
+   * not affect `next`.
+   */
+  read(place: number, most: number): Promise<LogPiece>;
+  /** Returns the offset after the last byte; 0 when nothing was written. */
+  end(): Promise<number>;
+}
+
+export interface LogPiece {
+  readonly from: number;
+  /** Empty when there are no more. */
+  readonly bytes: Uint8Array;
+}
+
+const chunkBytes = 256 * 1024;
+
+export function createLogReader(run: RunFolder, file: string): LogReader {
+  let position = 0;
+  /** One buffer for all reads: at 20 MB a second, new ones would be in memory long before they are collected. */
+  const room = Buffer.allocUnsafeSlow(chunkBytes);
+
+  const end = async (): Promise<number> => {
+    const places = readPlaces(run);
+    return places === null ? 0 : places.current + (await sizeOf(file));
+  };
+
+  /** Reads from one of the two files. Returns null when the rest of the older one is missing. */
+  const readFile = async (
+    { current, previous }: LogPlaces,
+    from: number,
+    most: number,
+  ): Promise<Uint8Array | null> => {
+    if (from >= current) return readAt(file, from - current, room.subarray(0, most));
+    const bytes = await readAt(
+      `${file}.1`,
+      from - (previous ?? current),
+      room.subarray(0, Math.min(most, current - from)),
+    );
+    return bytes.length === 0 ? null : bytes;
+  };
+
+  const read = async (place: number, most: number): Promise<LogPiece> => {
+    let from = place;
+    for (;;) {
+      const places = readPlaces(run);
+      if (places === null) return { from: place, bytes: new Uint8Array() };
+      // Bytes that are in neither file are lost.
+      from = Math.max(from, places.previous ?? places.current);
+      const bytes = await readFile(places, from, most);
+      // The files rotated meanwhile, so these bytes may be from either of them.
+      const now = readPlaces(run);
+      if (now?.current !== places.current || now.previous !== places.previous) continue;
+      if (bytes !== null) return { from, bytes };
+      from = places.current;
+    }
+  };
+
+  const next = async (): Promise<Uint8Array> => {
+    const { from, bytes } = await read(position, chunkBytes);
+    position = from + bytes.length;
+    return bytes;
+  };
+
+  return {
+    next,
+    behind: async () => Math.max(0, (await end()) - position),
+    async skipTo(bytes) {
+      position = Math.max(position, (await end()) - bytes);
+    },
+    read,
+    end,
+  };
+}
+
+async function readAt(file: string, offset: number, room: Uint8Array): Promise<Uint8Array> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { bytesRead } = await handle.read(room, 0, room.length, offset);
+      return room.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );

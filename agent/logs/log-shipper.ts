@@ -1,0 +1,134 @@
+import type { CallResult } from '../../protocol/client.ts';
+import { maxChunk, type LogChunkBody, type workerLogsApi } from '../../protocol/logs-api.ts';
+import { createBackoff, pause } from '../connection/backoff.ts';
+import type { Clock } from '../clock.ts';
+import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
+import type { LogPace } from './log-pace.ts';
+import { verdictOf } from './log-verdict.ts';
+
+/** Sends an attempt's log to the orchestrator. */
+export interface LogShipper {
+  /** Resolves with the reason why nothing more is sent. */
+  readonly done: Promise<LogEnd>;
+  /** Call when the trainer prints nothing more. */
+  finish(): void;
+  /** Continues only as long as the orchestrator answers. Stops a log that is not finished. */
+  hurry(): void;
+  stop(): void;
+}
+
+/**
+ * `complete`: the orchestrator acknowledged the end; `unwanted`: it accepts no more of this log; `older_orchestrator`:
+ * it accepts no logs at all; `expired`: the log could not be delivered for too long; `left`: the agent ends, and its
+ * next start continues.
+ */
+export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
+
+export interface LogShipperDeps extends LogFeedDeps {
+  readonly attemptId: LogChunkBody['attempt_id'];
+  readonly ship: (chunk: LogChunkBody, signal: AbortSignal) => Promise<CallResult<typeof workerLogsApi.ship>>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly pace: LogPace;
+  /** ms until a finished log that cannot be delivered is given up. */
+  readonly leftMs: number;
+  /** Fires when the agent has ended. */
+  readonly signal: AbortSignal;
+}
+
+const apartMs = 750;
+const minChunk = 16_384;
+const backoffRule = { firstMs: 500, maxMs: 30_000 } as const;
+
+/**
+ * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
+ * responses say where its log ends, and everything from there on is on disk.
+ */
+export function createLogShipper(parts: LogShipperDeps): LogShipper {
+  const { attemptId, clock, random, pace } = parts;
+  const over = new AbortController();
+  const hurried = new AbortController();
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+  const restless = AbortSignal.any([signal, hurried.signal]);
+  let expiresAt = Number.POSITIVE_INFINITY;
+  let limit = maxChunk;
+
+  /**
+   * Retries a chunk until there is a final response. Resolves with the offset at which the orchestrator's log ends, or
+   * with the reason why there is none.
+   */
+  const deliver = async (chunk: LogChunkBody): Promise<number | 'smaller' | LogEnd> => {
+    const backoff = createBackoff({ ...backoffRule, random });
+    for (;;) {
+      if (!(await pace.wait(chunk.text.length, signal))) return 'left';
+      const result = await parts.ship(chunk, signal);
+      if (signal.aborted) return 'left';
+      if (result.ok) return result.value.next;
+      const verdict = verdictOf(result.failure);
+      if (verdict === 'gone') return 'unwanted';
+      if (verdict === 'older_orchestrator') return verdict;
+      if (verdict === 'smaller') return limit > minChunk ? 'smaller' : 'unwanted';
+      if (clock.mono() > expiresAt) return 'expired';
+      if (hurried.signal.aborted || !(await pause(clock, 200 + backoff.nextMs(), restless))) return 'left';
+    }
+  };
+
+  const run = async (): Promise<LogEnd> => {
+    const misses = createBackoff({ ...backoffRule, random });
+    let next = await deliver({ attempt_id: attemptId, after: 0, from: 0, to: 0, text: '' });
+    let after = 0;
+    while (typeof next === 'number' || next === 'smaller') {
+      if (next === 'smaller') limit /= 2;
+      else after = next;
+      const feed = await createLogFeed(parts, after, limit);
+      let isTaken = true;
+      while (isTaken) {
+        const isOver = over.signal.aborted;
+        const piece = await feed.next(isOver);
+        if (signal.aborted) return 'left';
+        if (piece === null) {
+          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+          if (signal.aborted) return 'left';
+          continue;
+        }
+        const { isLast, ...rest } = piece;
+        next = await deliver({ attempt_id: attemptId, after, ...rest, is_last: isLast });
+        isTaken = next === piece.to;
+        if (isTaken) after = piece.to;
+        if (isTaken && isLast) return 'complete';
+        if (isTaken) misses.reset();
+        if (isTaken && feed.isCaughtUp())
+          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+      }
+      // Continue where the orchestrator says, with longer and longer pauses if that does not help.
+      if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), restless))) return 'left';
+    }
+    return next;
+  };
+
+  return {
+    done: run(),
+    finish() {
+      expiresAt = Math.min(expiresAt, clock.mono() + parts.leftMs);
+      over.abort();
+    },
+    hurry() {
+      if (over.signal.aborted) hurried.abort();
+      else stopped.abort();
+    },
+    stop: () => stopped.abort(),
+  };
+}
+
+/** Gives finished logs this much time, while the orchestrator answers. Stops the others immediately. */
+export async function leaveLogs(
+  shippers: readonly LogShipper[],
+  withinMs: number,
+  clock: Clock,
+): Promise<void> {
+  for (const shipper of shippers) shipper.hurry();
+  const gone = new AbortController();
+  void Promise.all(shippers.map(({ done }) => done)).then(() => gone.abort());
+  await pause(clock, withinMs, gone.signal);
+}

@@ -1,0 +1,184 @@
+import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { MetricPoint } from '../../protocol/metrics-api.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import { type ApiClient, isRetryable } from '../connection/api-client.ts';
+import { createBackoff, pause } from '../connection/backoff.ts';
+import type { Clock } from '../clock.ts';
+import { createFileLook, type FileLook } from './file-look.ts';
+import type { MetricsFiles } from '../metrics-files/index.ts';
+import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
+
+export interface CurveDeps {
+  readonly clock: Clock;
+  /** ms; see `machineUptime`. */
+  readonly uptime: () => number;
+  readonly api: Pick<ApiClient, 'bring'>;
+  readonly random: () => number;
+  /** Current GPU metrics. It may be slow, and may never resolve. */
+  readonly gpuFigures: () => Promise<MetricPoint['values']>;
+  /** Reads the metrics files below an output folder. Without it, none are read. */
+  readonly files?: {
+    readonly open: (outputDir: string) => MetricsFiles;
+    /** ms since 1970. */
+    readonly wall: () => number;
+  };
+  /** Fires when the agent ends. Unsent points are then lost, unless they are in the log of a run that continues. */
+  readonly ended: AbortSignal;
+}
+
+export interface CurveOrigin {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  /**
+   * When the attempt was claimed, in ms of machine uptime. It is kept on disk, so a restart of the agent does not
+   * change it.
+   */
+  readonly startedAt: number;
+  /** Whether an earlier process of the agent has sent a part of the curve. */
+  readonly isAdopted: boolean;
+  /** The output folder of the trainer; null when it is unknown. */
+  readonly outputDir: string | null;
+  /** Called with the progress that metrics files show. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** The curve of one attempt. */
+export interface Curve {
+  /** Resolves when files of earlier attempts are identified. The trainer may start then. */
+  readonly ready: Promise<void>;
+  note(figures: Figures, isOld: boolean): void;
+  /** Call when the run has ended. Sends the remaining points immediately. */
+  finish(): void;
+  /** Resolves with true when nothing is left to send, or with false when the agent ended first. */
+  readonly done: Promise<boolean>;
+}
+
+export interface Curves {
+  open(origin: CurveOrigin): Curve;
+  /** Resolves when all open curves are done, or after `withinMs`. */
+  settled(withinMs: number): Promise<void>;
+}
+
+const sendEveryMs = 5_000;
+const lookEveryMs = 10_000;
+/** The timeout of a GPU query. After one, queries are less frequent, because each may leave a process behind. */
+const lookPatienceMs = 15_000;
+const slowLookEveryMs = 120_000;
+
+/** Sends the points of running attempts, every few seconds. */
+export function createCurves(parts: CurveDeps): Curves {
+  const under = new Set<Promise<boolean>>();
+  return {
+    open(origin) {
+      const now = (): number => Math.max(0, Math.round(parts.uptime() - origin.startedAt));
+      const book = createPointBook({ isAdopted: origin.isAdopted, adoptedMs: now() });
+      const over = new AbortController();
+      const { ready, look } = openLook(origin, book, now, parts);
+      const sending = ship(origin, { book, look }, over.signal, parts);
+      under.add(sending);
+      void sending.then(() => under.delete(sending));
+      void watchGpus(book, now, over.signal, parts);
+      return {
+        ready,
+        note: (figures, isOld) => book.note(figures, now(), isOld),
+        finish: () => over.abort(),
+        done: sending,
+      };
+    },
+    async settled(withinMs) {
+      const done = new AbortController();
+      void Promise.allSettled(under).then(() => done.abort());
+      await pause(parts.clock, withinMs, done.signal);
+    },
+  };
+}
+
+/**
+ * Skips what was written before the trainer starts. After a restart of the agent, it skips nothing, because the
+ * orchestrator reports what it already has.
+ */
+function openLook(
+  { outputDir, isAdopted, onProgress }: CurveOrigin,
+  book: PointBook,
+  now: () => number,
+  { files: source, clock }: CurveDeps,
+): { readonly ready: Promise<void>; readonly look: FileLook } {
+  if (source === undefined || outputDir === null)
+    return { ready: Promise.resolve(), look: () => Promise.resolve(false) };
+  const files = source.open(outputDir);
+  const ready = isAdopted ? Promise.resolve() : files.skipEarlier().catch(() => {});
+  return { ready, look: createFileLook({ files, book, now, clock, wall: source.wall, onProgress }) };
+}
+
+/** Sends points until the run is over and all are sent, the orchestrator refuses them, or the agent ends. */
+async function ship(
+  origin: CurveOrigin,
+  { book, look }: { readonly book: PointBook; readonly look: FileLook },
+  over: AbortSignal,
+  parts: CurveDeps,
+): Promise<boolean> {
+  const { clock, random, ended } = parts;
+  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+  const either = AbortSignal.any([over, ended]);
+  let waitMs = sendEveryMs;
+  while (!ended.aborted) {
+    // After the run has ended, wait only to retry a call.
+    await pause(clock, waitMs, over.aborted ? ended : either);
+    if (ended.aborted) return false;
+    // If the run ends during a send, the next turn may find one more point.
+    const isLast = over.aborted;
+    const isBehind = await look();
+    book.settle();
+    const sent = await sendAll(origin, book, parts);
+    if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
+    if (sent === 'sent') backoff.reset();
+    waitMs = sent === 'later' ? 500 + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
+  }
+  return false;
+}
+
+/** Sends full batches until a smaller one. Points that arrive during a send wait for the next turn. */
+async function sendAll(
+  { jobId, attemptId }: CurveOrigin,
+  book: PointBook,
+  { api, ended }: CurveDeps,
+): Promise<'sent' | 'later' | 'refused'> {
+  while (!book.isEmpty() && !ended.aborted) {
+    const isQuestion = !book.isNumbered();
+    const batch = isQuestion ? [] : book.batch();
+    const result = await api.bring(jobId, attemptId, batch);
+    if (result.ok && isQuestion) book.number(result.value);
+    else if (result.ok) {
+      if (!book.taken(result.value.next)) return 'later';
+      if (batch.length < maxBatchPoints) return 'sent';
+    } else if (isRetryable(result.failure)) return 'later';
+    // The orchestrator cannot read these points, but may accept the next ones.
+    else if (!isQuestion && result.failure.kind === 'problem' && result.failure.status === 400)
+      book.taken((batch.at(-1)?.n ?? 0) + 1);
+    else return 'refused';
+  }
+  return 'sent';
+}
+
+/** Adds GPU metrics while the trainer runs. A driver that hangs delays only the next query. */
+async function watchGpus(
+  book: PointBook,
+  now: () => number,
+  over: AbortSignal,
+  { clock, gpuFigures, ended }: CurveDeps,
+): Promise<void> {
+  const either = AbortSignal.any([over, ended]);
+  let everyMs = lookEveryMs;
+  while (await pause(clock, everyMs, either)) {
+    const looked = gpuFigures().catch(() => null);
+    const patience = new AbortController();
+    const late = pause(clock, lookPatienceMs, AbortSignal.any([either, patience.signal])).then(
+      () => 'late' as const,
+    );
+    const values = await Promise.race([looked, late]);
+    patience.abort();
+    if (either.aborted) return;
+    everyMs = values === 'late' || values === null ? slowLookEveryMs : lookEveryMs;
+    if (values !== 'late' && values !== null) book.add(values, now());
+  }
+}

@@ -1,0 +1,80 @@
+import type { Progress } from '../../protocol/progress.ts';
+import type { Clock } from '../clock.ts';
+import { toBarePoint } from './file-points.ts';
+import type { FileFigures, FilePoint, MetricsFiles } from '../metrics-files/index.ts';
+import type { BarePoint } from './point-list.ts';
+import { maxKeysOfPoint, type PointBook } from './point-book.ts';
+import { pause } from '../connection/backoff.ts';
+
+/** Reads what a trainer has written since the last look. Resolves with true when there is more to read immediately. */
+export type FileLook = () => Promise<boolean>;
+
+export interface FileLookOptions {
+  readonly files: Pick<MetricsFiles, 'look'>;
+  readonly book: Pick<PointBook, 'record'>;
+  /** ms since the attempt began. */
+  readonly now: () => number;
+  readonly clock: Clock;
+  /** ms since 1970. */
+  readonly wall: () => number;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+}
+
+/** The timeout of a look. A file system that hangs delays nothing but the metrics in its files. */
+const patienceMs = 10_000;
+/** One look reads a few MiB, so a backlog takes several. */
+const maxLooks = 8;
+
+export function createFileLook({ files, book, now, clock, wall, onProgress }: FileLookOptions): FileLook {
+  /** The look in progress. While it hangs, no other look starts. */
+  let looking: Promise<boolean> | null = null;
+
+  const record = ({ live, late }: FileFigures): void => {
+    const nowMs = now();
+    const startWall = wall() - nowMs;
+    const toPoint = (point: FilePoint): BarePoint | readonly [] => {
+      const atMs = point.wallMs === null ? Number.NaN : Math.round(point.wallMs - startWall);
+      // A time outside this attempt is from another machine or another run, so it is ignored.
+      const isOwn = atMs >= 0 && atMs <= nowMs;
+      return toBarePoint(point, isOwn ? atMs : nowMs, maxKeysOfPoint) ?? [];
+    };
+    book.record({ live: live.flatMap(toPoint), late: late.flatMap(toPoint) });
+    const progress = progressOf([...late, ...live]);
+    if (progress !== null) onProgress?.(progress);
+  };
+
+  const look = async (): Promise<boolean> => {
+    for (let looks = 0; looks < maxLooks; looks += 1) {
+      const figures = await files.look();
+      record(figures);
+      if (!figures.isBehind) return false;
+    }
+    return true;
+  };
+
+  return async () => {
+    looking ??= look()
+      .catch(() => false)
+      .finally(() => (looking = null));
+    const patience = new AbortController();
+    const late = pause(clock, patienceMs, patience.signal).then(() => false);
+    const isBehind = await Promise.race([looking, late]);
+    patience.abort();
+    return isBehind;
+  };
+}
+
+/** The progress at the highest step, with the latest loss and learning rate. */
+function progressOf(points: readonly FilePoint[]): Progress | null {
+  if (points.length === 0) return null;
+  const newest = points.reduce((a, b) => (b.step >= a.step ? b : a));
+  const valueOf = (key: string): number | undefined =>
+    points.findLast(({ values }) => typeof values[key] === 'number')?.values[key] ?? undefined;
+  const fields = {
+    step: newest.step,
+    epoch: newest.epoch,
+    loss: valueOf('loss'),
+    learning_rate: valueOf('learning_rate'),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

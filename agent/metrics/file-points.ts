@@ -1,0 +1,107 @@
+import { metricKeyOf } from '../../protocol/metrics-api.ts';
+import type { FilePoint } from '../metrics-files/index.ts';
+import type { BarePoint } from './point-list.ts';
+
+/** Decides whether a value is taken from a file or from printed output. Files take precedence. */
+export interface Precedence {
+  /** Returns a printed point without the values that files provide; null when nothing is left. */
+  printed(point: BarePoint): BarePoint | null;
+  /** Records that live files provide these keys. Live files grow with each value. Returns the keys that are new. */
+  own(point: BarePoint): ReadonlySet<string>;
+  /** Records that a point is sent, so that a file does not send its printed values again. */
+  sent(point: BarePoint): void;
+  /** Returns a point of a live file without the values that were sent as printed; null when nothing is left. */
+  live(point: BarePoint): BarePoint | null;
+  /**
+   * Splits a point of a late file, which is written long after its values. `fresh` has the values that nothing provided
+   * before; `known` has the others.
+   */
+  late(point: BarePoint): { readonly fresh: BarePoint | null; readonly known: BarePoint | null };
+}
+
+/** The maximum number of sent steps to remember for each key: more than a file lags behind. */
+const maxGone = 4_096;
+const epochKey = 'epoch';
+const keysOf = ({ values, epoch }: BarePoint): readonly string[] => [
+  ...Object.keys(values),
+  ...(epoch === undefined ? [] : [epochKey]),
+];
+
+export function createPrecedence(): Precedence {
+  /** The keys that live files provide. */
+  const owned = new Set<string>();
+  /** The highest step for which a late file has provided a key. */
+  const lateUpTo = new Map<string, number>();
+  /** The newest steps for which the printed value of a key was sent. */
+  const gone = new Map<string, Set<number>>();
+  /** The highest step with a printed or a late value of a key. */
+  const highest = new Map<string, number>();
+
+  const notePlace = (point: BarePoint): void => {
+    if (point.step === undefined) return;
+    for (const key of keysOf(point)) highest.set(key, Math.max(point.step, highest.get(key) ?? -1));
+  };
+
+  return {
+    printed(point) {
+      const { step } = point;
+      const rest = only(
+        point,
+        key => !owned.has(key) && (step === undefined || step > (lateUpTo.get(key) ?? -1)),
+      );
+      if (rest === null || Object.keys(rest.values).length === 0) return null;
+      notePlace(rest);
+      return rest;
+    },
+    own(point) {
+      const fresh = new Set(keysOf(point).filter(key => !owned.has(key)));
+      for (const key of fresh) owned.add(key);
+      return fresh;
+    },
+    sent(point) {
+      if (point.step === undefined) return;
+      for (const key of keysOf(point).filter(each => !owned.has(each))) {
+        const steps = gone.get(key) ?? new Set();
+        gone.set(key, steps.add(point.step));
+        for (const oldest of steps) if (steps.size > maxGone) steps.delete(oldest);
+      }
+    },
+    live: point => only(point, key => !gone.get(key)?.has(point.step ?? -1)),
+    late(point) {
+      const { step = 0 } = point;
+      const mine = only(point, key => !owned.has(key));
+      const isBeyond = (key: string): boolean => step > (highest.get(key) ?? -1);
+      const fresh = mine && only(mine, isBeyond);
+      const known = mine && only(mine, key => !isBeyond(key));
+      for (const key of mine === null ? [] : keysOf(mine))
+        lateUpTo.set(key, Math.max(step, lateUpTo.get(key) ?? -1));
+      if (fresh !== null) notePlace(fresh);
+      return { fresh, known };
+    },
+  };
+}
+
+/** Keeps the wanted keys of a point; null when none is left. */
+export function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
+  const values = Object.entries(point.values).filter(([key]) => isWanted(key));
+  const epoch = point.epoch !== undefined && isWanted(epochKey) ? point.epoch : undefined;
+  if (values.length === 0 && epoch === undefined) return null;
+  return { ...point, epoch, values: Object.fromEntries(values) };
+}
+
+/**
+ * Converts the values of a step in a file to a point with at most `maxKeys` values. Null when no name is a valid key
+ * and there is no epoch.
+ */
+export function toBarePoint(
+  { step, epoch, values }: FilePoint,
+  atMs: number,
+  maxKeys: number,
+): BarePoint | null {
+  const entries = Object.entries(values).flatMap(([name, value]) => {
+    const key = metricKeyOf(name);
+    return key === null || key === epochKey ? [] : [[key, value] as const];
+  });
+  if (entries.length === 0 && epoch === undefined) return null;
+  return { elapsed_ms: atMs, step, epoch, values: Object.fromEntries(entries.slice(0, maxKeys)) };
+}

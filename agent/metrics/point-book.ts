@@ -1,0 +1,173 @@
+import { metricKeyOf, type MetricPoint, type MetricsReply } from '../../protocol/metrics-api.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import { createFiledList, mergeByTime, type Recorded } from './filed-list.ts';
+import { type BarePoint, createPointList, type PointList } from './point-list.ts';
+
+/** What a trainer has printed, in the form in which it is sent. */
+export interface Figures {
+  readonly progress: Progress;
+  /** Names of figures whose value was NaN or Infinity. */
+  readonly gaps: readonly string[];
+}
+
+type Values = BarePoint['values'];
+
+/** The points of one attempt that the orchestrator does not have yet: bounded, numbered and in order. */
+export interface PointBook {
+  /** `isOld`: printed at an unknown time before this agent process started to read. */
+  note(figures: Figures, atMs: number, isOld: boolean): void;
+  /** Adds figures that the trainer has written to files. They take precedence over printed ones with the same key. */
+  record(figures: Recorded): void;
+  /** Adds values that are not the trainer's, at the last closed step. At an open step, they would make that step count as already sent. */
+  add(values: Values, atMs: number): void;
+  /** Closes the current step, so that it can be sent. */
+  settle(): void;
+  isEmpty(): boolean;
+  /** Whether the number of the first point is known. If not, ask the orchestrator and call `number`. */
+  isNumbered(): boolean;
+  number(reply: MetricsReply): void;
+  /** Returns the first points with their numbers. They stay in the book until `taken`. */
+  batch(): readonly MetricPoint[];
+  /** Removes the points below `next`: the orchestrator has them or does not need them. Returns false when there were none. */
+  taken(next: number): boolean;
+}
+
+/** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
+const maxWaiting = 4_096;
+/** Maximum number of new points between two batches. The points of a faster trainer are thinned out. */
+const maxFresh = 128;
+/** Points per call: usually a few KB, at most a few hundred KB. */
+export const maxBatchPoints = 150;
+/** Trainer figures per point. The other keys of a job are left for the figures of its GPUs (gpu-figures). */
+export const maxKeysOfPoint = 28;
+
+export function createPointBook({
+  isAdopted,
+  adoptedMs,
+}: {
+  readonly isAdopted: boolean;
+  readonly adoptedMs: number;
+}): PointBook {
+  const waiting = createPointList(maxWaiting);
+  const fresh = createPointList(maxFresh);
+  const old = createPointList(maxWaiting);
+  const filed = createFiledList(maxWaiting);
+  const steps = gatherSteps();
+  /** Number of the first unsent point; null until the orchestrator has been asked. */
+  let first = isAdopted ? null : 0;
+
+  const gather = (): void => {
+    // Until the orchestrator has been asked, it is unknown which points from files it already has.
+    const recorded = first === null ? [] : filed.take();
+    for (const point of mergeByTime(fresh.items(), recorded)) waiting.add(point);
+    fresh.drop(fresh.items().length);
+  };
+
+  return {
+    note({ progress, gaps }, atMs, isOld) {
+      const { step, epoch } = progress;
+      const point = { elapsed_ms: atMs, step, epoch, values: valuesOf(progress, gaps) };
+      const rest = filed.printed(point);
+      steps.note(rest ?? { ...point, epoch: undefined, values: {} }, isOld ? old : fresh);
+    },
+    record({ live, late }) {
+      steps.settle();
+      filed.record({ live, late }, [fresh, old, waiting]);
+    },
+    add(values, atMs) {
+      if (Object.keys(values).length > 0) fresh.add({ elapsed_ms: atMs, step: steps.closed(), values });
+    },
+    settle: steps.settle,
+    isEmpty() {
+      gather();
+      return filed.isEmpty() && [waiting, old].every(list => list.items().length === 0);
+    },
+    isNumbered: () => first !== null,
+    number({ next, last_step: lastStep, last_elapsed_ms: lastMs }) {
+      gather();
+      first = next;
+      filed.skipTo(lastStep ?? -1);
+      const missed = old
+        .items()
+        .filter(({ step }) => step !== undefined && (lastStep === null || step > lastStep));
+      const since = waiting.items();
+      old.drop(old.items().length);
+      waiting.drop(waiting.items().length);
+      // They were printed between the orchestrator's last point and the adoption. Spread them evenly over that time.
+      const apartMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
+      missed.forEach((point, at) =>
+        waiting.add({ ...point, elapsed_ms: Math.round(lastMs + apartMs * (at + 1)) }),
+      );
+      for (const point of since) waiting.add(point);
+    },
+    batch() {
+      gather();
+      const points = waiting.items().slice(0, maxBatchPoints);
+      waiting.hold(points.length);
+      for (const point of points) filed.sent(point);
+      return points.map((point, at) => ({ ...point, n: (first ?? 0) + at }));
+    },
+    taken(next) {
+      const count = Math.max(0, Math.min(waiting.items().length, next - (first ?? 0)));
+      waiting.drop(count);
+      waiting.hold(0);
+      first = Math.max(next, first ?? 0);
+      return count > 0;
+    },
+  };
+}
+
+/** Combines everything that is printed for one step into one point. */
+function gatherSteps() {
+  let open: BarePoint | null = null;
+  let target: PointList | null = null;
+  let step: number | undefined;
+  /** Keys that have been recorded for this step, sent or not. */
+  let told = new Set<string>();
+  let closed: number | undefined;
+  const settle = (): void => {
+    if (open === null) return;
+    target?.add(open);
+    closed = open.step;
+    open = null;
+  };
+  return {
+    settle,
+    closed: () => closed,
+    note(point: BarePoint, into: PointList): void {
+      if (target !== into) settle();
+      target = into;
+      if (point.step !== undefined && point.step !== step) {
+        settle();
+        told = new Set();
+        step = point.step;
+      }
+      // A bar is redrawn many times. After its step is closed, do not send the same keys again.
+      const isNews = (key: string): boolean => step === undefined || open !== null || !told.has(key);
+      const news = Object.entries(point.values).filter(([key]) => isNews(key));
+      if (news.length === 0) return;
+      for (const [key] of news) told.add(key);
+      const { epoch = open?.epoch, elapsed_ms } = point;
+      open = { elapsed_ms, step, epoch, values: { ...open?.values, ...Object.fromEntries(news) } };
+      if (step === undefined) settle();
+    },
+  };
+}
+
+function valuesOf(progress: Progress, gaps: readonly string[]): Values {
+  const { loss, learning_rate, steps_per_second, metrics = {} } = progress;
+  const given: readonly (readonly [string, number | null | undefined])[] = [
+    ['loss', loss],
+    ['learning_rate', learning_rate],
+    ['steps_per_second', steps_per_second],
+    ...gaps.map(name => [name, null] as const),
+    ...Object.entries(metrics),
+  ];
+  const values = new Map<string, number | null>();
+  for (const [name, value] of given) {
+    const key = metricKeyOf(name);
+    if (key === null || value === undefined || values.size >= maxKeysOfPoint || values.has(key)) continue;
+    values.set(key, value);
+  }
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,68 @@
+import type { MetricPoint } from '../../protocol/metrics-api.ts';
+
+/** A point without its number. */
+export type BarePoint = Omit<MetricPoint, 'n'>;
+
+/** A list with a maximum length. When it is full, it merges points evenly, so that new points count as much as old ones. */
+export interface PointList {
+  add(point: BarePoint): void;
+  /** Removes the first `count` points. */
+  drop(count: number): void;
+  /** Keeps the first `count` points unchanged, because they are being sent. */
+  hold(count: number): void;
+  /** Replaces each point that is not held; null removes it. */
+  change(to: (point: BarePoint) => BarePoint | null): void;
+  items(): readonly BarePoint[];
+}
+
+/** Merges two points at the position of the later one. A null (not a number) in either of them stays. */
+function join(a: BarePoint, b: BarePoint): BarePoint {
+  const values = { ...a.values, ...b.values };
+  for (const [key, value] of Object.entries(a.values)) if (value === null) values[key] = null;
+  return { ...a, ...b, step: b.step ?? a.step, epoch: b.epoch ?? a.epoch, values };
+}
+
+export function createPointList(most: number): PointList {
+  let items: BarePoint[] = [];
+  let held = 0;
+  /** Number of added points that become one point in the list. */
+  let stride = 1;
+  /** Number of added points in the last one so far. */
+  let inLast = 0;
+
+  const thinOut = (): void => {
+    const free = items.slice(held);
+    const pairs = Array.from({ length: Math.ceil(free.length / 2) }, (_, at) =>
+      free.slice(at * 2, at * 2 + 2).reduce(join),
+    );
+    items = [...items.slice(0, held), ...pairs];
+    inLast = free.length % 2 === 0 ? stride + 1 : 1;
+    stride *= 2;
+  };
+
+  return {
+    add(point) {
+      const last = items.at(-1);
+      if (last !== undefined && items.length > held && inLast < stride) {
+        items[items.length - 1] = join(last, point);
+        inLast += 1;
+        return;
+      }
+      items.push(point);
+      inLast = 1;
+      if (items.length > most) thinOut();
+    },
+    drop(count) {
+      items = items.slice(count);
+      held = Math.max(0, held - count);
+      if (items.length === 0) stride = 1;
+    },
+    hold(count) {
+      held = Math.min(count, items.length);
+    },
+    change(to) {
+      items = [...items.slice(0, held), ...items.slice(held).flatMap(point => to(point) ?? [])];
+    },
+    items: () => items,
+  };
+}

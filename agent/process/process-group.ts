@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { pause } from '../connection/backoff.ts';
+import type { Clock } from '../clock.ts';
+import type { ProcessRef, Processes } from './processes.ts';
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A command and all processes that it starts: one process group, which is stopped and awaited as a whole. */
+export interface ProcessGroup {
+  readonly pid: number;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** How the leader ended. Resolves after the whole group has ended and its output has been read. */
+  readonly exited: Promise<Exit>;
+  /** Sends SIGTERM to the group, and SIGKILL after the grace period. Only the first call has an effect. */
+  stop(graceMs: number): void;
+}
+
+export interface Command {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface GroupDeps {
+  readonly processes: Processes;
+  readonly clock: Clock;
+}
+
+const lookEveryMs = 50;
+/** Grace period for children whose leader ended by itself. */
+const followMs = 1_000;
+/** How long to wait after SIGKILL. A process that hangs in a driver can survive longer, and the wait must end. */
+const givenUpAfterMs = 5_000;
+/** How long to read the output that a dead group has left in its pipes. */
+const pipesReadMs = 5_000;
+
+/** Rejects when the command cannot be started (ENOENT, EACCES, ...). */
+export async function startGroup(command: Command, { processes, clock }: GroupDeps): Promise<ProcessGroup> {
+  const [file = '', ...args] = command.argv;
+  const child = spawn(file, args, {
+    cwd: command.cwd,
+    env: { ...command.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...processes.asLeader,
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  const pid = child.pid ?? 0;
+  let killAt: number | null = null;
+  let takeBack = (): void => {};
+  let gone = false;
+  const stop = (graceMs: number): void => {
+    // After a group has ended, the system may reuse its number for another group.
+    if (gone || killAt !== null) return;
+    killAt = clock.mono() + graceMs;
+    void processes.signalGroup(pid, 'SIGTERM');
+    takeBack = clock.after(graceMs, () => void processes.signalGroup(pid, 'SIGKILL'));
+  };
+  const lives = (): Promise<boolean> => processes.groupLives(pid);
+  const exited = untilExit(child).then(async exit => {
+    // Children that outlive their leader hold GPU memory. They get a short grace period, unless a stop gave them a longer one.
+    if (await lives()) stop(followMs);
+    await untilGone(lives, pid, killAt ?? 0, { processes, clock });
+    gone = true;
+    takeBack();
+    await untilClosed(child, clock);
+    return exit;
+  });
+  return { pid, stdout: child.stdout, stderr: child.stderr, exited, stop };
+}
+
+const never = new AbortController().signal;
+
+/** Waits until the group has ended, and sends SIGKILL after `killAt`. Gives up `givenUpAfterMs` later. */
+async function untilGone(
+  lives: () => Promise<boolean>,
+  pid: number,
+  killAt: number,
+  { processes, clock }: GroupDeps,
+): Promise<void> {
+  while (await lives()) {
+    const lateMs = clock.mono() - killAt;
+    if (lateMs > givenUpAfterMs) return;
+    if (lateMs > 0) await processes.signalGroup(pid, 'SIGKILL');
+    await pause(clock, lookEveryMs, never);
+  }
+}
+
+/** Ends the rest of a group that has no guard. Does nothing if the number now belongs to another group. */
+export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupDeps): Promise<void> {
+  const lives = (): Promise<boolean> => parts.processes.ownsGroup(leader);
+  if (!(await lives())) return;
+  await parts.processes.signalGroup(leader.pid, 'SIGTERM');
+  await untilGone(lives, leader.pid, parts.clock.mono() + graceMs, parts);
+}
+
+const untilExit = (child: ChildProcess): Promise<Exit> =>
+  new Promise(resolve => child.once('exit', (code, signal) => resolve({ code, signal })));
+
+/** Pipes close when no process holds their other end. A daemon that left the group may hold one forever, so the wait is limited. */
+async function untilClosed(child: ChildProcess, clock: Clock): Promise<void> {
+  const streams = [child.stdout, child.stderr];
+  const takeBack = clock.after(pipesReadMs, () => streams.forEach(stream => stream?.destroy()));
+  await Promise.all(streams.map(untilEnd));
+  takeBack();
+}
+
+const untilEnd = (stream: Readable | null): Promise<void> =>
+  stream === null || stream.closed || stream.readableEnded
+    ? Promise.resolve()
+    : new Promise(resolve => stream.once('close', resolve));

@@ -1,0 +1,102 @@
+/** Runs the vendors' tools. Each outcome is a value, because a probe must neither throw nor block the agent. */
+
+import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
+import type { GpuProblem } from '../gpu/report.ts';
+
+export type CommandResult =
+  | { readonly kind: 'exited'; readonly code: number; readonly stdout: string; readonly stderr: string }
+  /** The program does not exist. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'timed_out'; readonly timeoutMs: number }
+  /** The program could not be started, was killed, or printed too much. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+export type RunCommand = (command: string, args: readonly string[]) => Promise<CommandResult>;
+
+export interface RunCommandOptions {
+  /** The environment of the programs: the agent's own, mainly for PATH. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs?: number;
+  /** The maximum size of stdout and of stderr, each. */
+  readonly maxBytes?: number;
+}
+
+function resultOf(error: ExecFileException | null, stdout: string, stderr: string): CommandResult {
+  if (error === null) return { kind: 'exited', code: 0, stdout, stderr };
+  if (typeof error.code === 'number') return { kind: 'exited', code: error.code, stdout, stderr };
+  if (error.code === 'ENOENT') return { kind: 'missing' };
+  return { kind: 'failed', message: error.signal ? `it was killed by ${error.signal}` : error.message };
+}
+
+/**
+ * Runs programs without a shell, with bounded output, in the C locale so that their messages are the expected ones. It
+ * resolves on time even when the program cannot be killed: nvidia-smi stuck in the driver (state D) ignores SIGKILL,
+ * and a grandchild may hold the pipes open.
+ */
+export function createRunCommand(options: RunCommandOptions): RunCommand {
+  const { environment, timeoutMs = 10_000, maxBytes = 1024 * 1024 } = options;
+  const settings = {
+    env: { ...environment, LC_ALL: 'C' },
+    maxBuffer: maxBytes,
+    killSignal: 'SIGKILL',
+    windowsHide: true,
+    encoding: 'utf8',
+  } as const;
+  return (command, args) =>
+    new Promise(resolve => {
+      try {
+        const child = execFile(command, args, settings, (error, stdout, stderr) => {
+          clearTimeout(timer);
+          resolve(resultOf(error, stdout, stderr));
+        });
+        const timer = setTimeout(() => {
+          child.kill('SIGKILL');
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+          child.unref();
+          resolve({ kind: 'timed_out', timeoutMs });
+        }, timeoutMs);
+      } catch (error) {
+        // Node throws for some arguments (a NUL character) and some spawn failures (no memory).
+        resolve({ kind: 'failed', message: String(error) });
+      }
+    });
+}
+
+/**
+ * Runs the first of `commands` that exists, because a service's PATH often lacks a folder that a login shell has. If
+ * `run` rejects, the command counts as failed.
+ */
+export async function runFirst(
+  run: RunCommand,
+  commands: readonly string[],
+  args: readonly string[],
+): Promise<CommandResult> {
+  for (const command of commands) {
+    const result = await run(command, args).catch(
+      (error: unknown): CommandResult => ({ kind: 'failed', message: String(error) }),
+    );
+    if (result.kind !== 'missing') return result;
+  }
+  return { kind: 'missing' };
+}
+
+/** Why a command gave no output; undefined when it did, or when it is not installed. */
+export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
+  switch (result.kind) {
+    case 'timed_out':
+      return {
+        code: 'probe_timeout',
+        message: `${program} did not answer within ${result.timeoutMs / 1000} s: the driver may hang. Run it by hand, look at dmesg, and reboot if it hangs there too.`,
+      };
+    case 'failed':
+      return {
+        code: 'probe_failed',
+        message: `${program} could not be used: ${result.message.slice(0, 300)}. Run it by hand to see why.`,
+      };
+    case 'missing':
+    case 'exited':
+      return undefined;
+  }
+}

@@ -1,0 +1,191 @@
+import type { RegistrationBody, StatusReportBody } from '../../protocol/worker-api.ts';
+import type { Found, FoundRun } from '../attempt/adopt.ts';
+import type { Ask } from '../attempt/trainer-actions.ts';
+import { initialState } from './agent-state.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { AttemptLogs } from '../logs/attempt-logs.ts';
+import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
+import { pause } from '../connection/backoff.ts';
+import { beatUntil, type Beating, sayNews } from './beat.ts';
+import type { Clock } from '../clock.ts';
+import type { FollowStream } from '../connection/command-stream.ts';
+import { noteContacts } from './contact.ts';
+import { createCurves, type CurveDeps } from '../metrics/curves.ts';
+import { catchUpCurve } from '../attempt/held-attempt.ts';
+import { createJobSlot, type JobSlot, type SlotDeps } from './job-slot.ts';
+import { createProgressReporter } from './progress-reporter.ts';
+import { createReporter } from './reporter.ts';
+import { runSessions } from './session.ts';
+import type { Registrations } from './registrations.ts';
+import type { StateFolder } from '../state/state-folder.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { TokenHolder } from './token-holder.ts';
+import type { ReportTrainerKeys } from './trainer-keys.ts';
+import { createConnectionWarnings } from '../connection/connection-warnings.ts';
+import { trackInFlight } from '../connection/in-flight.ts';
+
+export interface AgentDeps {
+  readonly clock: Clock;
+  /** ms on a clock that the agent shares with its guards; see `machineUptime`. */
+  readonly uptime: () => number;
+  readonly api: ApiClient;
+  readonly followStream: FollowStream;
+  readonly url: string;
+  readonly token: TokenHolder;
+  readonly persistent: boolean;
+  /** The part of the registration that does not change while the agent runs. */
+  readonly introduction: RegistrationBody;
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  readonly registrations: Registrations;
+  /** What an earlier process of this agent left on disk. */
+  readonly found: Found | null;
+  /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
+  readonly settled?: readonly FoundRun[];
+  readonly jobs: Pick<SlotDeps, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
+  /** Sends the output of trainers. Without it, the output stays on this machine. */
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
+  /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */
+  readonly ask?: Ask;
+  /** Uploads the files that trainers write. Without it, they stay on this machine. */
+  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'leave'>;
+  /** GPU metrics for the next heartbeat. */
+  readonly telemetry: () => Telemetry;
+  /** Dataset versions on this machine, most recently used first. Without it, the agent reports none. */
+  readonly datasets?: () => readonly string[];
+  /** Reports the config keys of trainers. Without it, the agent reports none. */
+  readonly trainerKeys?: ReportTrainerKeys;
+  /** GPU metrics for the curves of the running job. */
+  readonly gpuFigures: CurveDeps['gpuFigures'];
+  /** Reads the metrics files that trainers write. Without it, the agent reads none. */
+  readonly files?: CurveDeps['files'];
+  readonly random: () => number;
+  readonly say: (message: string) => void;
+}
+
+export interface Agent {
+  /** Runs until the agent has left. Resolves with the exit code. */
+  run(): Promise<number>;
+  /** Finishes the current job, then leaves. A second call skips the remaining uploads. */
+  leave(): void;
+  /** Stops the current job, reports it, and leaves. */
+  leaveNow(): void;
+  /**
+   * Leaves immediately, without the disconnect call. The job continues under its guard, and the agent's next process
+   * adopts it. Returns false, and does nothing, when there is no job.
+   */
+  handOver(): boolean;
+}
+
+const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
+/** Whether this report ends the attempt, and so frees the worker. */
+const isLast = ({ status }: StatusReportBody): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+/** Time in ms for the final report after `leaveNow`, in addition to the grace period. */
+const lastWordMs = 5_000;
+/** Time in ms to send the rest of the logs, while the orchestrator answers. The next start sends what remains. */
+const logsMs = 5_000;
+/** Time in ms to upload the remaining files of completed jobs. A persistent worker continues after its next start. */
+const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
+/** Time in ms for the last points and for outstanding responses, before the disconnect call. */
+const farewellMs = 2_000;
+
+/** Sends the remaining logs and files of runs that have ended. */
+async function sendTheRest({ logs, outputs, persistent }: AgentDeps, hurry: AbortSignal): Promise<void> {
+  await logs?.leave(logsMs);
+  await outputs?.leave(persistent ? outputsMs.persistent : outputsMs.ephemeral, hurry);
+}
+
+/**
+ * Runs the loops of a worker. One registers and follows the stream, repeatedly. The heartbeat loop runs beside it and
+ * stops last. The slot holds the one job.
+ */
+export function createAgent(parts: AgentDeps): Agent {
+  const { clock, random, say } = parts;
+  const state = initialState();
+  /** Fires when the agent stops registering and following the stream. */
+  const over = new AbortController();
+  /** Fires when the agent must leave without waiting for reports and uploads. */
+  const hurry = new AbortController();
+  /** Fires when the agent has ended. Cancels pending waits and retries. */
+  const ended = new AbortController();
+  let isHandedOver = false;
+  const inFlight = trackInFlight(parts.api, clock);
+  const api = noteContacts(inFlight.api, parts.uptime, sentAt => slot.contact(sentAt));
+  const troubles = createConnectionWarnings(clock, parts.url, say);
+  const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
+  const curves = createCurves({ ...parts, api, ended: ended.signal });
+  const slot: JobSlot = createJobSlot({
+    ...parts.jobs,
+    ...(parts.logs && { logs: parts.logs }),
+    ...(parts.outputs && { outputs: parts.outputs }),
+    curve: curves.open,
+    async report(job, attempt, body, signal) {
+      if (isLast(body)) await sayNews(beating);
+      return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
+    },
+    reportProgress: createProgressReporter({ clock, api, ended: ended.signal, slot: () => slot }),
+    keep: parts.state.keepReport,
+    drop: parts.state.dropReport,
+    limits: () => ({ timeoutMs: state.timeoutMs, graceMs: state.graceMs }),
+    say,
+    onFree: worked => {
+      if (worked && !parts.persistent) state.leaving = true;
+      if (state.leaving) over.abort();
+      return !state.leaving;
+    },
+  });
+
+  const beating: Beating = { ...parts, api, state, slot, troubles, over: over.signal };
+
+  const leave = (): void => {
+    state.leaving = true;
+    // A second request to leave skips the remaining uploads.
+    if (over.signal.aborted) hurry.abort();
+    if (slot.held() === null) over.abort();
+  };
+
+  return {
+    leave,
+    leaveNow() {
+      slot.leaveNow();
+      leave();
+      void pause(clock, state.graceMs + lastWordMs, ended.signal).then(isLate => {
+        hurry.abort();
+        // If the trainer still runs, its guard completes the stop.
+        if (isLate) over.abort();
+      });
+    },
+    handOver() {
+      if (slot.held() === null) return false;
+      isHandedOver = true;
+      over.abort();
+      return true;
+    },
+    async run() {
+      for (const run of parts.settled ?? [])
+        catchUpCurve(run, { curve: curves.open, ...(parts.logs && { logs: parts.logs }) });
+      if (parts.found !== null) slot.resume(parts.found);
+      const beats = new AbortController();
+      const beaten = beatUntil(beats.signal, beating);
+      const ending = await runSessions({ ...parts, api, state, slot, troubles, leave, over: over.signal });
+      const left = slot.held();
+      if (ending !== 'left' && left !== null)
+        say(
+          `Job ${left.jobId} goes on without this worker. Put that right and start it again, and it takes the job up`,
+        );
+      // A trainer that still runs continues under its guard.
+      slot.release();
+      if (ending === 'left' && !isHandedOver) await sendTheRest(parts, hurry.signal);
+      beats.abort();
+      if (ending === 'left' && left === null) await curves.settled(farewellMs);
+      ended.abort();
+      if (ending === 'left' && !isHandedOver) {
+        await beaten;
+        // The disconnect must be the last call, because a later one would count as the worker's return.
+        await inFlight.settled(farewellMs);
+        if (state.workerId !== null) await api.disconnect(state.workerId);
+      }
+      return exitCodes[ending];
+    },
+  };
+}

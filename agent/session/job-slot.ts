@@ -1,0 +1,114 @@
+import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import type { Found } from '../attempt/adopt.ts';
+import { createLife, type LifeDeps } from '../attempt/attempt-life.ts';
+import { rememberAttempts } from '../attempt/attempts.ts';
+import { createCancels } from './cancels.ts';
+import {
+  giveOrder,
+  type Held,
+  type HeldAttempt,
+  holdAttempt,
+  noteContact,
+  originOf,
+} from '../attempt/held-attempt.ts';
+import type { JobOffer } from '../attempt/trainer.ts';
+
+export interface SlotDeps extends LifeDeps {
+  /**
+   * Called when the slot is free again. `worked` is false when the offer was withdrawn before anything was started.
+   * Returns whether the slot may take another offer.
+   */
+  readonly onFree: (worked: boolean) => boolean;
+}
+
+export interface JobSlot {
+  /** Takes an offer. Ignores a repeated offer of the held attempt, and offers of attempts that are over. */
+  offer(offer: JobOffer): void;
+  /** Continues with what an earlier process of the agent left. */
+  resume(found: Found): void;
+  /** Cancels an attempt. One that is not held here, and was not reported, is immediately reported as cancelled. */
+  cancel(attempt: Held): void;
+  /** Stops the job without a report, because it belongs to another worker now. */
+  abandon(jobId: JobId): void;
+  /** Stops the current run, so that the job is retried elsewhere. */
+  leaveNow(): void;
+  /** Stops following the current run, which continues under its guard. */
+  release(): void;
+  /** Records contact: a call was answered that was sent at this time, in ms of machine uptime. */
+  contact(sentAt: number): void;
+  held(): Held | null;
+  /**
+   * Whether this attempt is held and its final report is not sent yet. After that, nothing more may be reported about
+   * it.
+   */
+  alive(attemptId: AttemptId): boolean;
+  progress(): Progress | null;
+}
+
+/** Creates the slot for one attempt. One more offer can wait while the final report is being sent. */
+export function createJobSlot(parts: SlotDeps): JobSlot {
+  let current: HeldAttempt | null = null;
+  let next: JobOffer | null = null;
+  const reported = rememberAttempts();
+  const cancels = createCancels(parts.report, reported);
+  const life = createLife(parts, reported);
+
+  const hold = (held: HeldAttempt, task: () => Promise<boolean>): void => {
+    current = held;
+    const free = (worked: boolean): void => {
+      current = null;
+      const waiting = next;
+      next = null;
+      if (parts.onFree(worked) && waiting !== null) take(waiting);
+    };
+    void task().then(free, (cause: unknown) => {
+      parts.say(`Job ${held.jobId} ended unexpectedly here: ${String(cause)}`);
+      free(true);
+    });
+  };
+
+  const take = (offer: JobOffer): void => {
+    const held = holdAttempt(originOf(offer));
+    hold(held, () => life.begin(offer, held));
+  };
+
+  return {
+    offer(offer) {
+      const { attempt_id: id } = offer;
+      if (cancels.has(id) || reported.has(id)) return;
+      if (current === null) take(offer);
+      else if (current.attemptId !== id) next = offer;
+    },
+    resume(found) {
+      const held = holdAttempt(found.kind === 'reported' ? found.report : found.origin);
+      hold(held, () => life.resume(found, held));
+    },
+    cancel(attempt) {
+      if (current?.attemptId === attempt.attemptId) return giveOrder(current, 'cancel', parts);
+      if (next?.attempt_id === attempt.attemptId) next = null;
+      cancels.confirm(attempt);
+    },
+    abandon(jobId) {
+      if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);
+    },
+    leaveNow() {
+      next = null;
+      if (current !== null) giveOrder(current, 'leave_now', parts);
+    },
+    release() {
+      if (current === null) return;
+      current.isReleased = true;
+      current.halted.abort();
+      current.run?.leave();
+    },
+    contact(sentAt) {
+      if (current === null) return;
+      current.sentAt = Math.max(current.sentAt, sentAt);
+      noteContact(current, parts);
+    },
+    held: () => current,
+    alive: attemptId => current?.attemptId === attemptId && !current.ended,
+    progress: () => current?.progress ?? null,
+  };
+}

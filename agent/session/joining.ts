@@ -1,0 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { joinTokenPrefix } from '../../protocol/worker-api.ts';
+import type { Join, Joined } from './join.ts';
+import type { OwnToken, OwnTokenBook } from './own-tokens.ts';
+import { reasonOf } from '../attempt/start-failure.ts';
+import type { GivenToken, Ready, TokenHolder } from './token-holder.ts';
+
+export interface JoiningDeps {
+  readonly given: GivenToken;
+  readonly own: OwnTokenBook;
+  readonly join: Join;
+  readonly say: (message: string) => void;
+  /** Fires when joining should stop. */
+  readonly over: AbortSignal;
+}
+
+/**
+ * Uses a worker token as it was given. Exchanges a join token for a token that this machine creates; the call sends
+ * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
+ * exchanged for counts.
+ */
+export function createJoining({ given, own, join, say, over }: JoiningDeps): TokenHolder {
+  let token = '';
+  /** The join token that is to be exchanged; null when there is none. */
+  let toJoin: string | null = null;
+  let underWay: { readonly joinToken: string; readonly answer: Promise<Ready> } | null = null;
+  const take = (value: string): void => {
+    const isToJoin = value.startsWith(joinTokenPrefix);
+    const joined = isToJoin ? joinedWith(own.read(), sha256(value)) : null;
+    toJoin = isToJoin && joined === null ? value : null;
+    if (toJoin === null) token = joined?.token ?? value;
+  };
+  /** Uses the new token, unless another one was given meanwhile: the token given last counts. */
+  const use = (made: OwnToken, joinToken: string): Ready => {
+    if (toJoin === joinToken) take(made.token);
+    return { kind: 'ready' };
+  };
+
+  const obtain = async (joinToken: string): Promise<Ready> => {
+    const joinHash = sha256(joinToken);
+    const kept = own.read();
+    if (!kept.ok) return { kind: 'refused', message: kept.message };
+    const { joined, pending } = kept.value;
+    // An earlier join call may have succeeded or not. The same call with the same token gets the same answer.
+    const isBegun = pending?.joinHash === joinHash;
+    const made = isBegun ? pending : { joinHash, token: newWorkerToken() };
+    try {
+      // Save the token before the call: if this process dies, the orchestrator may already know the token.
+      if (!isBegun) own.keep({ joined, pending: made });
+    } catch (cause) {
+      return { kind: 'refused', message: `The worker's token can't be kept: ${reasonOf(cause)}` };
+    }
+    const answer = await join(joinToken, sha256(made.token), over);
+    if (answer.kind !== 'joined') return answer;
+    conclude(answer, made);
+    return use(made, joinToken);
+  };
+  const conclude = ({ name, workerId }: Extract<Joined, { kind: 'joined' }>, made: OwnToken): void => {
+    try {
+      own.keep({ joined: made, pending: null });
+    } catch {
+      // The token is on disk as pending, and the next start joins with it again.
+    }
+    say(`Joined as ${name} (${workerId}), with a token that is kept on this machine alone`);
+  };
+  const begin = (joinToken: string) => ({
+    joinToken,
+    answer: obtain(joinToken).finally(() => {
+      underWay = null;
+    }),
+  });
+
+  take(given.current());
+  return {
+    current: () => token,
+    isOwn() {
+      const kept = own.read();
+      return kept.ok && [kept.value.joined, kept.value.pending].some(made => made?.token === token);
+    },
+    file: given.file,
+    reload() {
+      if (!given.reload()) return false;
+      take(given.current());
+      return true;
+    },
+    async ready(signal) {
+      while (toJoin !== null) {
+        underWay ??= begin(toJoin);
+        const { joinToken } = underWay;
+        const answer = await Promise.race([underWay.answer, aborted(signal)]);
+        if (answer.kind === 'aborted') return answer;
+        // The worker has joined, or another token was given meanwhile.
+        if (answer.kind === 'ready' || toJoin !== joinToken) continue;
+        // Keep the previous token, which may still be valid.
+        if (token !== '') toJoin = null;
+        return answer;
+      }
+      return { kind: 'ready' };
+    },
+  };
+}
+
+const joinedWith = (kept: ReturnType<OwnTokenBook['read']>, joinHash: string): OwnToken | null =>
+  kept.ok && kept.value.joined?.joinHash === joinHash ? kept.value.joined : null;
+
+const newWorkerToken = (): string => `wt_${randomBytes(32).toString('base64url')}`;
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const aborted = (signal: AbortSignal): Promise<Ready> =>
+  new Promise(resolve => {
+    const leave = (): void => resolve({ kind: 'aborted' });
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  });

@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Loaded } from '../loaded.ts';
+import { type Fields, fieldsOf, writeWhole } from '../state/whole-file.ts';
+
+/** A worker token that this machine made in exchange for a join token. `joinHash` is the SHA-256 of the join token. */
+export interface OwnToken {
+  readonly joinHash: string;
+  readonly token: string;
+}
+
+/** `joined`: the orchestrator has accepted this token. `pending`: the orchestrator has not confirmed it yet. */
+export interface OwnTokens {
+  readonly joined: OwnToken | null;
+  readonly pending: OwnToken | null;
+}
+
+/** The file `token` in a state folder, readable only by its owner. */
+export interface OwnTokenBook {
+  /** Fails with a message when the file exists but is unreadable, because it may hold the only copy of a valid token. */
+  read(): Loaded<OwnTokens>;
+  /** The tokens are on disk when this returns. Throws when that fails. */
+  keep(tokens: OwnTokens): void;
+}
+
+const none: OwnTokens = { joined: null, pending: null };
+
+export function openOwnTokens(stateDir: string): OwnTokenBook {
+  const file = join(stateDir, 'token');
+  const fail = (why: string) => ({
+    ok: false as const,
+    message:
+      `The token with which this worker has joined could not be read: ${why}. Put that right; or, if it is lost, remove ` +
+      `${file}, and make a new join command on the orchestrator`,
+  });
+  return {
+    read() {
+      let text: string;
+      try {
+        text = readFileSync(file, 'utf8');
+      } catch (cause) {
+        if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')
+          return { ok: true, value: none };
+        return fail(cause instanceof Error ? cause.message : String(cause));
+      }
+      const tokens = parse(text);
+      return tokens === null ? fail(`${file} is damaged`) : { ok: true, value: tokens };
+    },
+    keep({ joined, pending }) {
+      mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+      writeWhole(
+        file,
+        JSON.stringify({ joined: joined && fieldsFor(joined), pending: pending && fieldsFor(pending) }),
+      );
+    },
+  };
+}
+
+const fieldsFor = ({ joinHash, token }: OwnToken) => ({ join_sha256: joinHash, token });
+
+/** Returns null for text that this program did not write. */
+function parse(text: string): OwnTokens | null {
+  let fields: Fields | null;
+  try {
+    fields = fieldsOf(JSON.parse(text));
+  } catch {
+    return null;
+  }
+  const joined = ownToken(fields?.['joined']);
+  const pending = ownToken(fields?.['pending']);
+  return joined === undefined || pending === undefined ? null : { joined, pending };
+}
+
+/** Returns null when there is explicitly no token, and undefined for an invalid value. */
+function ownToken(value: unknown): OwnToken | null | undefined {
+  if (value === null) return null;
+  const { join_sha256: joinHash, token } = fieldsOf(value) ?? {};
+  const isWhole =
+    typeof joinHash === 'string' &&
+    /^[0-9a-f]{64}$/.test(joinHash) &&
+    typeof token === 'string' &&
+    /^wt_[\w-]{43}$/.test(token);
+  return isWhole ? { joinHash, token } : undefined;
+}

@@ -1,0 +1,135 @@
+import { urlOf } from '../../protocol/client.ts';
+import {
+  protocolVersion,
+  type RegisterReply,
+  type RegistrationBody,
+  type WorkerCommand,
+  workerApi,
+} from '../../protocol/worker-api.ts';
+import type { Ask } from '../attempt/trainer-actions.ts';
+import type { AgentState } from './agent-state.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import { createBackoff, pause } from '../connection/backoff.ts';
+import { namedDatasets, obey } from './beat.ts';
+import type { Clock } from '../clock.ts';
+import type { FollowStream } from '../connection/command-stream.ts';
+import type { JobSlot } from './job-slot.ts';
+import { createRegister } from './register.ts';
+import type { Registrations } from './registrations.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { TokenHolder } from './token-holder.ts';
+import type { ReportTrainerKeys } from './trainer-keys.ts';
+import type { ConnectionWarnings } from '../connection/connection-warnings.ts';
+
+export interface SessionDeps {
+  readonly clock: Clock;
+  readonly api: Pick<ApiClient, 'register'>;
+  readonly followStream: FollowStream;
+  readonly url: string;
+  readonly token: TokenHolder;
+  readonly registrations: Registrations;
+  readonly introduction: RegistrationBody;
+  readonly telemetry: () => Telemetry;
+  readonly datasets?: () => readonly string[];
+  /** Without it, the worker does not report trainer keys. */
+  readonly trainerKeys?: ReportTrainerKeys;
+  readonly random: () => number;
+  readonly say: (message: string) => void;
+  readonly state: AgentState;
+  readonly slot: JobSlot;
+  readonly troubles: ConnectionWarnings;
+  /** Without it, the worker ignores requests for its trainer. */
+  readonly ask?: Ask;
+  /** Finishes the job, then leaves. */
+  readonly leave: () => void;
+  readonly over: AbortSignal;
+}
+
+/** Why the sessions ended: the agent left, or the orchestrator refused its registration or rejected its token. */
+export type SessionsEnd = 'left' | 'refused' | 'rejected';
+
+/** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
+export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
+  const { clock, random, state, troubles } = parts;
+  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+  const register = createRegister({
+    ...parts,
+    onTrouble: troubles.tell,
+    onDuplicate: () => {
+      // The orchestrator would attribute calls with this id to the other machine.
+      state.workerId = null;
+    },
+  });
+  do {
+    const said = parts.slot.held();
+    const registered = await register(() => introduce(parts), parts.over);
+    if (registered.kind === 'aborted') return 'left';
+    if (registered.kind !== 'registered') {
+      parts.say(registered.message);
+      return registered.kind;
+    }
+    troubles.clear();
+    settle(state, registered.reply);
+    obey(parts.slot, registered.reply, said);
+    void parts.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
+    await follow(registered.reply, parts, backoff.reset);
+  } while (!parts.over.aborted && (await pause(clock, backoff.nextMs(), parts.over)));
+  return 'left';
+}
+
+function introduce({ introduction, slot, telemetry, datasets }: SessionDeps): RegistrationBody {
+  const held = slot.held();
+  const { gpu_troubles: troubles } = telemetry();
+  return {
+    ...introduction,
+    protocol: protocolVersion,
+    ...(troubles && { gpu_troubles: troubles }),
+    ...(datasets && { datasets: namedDatasets(datasets()) }),
+    current_job_id: held?.jobId ?? null,
+    current_attempt_id: held?.attemptId ?? null,
+  };
+}
+
+function settle(state: AgentState, reply: RegisterReply): void {
+  state.workerId = reply.worker_id;
+  state.heartbeatMs = reply.heartbeat_interval_s * 1000;
+  state.timeoutMs = reply.heartbeat_timeout_s * 1000;
+  state.graceMs = reply.stop_grace_s * 1000;
+  state.silenceMs = reply.stream_silence_s * 1000;
+}
+
+async function follow(reply: RegisterReply, parts: SessionDeps, onOpen: () => void): Promise<void> {
+  const { url, troubles } = parts;
+  await parts.followStream({
+    url: urlOf(url, workerApi.stream.path, {}, { worker_id: reply.worker_id }).href,
+    token: parts.token.current,
+    silenceMs: parts.state.silenceMs,
+    signal: parts.over,
+    onOpen: () => {
+      onOpen();
+      troubles.connected();
+      parts.say(`Connected to ${url} as ${reply.name} (${reply.worker_id})`);
+    },
+    onRefused: troubles.streamRefused,
+    onCommand: command => carryOut(command, parts),
+  });
+}
+
+function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }: SessionDeps): void {
+  switch (command.type) {
+    case 'job_submit':
+      return slot.offer(command);
+    case 'job_cancel':
+      return slot.cancel({ jobId: command.job_id, attemptId: command.attempt_id });
+    case 'job_ask':
+      // Ignore a request for an attempt that has ended, or that is not this worker's.
+      if (slot.alive(command.attempt_id))
+        void ask?.({ jobId: command.job_id, attemptId: command.attempt_id }, command.what);
+      return;
+    case 'shutdown':
+      return leave();
+    case 'stopping':
+      return troubles.expectAbsence(command.reason, state.timeoutMs);
+    case 'ping':
+  }
+}

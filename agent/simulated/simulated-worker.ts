@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import type { Fetch } from '../../protocol/client.ts';
+import type { MetricPoint } from '../../protocol/metrics-api.ts';
+import { version } from '../../protocol/version.ts';
+import { createAgent } from '../session/agent.ts';
+import { createApiClient, createShipCall, type ShipCall } from '../connection/api-client.ts';
+import { breakable } from '../connection/breakable-network.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { createFollowStream, type FollowStream } from '../connection/command-stream.ts';
+import { type Accelerator, type Gpu, makeReport } from '../gpu/report.ts';
+import { introductionOf } from '../session/introduction.ts';
+import { openNetwork, usualTrust } from '../connection/network.ts';
+import { holdRegistrations } from '../session/registrations.ts';
+import type { RunOrigin } from '../attempt/run.ts';
+import type { RunEars } from '../attempt/run-follow.ts';
+import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
+import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
+import type { Telemetry } from '../session/telemetry.ts';
+import { holdWorkerToken } from '../session/token-holder.ts';
+import type { JobOffer, PreparedJob } from '../attempt/trainer.ts';
+
+export { type Clock, systemClock } from '../clock.ts';
+export type { Accelerator } from '../gpu/report.ts';
+export type { SimulatedTrainer, SimulatedTraining } from './simulated-run.ts';
+export type { Telemetry } from '../session/telemetry.ts';
+
+export interface SimulatedWorkerDeps {
+  readonly url: string;
+  readonly token: string;
+  /** How it calls the orchestrator; by default over the real network. */
+  readonly fetch?: Fetch;
+  readonly name: string;
+  /** If false, the worker leaves after one job. */
+  readonly persistent: boolean;
+  readonly accelerator: Accelerator;
+  readonly gpus: readonly Gpu[];
+  readonly trainer: SimulatedTrainer;
+  readonly telemetry: () => Telemetry;
+  readonly random: () => number;
+  /** The command stream has opened, or has ended. */
+  readonly onConnection: (isOpen: boolean) => void;
+  /** One line for people. */
+  readonly say: (message: string) => void;
+  readonly clock?: Clock;
+}
+
+export interface SimulatedWorker {
+  /** Runs until the worker has left. Resolves with the exit code that a real agent would have. */
+  run(): Promise<number>;
+  /** Stops the job, reports that, and disconnects. */
+  leaveNow(): void;
+  /** Cuts the network without a `disconnect` call; a training continues. */
+  vanish(): void;
+  comeBack(): void;
+}
+
+/**
+ * Creates the real agent with simulated GPUs, trainer and network. Several of them can share a process. They write nothing to disk,
+ * so a training ends when its worker ends.
+ */
+export function createSimulatedWorker(parts: SimulatedWorkerDeps): SimulatedWorker {
+  const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = parts;
+  const over = new AbortController();
+  const network = breakable(
+    createApiClient({ url, token: () => token, fetch, signal: over.signal }),
+    noteConnection(createFollowStream(fetch), parts.onConnection),
+  );
+  const call = createShipCall({ url, token: () => token, fetch });
+  const ship: ShipCall = (...chunk) => network.through(() => call(...chunk));
+  const logs = createSimulatedLogs({ ship, clock, random: parts.random, signal: over.signal });
+  const report = makeReport(parts.accelerator, parts.gpus);
+  const agent = createAgent({
+    clock,
+    uptime: clock.mono,
+    api: network.api,
+    followStream: network.followStream,
+    url,
+    token: holdWorkerToken({ current: () => token, reload: () => false, file: null }),
+    persistent,
+    introduction: {
+      ...introductionOf(
+        { name, persistent, labels: {}, allowedConfigKeys: [], bring: 'all' },
+        version,
+        report,
+        [],
+      ),
+      // The simulated trainer runs configs for any trainer.
+      trainers: [{ name: 'any', version: null }],
+      instance_id: `simulated-${name}`,
+      start_id: randomBytes(12).toString('hex'),
+    },
+    state: { keepReport: () => {}, dropReport: () => {} },
+    registrations: holdRegistrations(),
+    found: null,
+    jobs: { ...trainingOf(parts.trainer, clock, logs), onLine: () => {} },
+    logs,
+    telemetry: parts.telemetry,
+    gpuFigures: async () => figuresOf(parts.telemetry(), parts.gpus),
+    random: parts.random,
+    say: parts.say,
+  });
+  return {
+    async run() {
+      const code = await agent.run();
+      over.abort();
+      return code;
+    },
+    leaveNow: agent.leaveNow,
+    vanish: network.cut,
+    comeBack: network.mend,
+  };
+}
+
+/** Reports the same values for all GPUs. */
+function figuresOf(
+  { gpu_utilization: utilization, vram_used_gb: usedGb }: Telemetry,
+  gpus: readonly Gpu[],
+): MetricPoint['values'] {
+  const memoryMb = typeof usedGb === 'number' ? Math.round((usedGb * 1024) / gpus.length) : null;
+  const figures = gpus.flatMap(({ index }): readonly (readonly [string, unknown])[] => [
+    [`gpu.${index}.utilization`, utilization],
+    [`gpu.${index}.memory_mb`, memoryMb],
+  ]);
+  return Object.fromEntries(
+    figures.flatMap(([key, value]) => (typeof value === 'number' ? [[key, value] as const] : [])),
+  );
+}
+
+/** The worker has one slot, so it starts the job that was prepared last. */
+function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs) {
+  let prepared: JobOffer | null = null;
+  return {
+    prepare(offer: JobOffer) {
+      prepared = offer;
+      const job: PreparedJob = {
+        folder: '',
+        outputDir: '',
+        logFile: '',
+        argv: [],
+        samplesAreFiles: false,
+        places: [],
+        cwd: '',
+        env: {},
+      };
+      return { ok: true, job } as const;
+    },
+    async start(_job: PreparedJob, origin: RunOrigin, ears: RunEars) {
+      if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
+      const { config_name: configName, config } = prepared;
+      const print = logs.open(origin);
+      const onProgress: RunEars['onProgress'] = progress => {
+        print(progress);
+        ears.onProgress(progress);
+      };
+      return simulateRun(origin, { ...ears, onProgress }, { trainer, clock, job: { configName, config } });
+    },
+  };
+}
+
+const noteConnection =
+  (followStream: FollowStream, note: (isOpen: boolean) => void): FollowStream =>
+  async parts => {
+    let isOpen = false;
+    const onOpen = (): void => {
+      isOpen = true;
+      note(true);
+      parts.onOpen();
+    };
+    const end = await followStream({ ...parts, onOpen });
+    if (isOpen) note(false);
+    return end;
+  };

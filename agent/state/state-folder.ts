@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId, JobId } from '../../protocol/ids.ts';
+import { StatusReport, type StatusReportBody } from '../../protocol/worker-api.ts';
+import { readReportFields, type RunFolder, writeReport } from '../guard/guard-files.ts';
+import { openRegistrations, type Registrations } from '../session/registrations.ts';
+import { writeWhole } from './whole-file.ts';
+
+/** How an attempt ended. Stays on disk until the orchestrator has acknowledged it. */
+export interface FinalReport {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  /** The body of the status report, as sent. */
+  readonly body: StatusReportBody;
+}
+
+/**
+ * State that must outlive the agent process, readable only by its owner.
+ *
+ *     lock           the process that uses the folder
+ *     instance       a random id of this worker on this machine
+ *     registered     empty; exists once an orchestrator has accepted this worker
+ *     token          the tokens from joining (own-tokens.ts)
+ *     runs/ATTEMPT/  the files of a run (guard-files.ts)
+ *     outputs/       the attempts with pending uploads (attempt-outputs.ts)
+ *     images/        images from the event files of those attempts (event-images/)
+ */
+export interface StateFolder {
+  /** One for each machine and worker name; survives restarts. */
+  readonly instanceId: string;
+  /** Contains one folder per attempt. */
+  readonly runsDir: string;
+  readonly outputsDir: string;
+  readonly imagesDir: string;
+  readonly registrations: Registrations;
+  runOf(attemptId: AttemptId): RunFolder;
+  keepReport(report: FinalReport): void;
+  /** Removes the folder of the run, after the orchestrator has acknowledged the report. */
+  dropReport(attemptId: AttemptId): void;
+}
+
+export function openStateFolder(dir: string): StateFolder {
+  const runsDir = join(dir, 'runs');
+  mkdirSync(runsDir, { recursive: true, mode: 0o700 });
+  const runOf = (attemptId: AttemptId): RunFolder => ({ path: join(runsDir, attemptId) });
+  return {
+    instanceId: instanceOf(join(dir, 'instance')),
+    runsDir,
+    outputsDir: join(dir, 'outputs'),
+    imagesDir: join(dir, 'images'),
+    registrations: openRegistrations(join(dir, 'registered')),
+    runOf,
+    keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
+    // Windows cannot remove a file that the guard still has open. The guard is about to end, so retry.
+    dropReport: attemptId => rmSync(runOf(attemptId).path, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+function instanceOf(file: string): string {
+  const kept = readOrNull(file)?.trim() ?? '';
+  if (/^[0-9a-f]{24}$/.test(kept)) return kept;
+  const made = randomBytes(12).toString('hex');
+  writeWhole(file, `${made}\n`);
+  return made;
+}
+
+function readOrNull(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the final report of a run; null when it does not exist yet or is unreadable. */
+export function readReport(run: RunFolder): FinalReport | null {
+  const fields = readReportFields(run);
+  const jobId = JobId.safeParse(fields?.['jobId']);
+  const attemptId = AttemptId.safeParse(fields?.['attemptId']);
+  const body = StatusReport.safeParse(fields?.['body']);
+  if (!jobId.success || !attemptId.success || !body.success) return null;
+  return { jobId: jobId.data, attemptId: attemptId.data, body: body.data };
+}

@@ -1,0 +1,262 @@
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { type Call, type Reach, reachOf } from '../../../protocol/call.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import { joinTokenPrefix } from '../../../protocol/worker-api.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
+import { type Principal, unknownJoinToken, type Uploader } from '../../orchestrator/index.ts';
+import { sentAs } from '../listener/heads.ts';
+import { isOwnPage } from './origin.ts';
+
+/**
+ * Who sent a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token with its
+ * permissions.
+ */
+export type Caller =
+  | { readonly kind: 'anybody' }
+  | { readonly kind: 'worker'; readonly id: WorkerId }
+  /** A machine with a join token, identified by the SHA-256 of the token. */
+  | { readonly kind: 'joiner'; readonly hash: string }
+  | { readonly kind: 'uploader'; readonly uploader: Uploader }
+  /** `reach`: whether the call may see every job, or only the jobs of its own token. */
+  | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
+
+/**
+ * The name of the session cookie. Over HTTPS it has the `__Host-` prefix, which browsers accept only over HTTPS. The two names differ, so
+ * that a plain-HTTP page at the same address cannot replace the HTTPS cookie.
+ */
+export const sessionCookie = (request: IncomingMessage): string =>
+  schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
+
+export interface AuthDeps {
+  /** Finds a principal by the hash of its token; null when the token is unknown or expired. */
+  readonly principalByTokenHash: (hash: string) => Principal | null;
+  /** Finds the principal of a session by the hash of the session's token; null when the session is unknown or expired. */
+  readonly principalBySessionHash: (hash: string) => Principal | null;
+  readonly admin: Principal;
+  /** SHA-256 of the current admin token. */
+  readonly adminHash: () => Buffer;
+  readonly workerByTokenHash: (hash: string) => WorkerId | null;
+  /** Returns true when this join token exists, whether used or not. */
+  readonly knowsJoinToken: (hash: string) => boolean;
+  /** Returns the attempt that owns this upload token; null when the token is unknown. */
+  readonly uploaderOf: (token: string) => Uploader | null;
+  readonly mayUpload: (uploader: Uploader) => Outcome<unknown>;
+}
+
+export interface Auth {
+  readonly authenticate: Authenticate;
+  /** Returns the owner of this bearer token; null when the token is unknown. */
+  principalOf(token: string): Principal | null;
+}
+
+export type Authenticate = (
+  request: IncomingMessage,
+  row: Pick<Call, 'authority' | 'own'>,
+) => Outcome<Caller>;
+
+/** In characters. The server rejects longer tokens before it hashes them, because it never issues any. */
+const maxToken = 512;
+
+/**
+ * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
+ * equal length and their comparison leaks nothing; the worker's row is found by its hash.
+ */
+export function createAuth(parts: AuthDeps): Auth {
+  const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = parts;
+  const principalOf = (token: string): Principal | null => {
+    if (!wellFormed(token)) return null;
+    const hash = hashOf(token);
+    return timingSafeEqual(hash, adminHash()) ? parts.admin : principalByTokenHash(hash.toString('hex'));
+  };
+
+  const { asWorker, asJoiner } = createMachineAuth(parts);
+  const asUploader = createUploadAuth(parts);
+  const asBearer = (request: IncomingMessage): Outcome<Principal> => {
+    const token = bearerOf(request);
+    if (token === null && request.headers['x-worker-token'] === undefined) {
+      const session = sessionOf(request);
+      if (session !== null) return asBrowser(request, session);
+    }
+    if (token === null) {
+      return request.headers['x-worker-token'] === undefined
+        ? refuse('token_missing', 'Send a token in the header Authorization: Bearer')
+        : refuse(
+            'wrong_token_kind',
+            'This call is for people: send Authorization: Bearer, not a worker token',
+          );
+    }
+    const principal = principalOf(token);
+    if (principal !== null) return accept(principal);
+    if (wellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
+      return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
+    }
+    return refuse(
+      'token_invalid',
+      'Invalid token: it may have expired, or been revoked; the admin token is in the file admin-token of the data folder',
+    );
+  };
+
+  const asBrowser = (request: IncomingMessage, token: string): Outcome<Principal> => {
+    if (!isOwnPage(request))
+      return refuse('cross_site', 'This call comes from a page of another site: open the panel itself');
+    const principal = principalBySessionHash(hashOf(token).toString('hex'));
+    return principal === null
+      ? refuse('token_invalid', 'You are signed out: sign in again')
+      : accept(principal);
+  };
+
+  return {
+    principalOf,
+    authenticate(request, row) {
+      const { authority } = row;
+      if (authority === 'open') return accept({ kind: 'anybody' });
+      if (authority === 'worker') return asWorker(request);
+      if (authority === 'join') return asJoiner(request);
+      if (authority === 'upload') return asUploader(request);
+      const principal = asBearer(request);
+      return principal.ok ? permitted(principal.value, row) : principal;
+    },
+  };
+}
+
+/** Authenticates machines: workers, and machines that join. */
+function createMachineAuth({
+  workerByTokenHash,
+  knowsJoinToken,
+}: Pick<AuthDeps, 'workerByTokenHash' | 'knowsJoinToken'>) {
+  const asWorker = (request: IncomingMessage): Outcome<Caller> => {
+    const shown = machineToken(request, 'worker', 'This call is for workers');
+    if (!shown.ok) return shown;
+    const { token, hash } = shown.value;
+    const id = hash === null ? null : workerByTokenHash(hash);
+    if (id !== null) return accept({ kind: 'worker', id });
+    return refuse(
+      'token_invalid',
+      token.startsWith(joinTokenPrefix)
+        ? "Invalid token: a join token is not a worker token. This worker program cannot join with one: update it, or give it the worker's token"
+        : 'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
+    );
+  };
+
+  const asJoiner = (request: IncomingMessage): Outcome<Caller> => {
+    const shown = machineToken(request, 'join', 'This call is for machines that are to be workers');
+    if (!shown.ok) return shown;
+    const { hash } = shown.value;
+    if (hash !== null && knowsJoinToken(hash)) return accept({ kind: 'joiner', hash });
+    return hash !== null && workerByTokenHash(hash) !== null
+      ? refuse('wrong_token_kind', 'This call is for join tokens: a worker token has joined already')
+      : unknownJoinToken;
+  };
+  return { asWorker, asJoiner };
+}
+
+interface MachineToken {
+  readonly token: string;
+  /** Null when the token is malformed. */
+  readonly hash: string | null;
+}
+
+/** Reads a worker or join token from its own header. A bearer token is never accepted here. */
+function machineToken(
+  request: IncomingMessage,
+  kind: 'worker' | 'join',
+  callIsFor: string,
+): Outcome<MachineToken> {
+  const shown = request.headers['x-worker-token'];
+  if (shown === undefined) {
+    return bearerOf(request) === null
+      ? refuse('token_missing', `Send the ${kind} token in the header X-Worker-Token`)
+      : refuse('wrong_token_kind', `${callIsFor}: send a ${kind} token in the header X-Worker-Token`);
+  }
+  const token = String(shown);
+  const isOne = typeof shown === 'string' && wellFormed(token);
+  return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
+}
+
+/** Authenticates trainers, on whatever worker they run. */
+function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthDeps, 'uploaderOf' | 'mayUpload'>) {
+  return (request: IncomingMessage): Outcome<Caller> => {
+    const token = uploadTokenOf(request);
+    if (token === null) {
+      return bearerOf(request) === null && request.headers['x-worker-token'] === undefined
+        ? refuse('token_missing', 'Send the upload token of the attempt in the header X-Upload-Token')
+        : refuse(
+            'wrong_token_kind',
+            'This call is for trainers: send the upload token of their attempt in the header X-Upload-Token',
+          );
+    }
+    const uploader = wellFormed(token) ? uploaderOf(token) : null;
+    if (uploader === null)
+      return refuse('token_invalid', 'Invalid token: it is not the upload token of an attempt');
+    const may = mayUpload(uploader);
+    return may.ok ? accept({ kind: 'uploader', uploader }) : may;
+  };
+}
+
+/** Returns the upload token. Both headers may carry it if they agree; a token that appears twice with different values is invalid. */
+export function uploadTokenOf({ headers }: IncomingMessage): string | null {
+  const sent = uploadTokenHeaders.map(name => headers[name]).filter(value => value !== undefined);
+  return sent.length === 0 ? null : [...new Set(sent.map(String))].join(', ');
+}
+
+/** Returns the attempt that the upload token belongs to. Throws when the route did not require an upload token. */
+export function uploaderBehind(caller: Caller): Uploader {
+  if (caller.kind !== 'uploader') throw new Error('an upload came without its token');
+  return caller.uploader;
+}
+
+/** Returns the principal of an authenticated call. Throws when the route did not require a permission. */
+export function principalBehind(caller: Caller): Principal {
+  if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
+  return caller.principal;
+}
+
+function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): Outcome<Caller> {
+  const reach = reachOf(principal.permissions, row);
+  if (reach !== 'none') return accept({ kind: 'bearer', principal, reach });
+  const own =
+    row.own === undefined || row.own === 'refused' ? '' : `, or ${row.authority}.own for its own jobs`;
+  return refuse(
+    'permission_missing',
+    `This call needs the permission ${row.authority}${own}; the token ${principal.user} has ${principal.permissions.join(', ')}`,
+  );
+}
+
+/** Hashes in one call. A hash object would survive until the next garbage collection, for every request. */
+export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
+
+const wellFormed = (token: string): boolean => token.length <= maxToken && /^[\x21-\x7e]+$/.test(token);
+
+/** Returns the session token from the cookie; null when there is none. */
+export function sessionOf(request: IncomingMessage): string | null {
+  const cookies = (request.headers.cookie ?? '').split(';').map(part => part.trim());
+  const name = sessionCookie(request);
+  const token = cookies.find(part => part.startsWith(`${name}=`))?.slice(name.length + 1);
+  return token !== undefined && wellFormed(token) ? token : null;
+}
+
+/** Returns the credential that the request carries, of any kind; null when it carries none. */
+export function secretOf(request: IncomingMessage): string | null {
+  const machine = request.headers['x-worker-token'] ?? uploadTokenOf(request) ?? undefined;
+  return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
+}
+
+/**
+ * The scheme that the client uses, possibly with a proxy. A client may forge this header, but harms only itself: it gets a URL or a cookie
+ * that it cannot use.
+ */
+export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
+  request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
+
+/**
+ * Returns the bearer token, or null when the request has none. Two `Authorization` headers count as none, because a proxy may have checked
+ * the other one.
+ */
+export function bearerOf(request: IncomingMessage): string | null {
+  if (request.headers.authorization === undefined) return null;
+  const [, token] = /^bearer +(.*)$/i.exec(sentAs(request, 'authorization').join(', ')) ?? [];
+  return token ?? null;
+}

@@ -1,0 +1,49 @@
+import type { UiEvent } from '../../../protocol/events.ts';
+import type { Concurrency } from '../../../protocol/queue.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { reachOf } from '../../../protocol/call.ts';
+import type { Principal } from '../../orchestrator/index.ts';
+
+/** Removes the names of other users from the queue settings. */
+export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
+  limits: T,
+  user: string | null,
+): T =>
+  user === null
+    ? limits
+    : {
+        ...limits,
+        approval_required_for: limits.approval_required_for.filter(name => name === user || name === '*'),
+      };
+
+/**
+ * Filters events for a token with `queue.view.own`: its own jobs, the queue, and workers if it may list them. Every other event becomes
+ * `hidden` with only its number, so that the client sees no gap and can resume after it.
+ */
+export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiEvent {
+  // All clients share one hidden object per event, and therefore its encoded frame.
+  const hidden = new WeakMap<UiEvent, UiEvent>();
+  const hide = (event: UiEvent): UiEvent => {
+    const made = hidden.get(event) ?? { kind: 'hidden', seq: event.seq, at: event.at };
+    hidden.set(event, made);
+    return made;
+  };
+  return (event, { user, permissions }) => {
+    const seesWorkers = reachOf(permissions, workersApi.list) === 'all';
+    switch (event.kind) {
+      case 'hidden':
+      case 'reset':
+        return event;
+      case 'queue':
+        return { ...event, queue: ownLimits(event.queue, user) };
+      case 'worker':
+        return seesWorkers ? event : hide(event);
+      case 'job': {
+        if ((event.job?.user ?? event.user) !== user) return hide(event);
+        if (seesWorkers) return event;
+        const { worker: _, ...rest } = event;
+        return rest;
+      }
+    }
+  };
+}

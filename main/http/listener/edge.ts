@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { type Refusal, refuse } from '../../../protocol/problem.ts';
+import type { Log } from '../../orchestrator/ports/index.ts';
+import { sendProblem } from '../routes/answer.ts';
+import { bearerOf, uploadTokenOf } from '../auth/auth.ts';
+import { sentAs } from './heads.ts';
+import { isForeign, type Provenance, provenanceOf } from '../auth/origin.ts';
+
+/** What a request reveals before authentication. */
+export interface EdgeCall extends Omit<Provenance, 'host'> {
+  readonly method: string;
+  /** Every `Host` header of the request. */
+  readonly hosts: readonly string[];
+  /** True when a header carries a token, which a page of another site cannot send. Cookies do not count. */
+  readonly hasToken: boolean;
+}
+
+/** Returns true when the name or address belongs to this orchestrator. `hostname` is in lower case, without port and brackets. */
+export type IsOurs = (hostname: string) => boolean;
+
+const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Returns null when the request may continue (docs/internals/faults.md, S1 and S2). An unknown host name may be
+ * a DNS rebinding attack: a foreign page points its own name at this server. A foreign page can also make a
+ * browser send forms.
+ *
+ * @internal
+ */
+export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): Refusal | null {
+  const [host, ...others] = call.hosts;
+  const hostname = host === undefined || others.length > 0 ? null : nameIn(host);
+  if (hostname === null)
+    return refuse('invalid_request', 'Send one Host header, with a name or an address').refusal;
+  if (!isOurs(hostname))
+    return refuse('wrong_host', `This orchestrator does not answer to ${hostname}. ${remedyFor(hostname)}`)
+      .refusal;
+  if (safe.has(call.method) || call.hasToken || !isForeign({ ...call, host: host ?? null })) return null;
+  return refuse('cross_site', 'This call comes from a page of another site: open the panel itself').refusal;
+}
+
+const remedyFor = (hostname: string): string =>
+  `Start it with --allow-host ${hostname}, or open it by an address of its machine`;
+
+/** Returns null when the host is malformed. */
+function hostnameOf(host: string): string | null {
+  // A URL parser would read other characters as a user or a path.
+  if (!/^[\w.:[\]-]+$/.test(host)) return null;
+  const url = `http://${host}`;
+  if (!URL.canParse(url)) return null;
+  const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return hostname.length <= maxName ? hostname : null;
+}
+
+/** The maximum length of a DNS name. */
+const maxName = 253;
+const maxRemembered = 64;
+
+/** Caches the parsed host names. Whether a name is ours may change, so that check runs for every request. */
+function rememberHostnames(): (host: string) => string | null {
+  const known = new Map<string, string | null>();
+  return host => {
+    const before = known.get(host);
+    if (before !== undefined) return before;
+    const hostname = hostnameOf(host);
+    if (known.size === maxRemembered) known.clear();
+    known.set(host, hostname);
+    return hostname;
+  };
+}
+
+export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandler {
+  const nameIn = rememberHostnames();
+  const logged = new Set<string>();
+  // Clients can invent names without limit, so each name is logged once, up to a maximum.
+  const logOnce = (host: string): void => {
+    const hostname = nameIn(host);
+    if (hostname === null || logged.has(hostname) || logged.size === maxRemembered) return;
+    logged.add(hostname);
+    log.warn('http.wrong_host', { host: hostname, note: remedyFor(hostname) });
+  };
+  return (request, response, next) => {
+    const refusal = judgeEdge(callOf(request), isOurs, nameIn);
+    if (refusal === null) next();
+    else {
+      if (refusal.code === 'wrong_host') logOnce(request.headers.host ?? '');
+      sendProblem(response, refusal);
+    }
+  };
+}
+
+function callOf(request: IncomingMessage): EdgeCall {
+  const { headers, method = '' } = request;
+  return {
+    ...provenanceOf(request),
+    method,
+    hosts: sentAs(request, 'host'),
+    hasToken:
+      bearerOf(request) !== null ||
+      headers['x-worker-token'] !== undefined ||
+      uploadTokenOf(request) !== null,
+  };
+}

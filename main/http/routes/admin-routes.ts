@@ -1,0 +1,110 @@
+import type { Request } from 'express';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { joinLine, workerWords } from '../../../protocol/join-line.ts';
+import { accept } from '../../../protocol/problem.ts';
+import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
+import type { Actor } from '../../orchestrator/ports/index.ts';
+import { type Caller, principalBehind, schemeOf } from '../auth/auth.ts';
+import { addressOf } from '../listener/client-address.ts';
+import type { Router } from './route.ts';
+
+export const actorOf = (caller: Caller, request: Request): Actor =>
+  personAt(principalBehind(caller).user, request);
+
+/** An actor for the audit trail, identified by the name of the token. */
+export const personAt = (id: string, request: Request): Actor => ({
+  type: 'admin',
+  id,
+  address: addressOf(request),
+});
+
+/**
+ * Returns the URL that workers should call, given the URL of this request. `pin` is the hash of the server's key. It is null when TLS is
+ * off, a proxy provides it, or the worker's system already trusts the certificate.
+ */
+export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
+
+export interface WorkerAdminDeps {
+  readonly orchestrator: Orchestrator;
+  readonly joinAddress: JoinAddress;
+  /** SHA-256 of the install script for the worker program; null when no worker program was built. */
+  readonly scriptHash: () => Promise<string | null>;
+}
+
+export function mountWorkerAdminRoutes(
+  router: Router,
+  { orchestrator, joinAddress, scriptHash }: WorkerAdminDeps,
+): void {
+  const issuedReply = (issued: IssuedToken, request: Request) =>
+    replyFor(issued, joinAddress(calledUrl(request)));
+  router.answer(workersApi.list, ({ query }) => {
+    const { status_filter: status, limit, cursor = null } = query;
+    const as_of_seq = orchestrator.lastSeq();
+    if (limit === undefined) {
+      const workers = [...orchestrator.listWorkers(status)];
+      return accept({ workers, total: workers.length, next_cursor: null, as_of_seq });
+    }
+    const { workers, next } = orchestrator.pageOfWorkers(cursor, limit, status);
+    return accept({ workers: [...workers], total: workers.length, next_cursor: next, as_of_seq });
+  });
+  router.answer(workersApi.create, async ({ body, caller, request }) =>
+    accept(issuedReply(await orchestrator.createWorker(body, actorOf(caller, request)), request)),
+  );
+  router.answer(workersApi.get, ({ params }) => orchestrator.worker(params.id));
+  router.answer(workersApi.remove, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.deleteWorker(params.id, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, worker_id: outcome.value.workerId }) : outcome;
+  });
+  router.answer(workersApi.update, ({ params, body, caller, request }) =>
+    orchestrator.updateWorker(params.id, body, actorOf(caller, request)),
+  );
+  router.answer(workersApi.drain, ({ params, body, caller, request }) => {
+    const { reason = null, deadline_s: deadlineS = null } = body;
+    const wish = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
+    return orchestrator.drainWorker(params.id, wish, actorOf(caller, request));
+  });
+  router.answer(workersApi.undrain, ({ params, caller, request }) =>
+    orchestrator.undrainWorker(params.id, actorOf(caller, request)),
+  );
+  router.answer(workersApi.unquarantine, ({ params, caller, request }) =>
+    orchestrator.unquarantineWorker(params.id, actorOf(caller, request)),
+  );
+  router.answer(workersApi.rotateToken, async ({ params, body, caller, request }) => {
+    const outcome = await orchestrator.rotateToken(params.id, body.mode, actorOf(caller, request));
+    return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
+  });
+  router.answer(workersApi.createJoinToken, async ({ params, body, caller, request }) => {
+    const lastsMs = body.expires_in_s * 1000;
+    const outcome = await orchestrator.createJoinToken(params.id, lastsMs, actorOf(caller, request));
+    if (!outcome.ok) return outcome;
+    const { workerId, name, token, persistent, expiresAt } = outcome.value;
+    const at = joinAddress(calledUrl(request));
+    const hash = await scriptHash();
+    return accept({
+      worker_id: workerId,
+      name,
+      join_token: token,
+      expires_at: expiresAt,
+      connection_command: commandFor(outcome.value, at),
+      install_command: hash === null ? null : joinLine({ ...at, token, name, persistent }, hash),
+    });
+  });
+}
+
+function calledUrl(request: Request): string {
+  const host = request.headers.host ?? '';
+  return /^[\w.:[\]-]+$/.test(host) ? `${schemeOf(request)}://${host}` : 'URL';
+}
+
+const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
+  worker_id: issued.workerId,
+  token: issued.token,
+  name: issued.name,
+  connection_command: commandFor(issued, at),
+});
+
+type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
+
+/** The token is an environment variable, not an argument: every user of the machine can read the arguments of a process. */
+const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
+  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerWords({ ...at, name, persistent })}`;

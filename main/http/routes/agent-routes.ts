@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import type { Request, Response } from 'express';
+import { type AgentManifest, agentApi, type ProgramName } from '../../../protocol/agent-api.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { addressOf } from '../listener/client-address.ts';
+import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
+import { networkOf } from '../auth/failure-limit.ts';
+import { installScript } from './install-script.ts';
+import type { Router, WriteHandler } from './route.ts';
+
+/** A worker program that was built on this machine. */
+export interface WorkerProgram {
+  readonly name: ProgramName;
+  readonly path: string;
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/** Returns the programs that are on disk now. */
+export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
+
+export interface AgentDeps {
+  readonly programs: WorkerPrograms;
+  readonly version: string;
+  readonly downloadLimits?: DownloadLimits | undefined;
+}
+
+/** Seconds. curl and the agent retry up to five times at this interval; by then a download slot is usually free. */
+const retryDownloadS = '10';
+
+/** Serves the worker program of this version without authentication: a rig has no token before it joins. */
+export function mountAgentRoutes(router: Router, parts: AgentDeps): void {
+  const offer = (): Promise<Outcome<Offer>> => findOffer(parts);
+  const text =
+    (which: 'install' | 'sums'): WriteHandler<typeof agentApi.install> =>
+    async ({ request }, response) => {
+      const offered = await offer();
+      if (!offered.ok) return offered;
+      sendText(request, response, offered.value[which]);
+      return accept(undefined);
+    };
+  const send = createSend(parts);
+  router.answer(agentApi.manifest, async () => {
+    const offered = await offer();
+    return offered.ok ? accept(offered.value.manifest) : offered;
+  });
+  router.write(agentApi.sums, text('sums'));
+  router.write(agentApi.install, text('install'));
+  router.write(agentApi.bundle, ({ request }, response) => send('trainyard-worker.mjs', request, response));
+  router.write(agentApi.executable, ({ request }, response) =>
+    send('trainyard-worker-linux-x64', request, response),
+  );
+}
+
+/** Returns the SHA-256 of the install script, or null when no worker program was built. */
+export async function scriptHash(parts: AgentDeps): Promise<string | null> {
+  const offered = await findOffer(parts);
+  return offered.ok ? offered.value.manifest.sha256.install : null;
+}
+
+async function findOffer({ programs, version }: AgentDeps): Promise<Outcome<Offer>> {
+  const built = await programs();
+  return built.length === 0 ? notBuilt : accept(offerOf(built, version));
+}
+
+interface Offer {
+  readonly manifest: AgentManifest;
+  readonly sums: string;
+  readonly install: string;
+}
+
+function offerOf(built: readonly WorkerProgram[], version: string): Offer {
+  const sums = built.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('');
+  const install = installScript(version, built);
+  const programs = built.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
+  return {
+    manifest: { version, programs, sha256: { install: sha256Of(install), sums: sha256Of(sums) } },
+    sums,
+    install,
+  };
+}
+
+function createSend({ programs, downloadLimits: limits = downloadLimits }: AgentDeps) {
+  const downloads = createDownloads(limits);
+  return async (name: ProgramName, request: Request, response: Response): Promise<Outcome<void>> => {
+    const program = (await programs()).find(each => each.name === name);
+    if (program === undefined) return name === 'trainyard-worker.mjs' ? notBuilt : noExecutable;
+    if (response.destroyed) return accept(undefined);
+    if (!downloads.admit(networkOf(addressOf(request) ?? 'unknown'), response)) {
+      response.setHeader('Retry-After', retryDownloadS);
+      return tooMany;
+    }
+    response.set({ ...headersFor(program.sha256), 'Content-Type': 'application/octet-stream' });
+    // Pass only the file name: `sendFile` rejects paths with a dot folder, and a folder above this file may be one.
+    response.sendFile(name, { root: dirname(program.path), cacheControl: false }, cause => {
+      if (cause instanceof Error) response.destroy();
+    });
+    return accept(undefined);
+  };
+}
+
+function sendText(request: Request, response: Response, text: string): void {
+  response.set({ ...headersFor(sha256Of(text)), 'Content-Type': 'text/plain; charset=utf-8' });
+  if (request.fresh) response.status(304).end();
+  else response.send(text);
+}
+
+/** Caches may store the file but must revalidate it, because file names stay the same across versions. */
+const headersFor = (sha256: string) => ({ ETag: `"${sha256}"`, 'Cache-Control': 'public, no-cache' });
+
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const notBuilt = refuse(
+  'program_not_built',
+  'The worker program was not built on this machine: "npm run build" in the checkout of the orchestrator builds it',
+);
+const noExecutable = refuse(
+  'program_not_built',
+  'The worker for Linux x64 was not built on this machine: that takes "npm run build" on Linux x64. trainyard-worker.mjs is the ' +
+    'same program for a Node that is there',
+);
+const tooMany = refuse(
+  'too_many_downloads',
+  'Too many downloads of the worker program are in progress, in total or from your address: try again in 10 seconds',
+);

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import { auditApi, type AuditSieve as AskedSieve } from '../../../protocol/admin-api.ts';
+import type { ReplyOf } from '../../../protocol/call.ts';
+import { escapeUnseen } from '../../../protocol/line.ts';
+import { accept, refuse } from '../../../protocol/problem.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import {
+  auditAliases,
+  auditTypes,
+  type Orchestrator,
+  securityTypesAmong,
+  typeSieve,
+} from '../../orchestrator/index.ts';
+import type { AuditFilter, AuditSieve } from '../../orchestrator/ports/index.ts';
+import type { Router } from './route.ts';
+
+/** Reads the audit trail for people. */
+export interface AuditReader {
+  list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
+  figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  export(sieve: AuditSieve): Iterable<readonly unknown[]>;
+  verify(range: {
+    readonly from: number | null;
+    readonly to: number | null;
+  }): Promise<ReplyOf<typeof auditApi.verify>>;
+  compare(
+    marks: readonly { readonly seq: number; readonly hash: string }[],
+  ): ReplyOf<typeof auditApi.compare>;
+}
+
+export function mountAuditRoutes(router: Router, audit: AuditReader): void {
+  router.answer(auditApi.list, ({ query }) => {
+    const { limit, offset, ...asked } = query;
+    return accept(audit.list({ ...sieveOf(asked), limit, offset }));
+  });
+  router.answer(auditApi.user, ({ params: { id }, query }) => {
+    const { limit, offset, ...asked } = query;
+    if (audit.list({ ...sieveOf({ actor_id: id }), limit: 1, offset: 0 }).total === 0)
+      return refuse('actor_not_found', 'The audit trail has no row of this user or worker: check the name');
+    return accept(audit.list({ ...sieveOf({ ...asked, actor_id: id }), limit, offset }));
+  });
+  router.answer(auditApi.security, ({ query }) => {
+    const { limit, offset, ...asked } = query;
+    const sieve = sieveOf(asked);
+    return accept(audit.list({ ...sieve, types: securityTypesAmong(sieve.types), limit, offset }));
+  });
+  router.answer(auditApi.stats, ({ query }) => accept(audit.figures(sieveOf(query))));
+  router.answer(auditApi.types, () => accept({ types: [...auditTypes], aliases: { ...auditAliases } }));
+  router.answer(auditApi.verify, async ({ query }) =>
+    accept(
+      await audit.verify({
+        from: query.from ?? query.start_id ?? null,
+        to: query.to ?? query.end_id ?? null,
+      }),
+    ),
+  );
+  router.answer(auditApi.compare, ({ body }) => accept(audit.compare(body.marks)));
+  router.stream(auditApi.export, ({ query }, response) => {
+    response.set({
+      'Content-Type': 'application/x-ndjson',
+      'Content-Disposition': 'attachment; filename="trainyard-audit.jsonl"',
+      'Cache-Control': 'no-store',
+    });
+    void writeLines(response, audit.export(sieveOf(query)));
+    return accept(undefined);
+  });
+}
+
+/** Serves the audit rows of one job to callers who may read jobs. It leaves out addresses and rows of other targets. */
+export function mountJobEvents(
+  router: Router,
+  orchestrator: Pick<Orchestrator, 'job'>,
+  audit: Pick<AuditReader, 'list'>,
+): void {
+  router.answer(queueApi.events, ({ params: { id }, query }) => {
+    const job = orchestrator.job(id);
+    if (!job.ok) return job;
+    const { entries, total } = audit.list({ ...sieveOf({ target_type: 'job', target_id: id }), ...query });
+    return accept({
+      entries: entries.map(({ seq, at, event_type, actor_type, actor_id, details }) => ({
+        seq,
+        at,
+        event_type,
+        actor_type,
+        actor_id,
+        details,
+      })),
+      total,
+    });
+  });
+}
+
+/**
+ * Writes one JSON object per line; escapes all characters that a reader might take for a line break. It reads the next portion only after
+ * the response accepts this one.
+ */
+async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
+  const gone = once(response, 'close');
+  try {
+    for (const portion of portions) {
+      if (response.destroyed) return;
+      const text = portion.map(entry => `${escapeUnseen(JSON.stringify(entry))}\n`).join('');
+      if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
+      else await Promise.race([once(response, 'drain'), gone]);
+    }
+    response.end();
+  } catch (cause) {
+    // The client has half of the file. Ending the response normally would make it look complete.
+    response.destroy(cause instanceof Error ? cause : undefined);
+  }
+}
+
+const sieveOf = (asked: AskedSieve): AuditSieve => ({
+  ...typeSieve(asked.event_type ?? null),
+  actorId: asked.actor_id ?? null,
+  targetType: asked.target_type ?? null,
+  targetId: asked.target_id ?? null,
+  since: asked.since === undefined ? null : Date.parse(asked.since),
+  until: asked.until === undefined ? null : Date.parse(asked.until),
+});

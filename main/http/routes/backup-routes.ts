@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http';
+import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { Actor, Log } from '../../orchestrator/ports/index.ts';
+import { nameOf, type Orchestrator } from '../../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import { requestIdOf } from '../listener/requests.ts';
+import type { Router } from './route.ts';
+
+interface Made {
+  readonly name: string;
+  readonly kind: string;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** Lists, makes and restores backups of this orchestrator. */
+export interface BackupDesk {
+  readonly path: string;
+  list(): readonly Made[];
+  make(kind: 'manual'): Promise<Made>;
+  /** Returns true when the newest attempt to make a backup failed. */
+  hasFailed(): boolean;
+  /** Resolves once the server runs on the restored database. The request `asker` is the only one that survives the restore. */
+  restore(
+    name: string,
+    by: Actor,
+    asker: IncomingMessage,
+  ): Promise<Outcome<{ readonly restored: Made; readonly saved: Made }>>;
+}
+
+export interface BackupDeps {
+  readonly backups: BackupDesk;
+  readonly orchestrator: Orchestrator;
+  readonly log: Log;
+}
+
+export function mountBackupRoutes(router: Router, { backups, orchestrator, log }: BackupDeps): void {
+  router.answer(backupApi.list, () => accept({ folder: backups.path, backups: backups.list().map(viewOf) }));
+  router.answer(backupApi.make, async ({ caller, request }) => {
+    const by = actorOf(caller, request);
+    try {
+      const made = await backups.make('manual');
+      await orchestrator.noteBackup(made.name, by);
+      log.info('backup.made', { name: made.name, by: nameOf(by) });
+      return accept(viewOf(made));
+    } catch (cause) {
+      log.error('backup.failed', { cause, requestId: request.res && requestIdOf(request.res) });
+      return refuse(
+        'storage',
+        'The backup could not be made: there must be room on the disk for twice the database, and its folder must be writable. ' +
+          'The log has more under this request_id',
+      );
+    }
+  });
+  router.answer(backupApi.restore, async ({ params: { name }, body, caller, request }) => {
+    if (body.confirm !== name)
+      return refuse(
+        'invalid_request',
+        'confirm: give the name of the backup once more, as it stands in the path',
+      );
+    const outcome = await backups.restore(name, actorOf(caller, request), request);
+    if (!outcome.ok) return outcome;
+    const { restored, saved } = outcome.value;
+    return accept({ restored: viewOf(restored), saved: viewOf(saved) });
+  });
+}
+
+const viewOf = ({ name, kind, at, bytes }: Made): BackupView => ({
+  name,
+  kind: kindOf(kind),
+  at: new Date(at).toISOString(),
+  bytes,
+});
+
+function kindOf(kind: string): BackupView['kind'] {
+  if (kind === 'hourly' || kind === 'manual') return kind;
+  return kind === 'before-restore' ? 'restore' : 'upgrade';
+}

@@ -1,0 +1,146 @@
+import type { Request } from 'express';
+import { type ConfigView, configsApi } from '../../../protocol/configs-api.ts';
+import type { TrainerConfig } from '../../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { dataOf, formatOf, trainerFor } from '../../../trainers/index.ts';
+import { gpusWanted, type Orchestrator } from '../../orchestrator/index.ts';
+import type { ConfigFolder, ExpectedConfig, FoundConfig } from '../../orchestrator/ports/index.ts';
+import { actorOf } from './admin-routes.ts';
+import type { Router } from './route.ts';
+
+export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, configs: ConfigFolder): void {
+  router.answer(configsApi.list, async ({ query: { q = '', cursor = null, limit } }) => {
+    const { entries, next } = await configs.list({ text: q, after: cursor, limit });
+    return accept({ folder: configs.folder, entries: entries.map(viewOf), next_cursor: next });
+  });
+  router.answer(configsApi.get, async ({ params, request }) => {
+    const found = await configs.find(params.name);
+    if (!found.ok || !found.value.config.ok) return found.ok ? found.value.config : found;
+    keepPrivate(request);
+    sendTag(request, found.value.tag);
+    return accept(found.value.config.value);
+  });
+  router.answer(configsApi.dataloader, async ({ params, request }) => {
+    const found = await configs.load(params.name);
+    keepPrivate(request);
+    return found.ok ? accept({ dataloader: found.value.dataloader }) : found;
+  });
+  const put = async (
+    name: string,
+    { config, files = {} }: Written,
+    by: ReturnType<typeof actorOf>,
+    request: Request,
+  ) => {
+    const expected = expectedBy(request);
+    if (!expected.ok) return expected;
+    const wanted = { name, config, files, expected: expected.value };
+    const outcome = await orchestrator.changeConfig(by, record => configs.put(wanted, record));
+    if (!outcome.ok) return outcome;
+    const { file, what, tag, bytes } = outcome.value;
+    sendTag(request, tag);
+    const now = await configs.find(name);
+    const warnings = now.ok ? problemsOf(now.value) : [];
+    const etag = quoted(tag);
+    return accept({
+      success: true as const,
+      name,
+      file,
+      created: what === 'created',
+      etag,
+      size: bytes,
+      warnings,
+    });
+  };
+  router.answer(configsApi.put, ({ params: { name }, body: config, caller, request }) =>
+    put(name, { config }, actorOf(caller, request), request),
+  );
+  router.answer(configsApi.putWithFiles, ({ params: { name }, body, caller, request }) =>
+    put(name, body, actorOf(caller, request), request),
+  );
+  router.answer(configsApi.remove, async ({ params: { name }, caller, request }) => {
+    const expected = expectedBy(request);
+    if (!expected.ok) return expected;
+    const outcome = await orchestrator.changeConfig(actorOf(caller, request), record =>
+      configs.remove({ name, expected: expected.value }, record),
+    );
+    return outcome.ok ? accept({ success: true, name, file: outcome.value.file }) : outcome;
+  });
+}
+
+interface Written {
+  readonly config: TrainerConfig;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+function viewOf(found: FoundConfig): ConfigView {
+  const config = found.config.ok ? found.config.value : {};
+  const gpus = found.config.ok ? gpusWanted({ any_gpu: false }, config) : null;
+  const isUsable = gpus?.ok === true;
+  const bundle = found.bundle.ok ? found.bundle.value : null;
+  return {
+    name: found.name,
+    file: found.file,
+    changed_at: new Date(found.changedAt).toISOString(),
+    size: found.bytes,
+    etag: quoted(found.tag),
+    problem: problemsOf(found)[0] ?? null,
+    model_family: wordIn(config, 'model_family'),
+    model_type: wordIn(config, 'model_type'),
+    gpu_count: isUsable ? gpus.value.count : null,
+    devices: isUsable ? gpus.value.devices && [...gpus.value.devices] : null,
+    dataloader: wordIn(config, 'data_backend_config')?.split(/[/\\]/).at(-1) ?? null,
+    trainer: found.trainer,
+    format: formatOf(found.file) ?? 'json',
+    files: bundle === null ? [] : Object.keys(bundle.files),
+    data: bundle === null ? [] : dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path),
+  };
+}
+
+/** Returns every reason for which a submit of this config by name would fail. */
+function problemsOf({ name, config, bundle }: FoundConfig): string[] {
+  const parts = config.ok ? [bundle, gpusWanted({ any_gpu: false }, config.value)] : [config];
+  const refused = parts.flatMap(part => (part.ok ? [] : [part.refusal.detail]));
+  const problem = config.ok ? problemOf(config.value) : null;
+  return problem === null ? refused : [...refused, `The config ${name} cannot be used: ${problem}`];
+}
+
+const problemOf = (config: TrainerConfig): string | null => trainerFor(config).problem(config);
+
+/** Reads a config value in either spelling, cut short enough for a list. */
+function wordIn(config: TrainerConfig, name: string): string | null {
+  const word = config[name] ?? config[`--${name}`];
+  return typeof word === 'string' ? word.slice(0, 100) : null;
+}
+
+const quoted = (tag: string | null): string | null => tag && `"${tag}"`;
+
+function sendTag(request: Request, tag: string | null): void {
+  if (tag !== null) request.res?.setHeader('ETag', `"${tag}"`);
+}
+
+/** Configs can hold keys of other services, so no cache may store them. */
+export const keepPrivate = (request: Request): void =>
+  void request.res?.setHeader('Cache-Control', 'no-store');
+
+const tagList = /^"[\x21\x23-\x7e]{0,100}"(\s*,\s*"[\x21\x23-\x7e]{0,100}")*$/;
+
+/** Parses the preconditions of a change (RFC 9110, section 13). Weak tags never match, because the server never issues any. */
+function expectedBy({ headers, method }: Request): Outcome<ExpectedConfig> {
+  const same = headers['if-match'];
+  const other = headers['if-none-match'];
+  if (same !== undefined && other !== undefined)
+    return refuse('invalid_request', 'Send If-Match or If-None-Match, not both');
+  if (other !== undefined) {
+    return other.trim() === '*' && method === 'PUT'
+      ? accept('nothing')
+      : refuse(
+          'invalid_request',
+          'If-None-Match: only * of a PUT is understood, for a config that is to be new',
+        );
+  }
+  if (same === undefined) return accept('anything');
+  if (same.trim() === '*') return accept('something');
+  return tagList.test(same.trim())
+    ? accept(same.split(',').map(tag => tag.trim().slice(1, -1)))
+    : refuse('invalid_request', 'If-Match: the ETag of the config is needed, in its quotes, or *');
+}

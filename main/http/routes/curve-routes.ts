@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import type { ReplyOf } from '../../../protocol/call.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { metricsApi } from '../../../protocol/metrics-api.ts';
+import { accept, refuse } from '../../../protocol/problem.ts';
+import type { JobCurves, Orchestrator } from '../../orchestrator/index.ts';
+import type { Router } from './route.ts';
+
+/** Limit per response: the more curves a client requests at once, the coarser each one is. */
+const maxPoints = 100_000;
+const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
+
+type Read = ReplyOf<typeof metricsApi.read>;
+type Curves = Pick<Orchestrator, 'jobCurves' | 'curve' | 'bringMetrics'>;
+
+/** Training curves: workers upload points, and people read them. */
+export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
+  router.answer(metricsApi.bring, ({ caller, params, body }) =>
+    caller.kind === 'worker'
+      ? orchestrator.bringMetrics(caller.id, params.id, body.attempt_id, body.points)
+      : refuse('token_missing', 'Send the worker token in the header X-Worker-Token'),
+  );
+  router.answer(metricsApi.read, async ({ params: { id }, query }) => {
+    const { attempt = null, keys, points, ...range } = query;
+    const found = orchestrator.jobCurves(id, attempt);
+    if (!found.ok) return found;
+    const wanted = chosen(found.value, keys);
+    const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
+    const most = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
+    const sieve = {
+      fromStep: range.from_step ?? null,
+      toStep: range.to_step ?? null,
+      fromMs: range.from_ms ?? null,
+      toMs: range.to_ms ?? null,
+    };
+    const attempts: Read['attempts'] = [];
+    for (const { attempt: of, startedAt, endedAt, offsetMs, keys: own } of wanted) {
+      const series: Read['attempts'][number]['series'] = [];
+      for (const key of own) {
+        series.push({ key, points: orchestrator.curve(of.id, key, sieve, most) });
+        await otherCalls();
+      }
+      attempts.push({
+        attempt: of.n,
+        attempt_id: of.id,
+        worker_id: of.workerId,
+        started_at: startedAt,
+        ended_at: endedAt,
+        offset_ms: offsetMs,
+        series,
+      });
+    }
+    return accept({ job_id: id, keys: [...found.value.latest], attempts });
+  });
+  router.stream(metricsApi.download, ({ params: { id }, query: { attempt = null, keys } }, response) => {
+    const found = orchestrator.jobCurves(id, attempt);
+    if (!found.ok) return found;
+    response.set({
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${fileNameOf(id)}"`,
+      'Cache-Control': 'no-store',
+    });
+    void writeCsv(response, csvOf(orchestrator, chosen(found.value, keys)));
+    return accept(undefined);
+  });
+}
+
+const fileNameOf = (id: JobId): string => `metrics-${id}.csv`;
+
+/** Leaves out attempts without any of the requested keys. */
+const chosen = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
+  attempts
+    .map(each => ({ ...each, keys: each.keys.filter(key => keys === undefined || keys.includes(key)) }))
+    .filter(each => each.keys.length > 0);
+
+/** Reading a long curve takes a moment, so other requests get a turn between two curves. */
+const otherCalls = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+
+const columns = [
+  'attempt',
+  'key',
+  'step',
+  'elapsed_ms',
+  'mean',
+  'min',
+  'max',
+  'last',
+  'count',
+  'gaps',
+] as const;
+
+/** Yields one curve per portion. */
+function* csvOf(
+  orchestrator: Pick<Curves, 'curve'>,
+  attempts: JobCurves['attempts'],
+): Generator<string, void, undefined> {
+  yield `${columns.join(',')}\r\n`;
+  for (const { attempt, keys } of attempts) {
+    for (const key of keys) {
+      const rows = orchestrator.curve(attempt.id, key, everything, Number.MAX_SAFE_INTEGER);
+      yield rows
+        .map(point => ({ ...point, attempt: attempt.n, key: cell(key) }))
+        .map(row => `${columns.map(column => row[column] ?? '').join(',')}\r\n`)
+        .join('');
+    }
+  }
+}
+
+/** Quotes a CSV cell (RFC 4180). An apostrophe in front keeps spreadsheets from reading the key as a formula. */
+const cell = (key: string): string => `"${(/^[=+@-]/.test(key) ? `'${key}` : key).replaceAll('"', '""')}"`;
+
+async function writeCsv(response: Response, portions: Iterable<string>): Promise<void> {
+  const gone = once(response, 'close');
+  try {
+    for (const portion of portions) {
+      if (response.destroyed) return;
+      if (response.write(portion)) await otherCalls();
+      else await Promise.race([once(response, 'drain'), gone]);
+    }
+    response.end();
+  } catch (cause) {
+    // The client has half of the file. Ending the response normally would make it look complete.
+    response.destroy(cause instanceof Error ? cause : undefined);
+  }
+}

@@ -1,0 +1,106 @@
+import type { BodyOf } from '../../../protocol/call.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
+import { readManifest } from '../../../datasets/read-manifest.ts';
+import type { ContentFiles } from '../../../datasets/content-files.ts';
+import type { DatasetFile } from '../../../protocol/dataset.ts';
+import { nameOf, type Orchestrator, type PruneChoice } from '../../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import type { Calls } from '../listener/calls.ts';
+import type { ContentDesk } from '../uploads/content-handler.ts';
+import { onlyUserOf } from '../auth/ownership.ts';
+import type { Router } from './route.ts';
+import type { TransferHeap } from '../listener/transfer-heap.ts';
+import { proceed } from '../listener/unread.ts';
+import { planUpload } from '../uploads/upload-plan.ts';
+
+export interface DatasetDeps {
+  readonly orchestrator: Orchestrator;
+  readonly desk: ContentDesk;
+  readonly files: ContentFiles;
+  readonly calls: Calls;
+  readonly heap: TransferHeap;
+}
+
+/** A manifest is read into memory as a whole. */
+const maxManifest = 256 * 1_048_576;
+const maxPublications = 4;
+
+/** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
+export function mountDatasetRoutes(
+  router: Router,
+  { orchestrator, desk, files, calls, heap }: DatasetDeps,
+): void {
+  let publications = 0;
+  router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
+    const found = orchestrator.datasets({ owner: onlyUserOf(caller), name }, { all, workerId: worker_id });
+    if (!found.ok) return found;
+    const { datasets, storedBytes, limitBytes } = found.value;
+    return accept({ datasets: [...datasets], stored_bytes: storedBytes, limit_bytes: limitBytes });
+  });
+  router.answer(datasetsApi.missing, async ({ body }) =>
+    accept({ missing: [...(await desk.missing(body.contents))] }),
+  );
+  router.answer(datasetsApi.progress, async ({ params }) => {
+    const { bytes, isComplete } = await desk.progressOf(params.digest);
+    return accept({ bytes, complete: isComplete });
+  });
+  router.write(datasetsApi.upload, async ({ params: { digest: sha256 }, caller, request }, response) => {
+    const plan = planUpload(request.headers);
+    if (!plan.ok) return plan;
+    const user = nameOf(actorOf(caller, request));
+    const onAccepted = (): void => {
+      calls.takeOver(request);
+      heap.hold(response);
+      proceed(request, response);
+    };
+    const outcome = await desk.receive({ sha256, user, plan: plan.value, request, onAccepted });
+    if (!outcome.ok) return outcome;
+    if (outcome.value === null) response.destroy();
+    else response.json({ success: true, bytes: outcome.value });
+    return accept(undefined);
+  });
+  router.answer(datasetsApi.publish, async ({ body: { name, version, pinned }, caller, request }) => {
+    if (publications >= maxPublications)
+      return refuse('too_many_uploads', 'Too many datasets are being published: try again in a moment');
+    publications += 1;
+    try {
+      const manifest = await manifestAt(files, version, orchestrator);
+      if (!manifest.ok) return manifest;
+      const publication = { name, version, files: manifest.value, isPinned: pinned };
+      const made = await orchestrator.publishDataset(publication, actorOf(caller, request));
+      return made.ok ? accept({ ...made.value, success: true as const }) : made;
+    } finally {
+      publications -= 1;
+    }
+  });
+  router.answer(datasetsApi.pin, async ({ params, body, caller, request }) => {
+    const by = actorOf(caller, request);
+    const outcome = await orchestrator.pinDataset(params.id, body.pinned, onlyUserOf(caller), by);
+    return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
+  });
+  router.answer(datasetsApi.prune, async ({ body, caller, request }) => {
+    const wish = { which: choiceOf(body), isDryRun: body.dry_run, owner: onlyUserOf(caller) };
+    const { removed, freedBytes } = await orchestrator.pruneDatasets(wish, actorOf(caller, request));
+    return accept({ success: true as const, removed: [...removed], freed_bytes: freedBytes });
+  });
+}
+
+function choiceOf({ names, versions }: BodyOf<typeof datasetsApi.prune>): PruneChoice {
+  if (versions !== undefined) return { kind: 'versions', ids: versions };
+  return names === undefined ? { kind: 'older' } : { kind: 'names', names };
+}
+
+async function manifestAt(
+  files: ContentFiles,
+  version: string,
+  { storedContents }: Pick<Orchestrator, 'storedContents'>,
+): Promise<Outcome<readonly DatasetFile[]>> {
+  const [stored] = storedContents([version]);
+  if (stored === undefined || !(await files.has(stored)))
+    return refuse('content_not_found', 'The manifest is not stored: store it first, under its SHA-256');
+  if (stored.bytes > maxManifest)
+    return refuse('invalid_request', `The manifest has more than ${maxManifest} bytes`);
+  const manifest = await readManifest(files.pathOf(version));
+  return manifest.ok ? accept(manifest.files) : refuse('invalid_request', manifest.reason);
+}

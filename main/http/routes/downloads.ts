@@ -1,0 +1,64 @@
+import type { Response } from 'express';
+import type { Pace } from '../uploads/receive-body.ts';
+
+/** How many downloads run at once, and how slow a client may be. */
+export interface DownloadLimits {
+  readonly inAll: number;
+  /** Per client: its address, or the name of its token. It is less than `inAll`, so that one client cannot block the others. */
+  readonly perAddress: number;
+  readonly pace: Pace;
+}
+
+/**
+ * A site that starts 32 machines at once behind one address gets all downloads at once; further ones retry. The span is long because a
+ * system with large send buffers reports progress in steps of a megabyte.
+ */
+export const downloadLimits: DownloadLimits = {
+  inAll: 256,
+  perAddress: 32,
+  pace: { spanMs: 60_000, minBytes: 65_536 },
+};
+
+/** Counts the downloads in progress, in total and per client. */
+export interface Downloads {
+  /** Reserves a slot until the response closes; returns false when none is free. Ends the response when the client reads too slowly. */
+  admit(address: string, response: Response): boolean;
+}
+
+export function createDownloads({ inAll, perAddress, pace }: DownloadLimits): Downloads {
+  const byAddress = new Map<string, number>();
+  let total = 0;
+  const add = (address: string, change: 1 | -1): void => {
+    const count = (byAddress.get(address) ?? 0) + change;
+    total += change;
+    if (count === 0) byAddress.delete(address);
+    else byAddress.set(address, count);
+  };
+  return {
+    admit(address, response) {
+      if (total >= inAll || (byAddress.get(address) ?? 0) >= perAddress) return false;
+      add(address, 1);
+      const stop = endWhenSlow(response, pace);
+      response.once('close', () => {
+        stop();
+        add(address, -1);
+      });
+      return true;
+    },
+  };
+}
+
+/** Destroys the response when the network takes fewer than `minBytes` in a span. A client cannot hold a slot with a byte now and then. */
+function endWhenSlow(response: Response, { spanMs, minBytes }: Pace): () => void {
+  let before = takenBy(response);
+  const timer = setInterval(() => {
+    const taken = takenBy(response);
+    if (taken - before < minBytes) response.destroy();
+    before = taken;
+  }, spanMs);
+  return () => clearInterval(timer);
+}
+
+/** Bytes that have left this process. The socket's count includes bytes that it still buffers, so subtract them. */
+const takenBy = ({ socket }: Response): number =>
+  socket === null ? 0 : socket.bytesWritten - socket.writableLength;

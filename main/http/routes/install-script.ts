@@ -1,0 +1,186 @@
+import type { ProgramName } from '../../../protocol/agent-api.ts';
+import { workerValueOptions } from '../../../protocol/worker-options.ts';
+
+interface Pinned {
+  readonly name: ProgramName;
+  readonly sha256: string;
+}
+
+/**
+ * Returns the script that installs and starts the worker program, for any POSIX shell. The script pins each program by its SHA-256, so the
+ * hash of the script determines what will run. The script is the same for every client; the command line names the orchestrator. The shell
+ * reads up to the last brace before it runs anything, so a truncated download does nothing.
+ */
+export function installScript(version: string, programs: readonly Pinned[]): string {
+  const hashOf = (wanted: ProgramName): string => programs.find(({ name }) => name === wanted)?.sha256 ?? '';
+  return `#!/bin/sh
+# Fetches the Trainyard worker ${version} from its orchestrator, checks it, and starts it.
+${usage}
+{
+set -eu
+version='${version}'
+sha256_executable='${hashOf('trainyard-worker-linux-x64')}'
+sha256_bundle='${hashOf('trainyard-worker.mjs')}'
+
+${talking}
+${reading}
+${fetching}
+${installing}
+main "$@"
+}
+`;
+}
+
+const usage = `#
+#   sh install.sh [--dir FOLDER] [--install-only] [--token-stdin] --orchestrator-url URL [options of the worker]
+#
+#   --dir FOLDER     where it is put (default: ~/.local/bin)
+#   --install-only   puts it there, and starts nothing
+#   --token-stdin    reads the token of the worker from the first line of the standard input
+`;
+
+const talking = `say() { printf 'trainyard: %s\\n' "$1" >&2; }
+fail() { say "$1"; exit "\${2:-1}"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+`;
+
+/** The script reads these options itself and also passes them to the worker. */
+const ownOptions: readonly string[] = ['--orchestrator-url', '--pin', '--ca-file'];
+/** The worker's other options with a value. The next word is the value, whatever it looks like. */
+const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(option));
+
+/** Parses the options. The worker gets all of them in order, except the script's own three. */
+const reading = `main() {
+  url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
+  left=$#
+  while [ "$left" -gt 0 ]; do
+    word=$1
+    shift
+    left=$((left - 1))
+    value=\${word#*=}
+    case $word in
+      --dir | ${ownOptions.join(' | ')} | ${valueOptions.join(' | ')})
+        [ "$left" -gt 0 ] || fail "$word needs a value" 2
+        value=$1
+        shift
+        left=$((left - 1))
+        ;;
+    esac
+    case $word in
+      --install-only) start=no; continue ;;
+      --token-stdin) from_stdin=yes; continue ;;
+      --dir | --dir=*) dir=$value; continue ;;
+      --orchestrator-url | --orchestrator-url=*) url=$value; word=--orchestrator-url=$value ;;
+      --pin | --pin=*) add_pin "$value"; word=--pin=$value ;;
+      --ca-file | --ca-file=*) ca=$value; word=--ca-file=$value ;;
+      --ssl-no-verify) trust=nobody ;;
+    esac
+    case $word in
+      ${valueOptions.join(' | ')}) set -- "$@" "$word" "$value" ;;
+      *) set -- "$@" "$word" ;;
+    esac
+  done
+  case $url in
+    http://?* | https://?*) url=\${url%/} ;;
+    *) fail 'Say where the orchestrator is: --orchestrator-url URL' 2 ;;
+  esac
+  [ "$from_stdin" = no ] || IFS= read -r token || :
+  [ "$from_stdin" = no ] || [ -n "$token" ] || fail 'There is no token on the standard input' 2
+  install
+  [ "$start" = yes ] || return 0
+  if [ -n "$token" ]; then
+    SIMPLETUNER_WORKER_TOKEN=$token
+    export SIMPLETUNER_WORKER_TOKEN
+  fi
+  exec "$program" "$@" </dev/null
+}
+
+add_pin() {
+  case $1 in
+    sha256:*) pins="$pins\${pins:+;}$(printf %s "$1" | sed 's#sha256:#sha256//#g; s#,#;#g')" ;;
+    *) fail "--pin takes sha256:..., as the panel shows it" 2 ;;
+  esac
+}
+`;
+
+/** The download carries no token and its hash is verified, so the transport need not be trusted. */
+const fetching = `fetch() {
+  if has curl; then
+    set -- -fgsS --connect-timeout 20 --retry 5 -o "$2" "$url/agent/$1"
+    [ -z "$ca" ] || set -- --cacert "$ca" "$@"
+    [ "$trust" = pinned ] || set -- -k "$@"
+    [ -z "$pins" ] || set -- -k --pinnedpubkey "$pins" "$@"
+    curl "$@"
+  elif has wget; then
+    set -- -q -O "$2" "$url/agent/$1"
+    [ -z "$ca" ] || set -- --ca-certificate="$ca" "$@"
+    [ "$trust" = pinned ] || set -- --no-check-certificate "$@"
+    [ -z "$pins" ] || set -- --no-check-certificate --pinnedpubkey="$pins" "$@"
+    wget "$@"
+  else
+    fail 'This machine has neither curl nor wget: install one of them'
+  fi || fail "The worker could not be fetched from $url/agent/: can this machine reach it, and is it the right address?"
+}
+
+sha256_of() {
+  if has sha256sum; then
+    sha256sum <"$1"
+  elif has shasum; then
+    shasum -a 256 <"$1"
+  elif has openssl; then
+    openssl dgst -sha256 -r <"$1"
+  else
+    fail 'This machine has no sha256sum, shasum or openssl to check the worker with: install one of them'
+  fi
+}
+
+is_it() { [ -f "$1" ] && case $(sha256_of "$1") in "$2"*) true ;; *) false ;; esac; }
+`;
+
+const installing = `install() {
+  if [ -z "$dir" ]; then
+    home=\${HOME:-}
+    [ -n "$home" ] || home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || :
+    [ -n "$home" ] || fail 'This user has no home: say with --dir where the worker is to be put' 2
+    dir=$home/.local/bin
+  fi
+  mkdir -p -- "$dir" || fail "$dir cannot be made: say with --dir where the worker is to be put"
+  dir=$(cd -- "$dir" && pwd)
+  program=$dir/trainyard-worker
+  case $(uname -s)-$(uname -m) in
+    Linux-x86_64 | Linux-amd64)
+      if [ -n "$sha256_executable" ]; then
+        put trainyard-worker-linux-x64 "$sha256_executable" "$program" && return 0
+        say 'The worker for Linux x64 does not run here: trying the one for a Node of this machine'
+      fi
+      ;;
+  esac
+  [ -n "$sha256_bundle" ] || fail "The orchestrator has no worker for this machine ($(uname -s) $(uname -m))"
+  has node || fail "For this machine ($(uname -s) $(uname -m)) the worker needs Node 22.19 or newer: install it, and try again"
+  node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' ||
+    fail "The worker needs Node 22.19 or newer, and this machine has $(node --version)"
+  put trainyard-worker.mjs "$sha256_bundle" "$program.mjs" || fail 'The worker does not run on this machine'
+  ln -sf -- trainyard-worker.mjs "$program"
+}
+
+# Fails when it does not run here; what was there before stays until the new one has proved itself.
+put() {
+  if is_it "$3" "$2"; then return 0; fi
+  draft=$dir/.trainyard-worker.$$.mjs
+  trap 'rm -f -- "$draft"' EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  fetch "$1" "$draft"
+  is_it "$draft" "$2" || fail "What came from $url/agent/$1 is not the worker that belongs to this script: nothing was changed"
+  chmod 755 "$draft"
+  if said=$("$draft" --version 2>&1) && [ "$said" = "$version" ]; then
+    mv -f -- "$draft" "$3" || fail "The worker cannot be put into $dir"
+    trap - EXIT HUP INT TERM
+    say "The worker $version is in $3"
+  else
+    say "$said"
+    return 1
+  fi
+}
+`;

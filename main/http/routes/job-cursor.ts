@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { JobSort } from '../../../protocol/job-search.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { JobPlace } from '../../orchestrator/ports/index.ts';
+
+const Order = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const Place = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
+
+/** In submission order, the job's number is enough, and clients rely on a number there. */
+export const cursorOf = ({ value, order }: JobPlace, sort: JobSort): string =>
+  sort === 'submitted'
+    ? String(order)
+    : Buffer.from(JSON.stringify([value, order, sort])).toString('base64url');
+
+export function placeOf(cursor: string, sort: JobSort): Outcome<JobPlace> {
+  const refusal = refuse('invalid_request', 'cursor: use the next_cursor of a page with the same sort');
+  if (sort === 'submitted') {
+    const order = Order.safeParse(/^\d+$/.test(cursor) ? Number(cursor) : null);
+    return order.success ? accept({ value: order.data, order: order.data }) : refusal;
+  }
+  const place = Place.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
+  if (!place.success) return refusal;
+  const [value, order, madeFor] = place.data;
+  return madeFor === sort ? accept({ value, order }) : refusal;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

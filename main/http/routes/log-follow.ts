@@ -1,0 +1,130 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Response } from 'express';
+import type { LogEvent, LogLine } from '../../../protocol/logs-api.ts';
+import type { LogPlace, Orchestrator } from '../../orchestrator/index.ts';
+import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/ports/index.ts';
+import type { EventStream } from '../listener/sse.ts';
+
+export interface LogFollowing {
+  readonly orchestrator: Pick<Orchestrator, 'isLogOver' | 'attemptAfter'>;
+  readonly files: LogFiles;
+  readonly place: LogPlace;
+  /** Number of the first line to send. */
+  readonly from: number;
+  readonly stream: EventStream;
+  readonly response: Response;
+  readonly lineOf: (line: StoredLine) => LogLine;
+  readonly log: Log;
+}
+
+const maxShown = 16_384;
+/** Minimum time between two reads; a progress bar updates at most four times a second. */
+const shortestMs = 250;
+/** Maximum time between two reads. An attempt can end by a timeout alone, without a change of its files. */
+const maxMs = 5_000;
+/** Limits per event. As JSON, one character may take six. */
+const maxInEvent = { lines: 500, characters: 32_768 };
+
+/**
+ * Streams the stored lines and then new ones, each once, at the client's pace. It reads from the files, so no backlog builds up for a slow
+ * client.
+ */
+export async function followLog(following: LogFollowing): Promise<void> {
+  const { files, place, stream, response, log } = following;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  let changed = Promise.withResolvers<void>();
+  const unwatch = files.watch(place.jobId, place.attempt, () => changed.resolve());
+  try {
+    let next = following.from;
+    let told: string | null | undefined;
+    while (!gone.signal.aborted) {
+      changed = Promise.withResolvers();
+      const facts = await files.facts(place.jobId, place.attempt);
+      // The log was deleted; a client that reconnects gets an error.
+      if (facts === null) return stream.end();
+      const before = next;
+      next = await tellLines(following, facts, next, gone.signal);
+      if (next !== before) told = next < facts.totalLines ? undefined : facts.openLine;
+      if (told !== facts.openLine)
+        tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
+      told = facts.openLine;
+      if (next < facts.totalLines) {
+        // Storage limits removed the lines in the meantime.
+        if (next === before) await waitFor(null, shortestMs, gone.signal);
+        continue;
+      }
+      if (following.orchestrator.isLogOver(place.jobId, place.attempt, facts)) {
+        const after = following.orchestrator.attemptAfter(place.jobId, place.attempt);
+        tell(stream, { type: 'end', next_attempt: after }, next);
+        return stream.end();
+      }
+      await waitFor(changed.promise, maxMs, gone.signal);
+      await waitFor(null, shortestMs, gone.signal);
+    }
+  } catch (cause) {
+    log.warn('log.not_read', { job_id: place.jobId, cause });
+    response.destroy();
+  } finally {
+    unwatch();
+  }
+}
+
+const tell = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
+
+/** Sends whole lines up to `facts.totalLines`. Returns the number of the next line to send. */
+async function tellLines(
+  { files, place, stream, lineOf }: LogFollowing,
+  facts: LogFacts,
+  from: number,
+  gone: AbortSignal,
+): Promise<number> {
+  // Storage limits have removed the lines before it.
+  let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
+  if (next >= facts.totalLines) return from;
+  for await (const portion of files.lines(place.jobId, place.attempt, next, maxShown)) {
+    for (const lines of eventsOf(portion.filter(({ line }) => line < facts.totalLines))) {
+      if (gone.aborted) return next;
+      next = (lines.at(-1)?.line ?? next) + 1;
+      const isAll = next === facts.totalLines;
+      tell(
+        stream,
+        { type: 'lines', lines: lines.map(lineOf), open_line: isAll ? facts.openLine : null },
+        next,
+      );
+      if (stream.isFull()) await roomIn(stream, gone);
+    }
+    if (next >= facts.totalLines) break;
+  }
+  return next;
+}
+
+function* eventsOf(lines: readonly StoredLine[]): Generator<readonly StoredLine[], void> {
+  let event: StoredLine[] = [];
+  let size = 0;
+  for (const line of lines) {
+    if (event.length > 0 && (event.length === maxInEvent.lines || size > maxInEvent.characters)) {
+      yield event;
+      [event, size] = [[], 0];
+    }
+    event.push(line);
+    size += line.text.length;
+  }
+  if (event.length > 0) yield event;
+}
+
+const roomIn = (stream: EventStream, gone: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    stream.onRoom(resolve);
+    gone.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Waits until `what` settles, at most `limitMs`. Null: waits for `limitMs`. */
+async function waitFor(what: Promise<void> | null, limitMs: number, gone: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const limit = pause(limitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(
+    () => undefined,
+  );
+  await (what === null ? limit : Promise.race([what, limit]));
+  over.abort();
+}

@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import type { JobId } from '../../../protocol/ids.ts';
+import { type LogLine, type LogState, logsApi, workerLogsApi } from '../../../protocol/logs-api.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { LogPlace, Orchestrator } from '../../orchestrator/index.ts';
+import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/ports/index.ts';
+import { type Authenticate, principalBehind } from '../auth/auth.ts';
+import { createDownloads, type DownloadLimits } from './downloads.ts';
+import { followLog } from './log-follow.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from '../listener/stream-registry.ts';
+
+export interface LogDeps {
+  readonly orchestrator: Orchestrator;
+  readonly files: LogFiles;
+  readonly streams: StreamRegistry;
+  readonly authenticate: Authenticate;
+  readonly mono: () => number;
+  readonly log: Log;
+  readonly downloadLimits?: DownloadLimits | undefined;
+}
+
+/** A download holds open files and up to a few megabytes of text, however slowly the client reads. */
+const usualDownloads: DownloadLimits = {
+  inAll: 32,
+  perAddress: 8,
+  pace: { spanMs: 30_000, minBytes: 65_536 },
+};
+
+/** Maximum length of a line, in bytes. */
+const maxShown = 16_384;
+/** In a file, lines may be longer, but each must still fit in memory. */
+const maxInText = 1_048_576;
+/** Maximum size of all lines in a response, in characters. The client requests the rest from the last line on. */
+const maxInPage = 4_194_304;
+const maxSearchMs = 20_000;
+/** Each search takes CPU time from all other requests. */
+const maxSearches = 4;
+
+type Found = LogPlace & { readonly facts: LogFacts };
+
+/** Trainer logs: workers upload them, people and scripts read them. */
+export function mountLogRoutes(router: Router, parts: LogDeps): void {
+  const { orchestrator, files, streams, authenticate } = parts;
+  router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
+    if (caller.kind !== 'worker')
+      return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
+    const outcome = await orchestrator.shipLog(caller.id, params.id, body);
+    return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
+  });
+  router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    const { facts } = found.value;
+    const lines = await pageOf(files, found.value, line ?? null, limit);
+    return accept({ ...stateOf(parts, found.value), lines, open_line: facts.openLine });
+  });
+  router.write(
+    logsApi.follow,
+    async ({ params, query: { attempt, line, pings }, caller, request }, response) => {
+      const holder = principalBehind(caller).user;
+      if (!streams.hasRoom(holder))
+        return refuse(
+          'too_many_streams',
+          `The token ${holder} has as many streams open as it may: close some`,
+        );
+      const resumed = resumedAt(request.headers['last-event-id']);
+      if (resumed === 'unreadable')
+        return refuse(
+          'invalid_request',
+          'Last-Event-ID: send back the id of an event of this stream, or none',
+        );
+      const found = await findLog(parts, params.id, attempt);
+      if (!found.ok) return found;
+      const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
+      const { pingMs } = orchestrator.times;
+      const ping = { kind: 'ping' as const, every_ms: pingMs };
+      const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
+      if (pings) stream.send(ping);
+      const from = resumed ?? line ?? found.value.facts.totalLines;
+      void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
+      return accept(undefined);
+    },
+  );
+  const downloads = createDownloads(parts.downloadLimits ?? usualDownloads);
+  router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    if (response.destroyed) return accept(undefined);
+    if (!downloads.admit(principalBehind(caller).user, response)) {
+      response.setHeader('Retry-After', '10');
+      return refuse(
+        'too_many_downloads',
+        'Too many downloads of logs are in progress, in total or with your token: try again in 10 seconds',
+      );
+    }
+    void writeText(response, parts, found.value);
+    return accept(undefined);
+  });
+  mountSearch(router, parts);
+}
+
+function mountSearch(router: Router, parts: LogDeps): void {
+  const { files, mono } = parts;
+  let underWay = 0;
+  router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    if (underWay >= maxSearches)
+      return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
+    underWay += 1;
+    const begun = mono();
+    const isOver = (): boolean => response.destroyed || mono() - begun > maxSearchMs;
+    try {
+      const { jobId, attempt: n } = found.value;
+      const result = await files.search(jobId, n, { text: q, from: line, limit, isOver });
+      if (response.destroyed) return accept(undefined);
+      if (result === null)
+        return refuse(
+          'search_too_long',
+          `The log could not be searched to its end within ${maxSearchMs / 1000} seconds: try again later, or download it`,
+        );
+      const matches = result.matches.map(each => lineOf(each));
+      response.json({ ...stateOf(parts, found.value), matches, total_matches: result.total });
+      return accept(undefined);
+    } finally {
+      underWay -= 1;
+    }
+  });
+}
+
+async function findLog(
+  { orchestrator, files }: LogDeps,
+  id: JobId,
+  asked: number | undefined,
+): Promise<Outcome<Found>> {
+  const place = await orchestrator.findLog(id, asked ?? null);
+  if (!place.ok) return place;
+  const facts = await files.facts(id, place.value.attempt);
+  // The log was removed in between, or holds no complete segment.
+  if (facts === null)
+    return refuse('log_not_found', `There is no log of attempt ${place.value.attempt} of job ${id} any more`);
+  return accept({ ...place.value, facts });
+}
+
+const stateOf = (
+  { orchestrator }: LogDeps,
+  { jobId, attempt, attempts, facts }: Found,
+): Omit<LogState, 'attempts'> & { attempts: number[] } => ({
+  job_id: jobId,
+  attempt,
+  attempts: [...attempts],
+  total_lines: facts.totalLines,
+  first_line: facts.firstLine,
+  bytes: facts.bytes,
+  is_complete: orchestrator.isLogOver(jobId, attempt, facts),
+});
+
+const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({
+  line,
+  at: new Date(at).toISOString(),
+  text,
+  ...(isCut && { is_cut: true }),
+  ...(isNote && { note: 'lost' }),
+});
+
+/** Returns the lines from a line number on, or the last ones. */
+async function pageOf(
+  files: LogFiles,
+  { jobId, attempt, facts }: Found,
+  from: number | null,
+  limit: number,
+): Promise<LogLine[]> {
+  const first = from ?? Math.max(0, facts.totalLines - limit);
+  const page: StoredLine[] = [];
+  let size = 0;
+  for await (const portion of files.lines(jobId, attempt, first, maxShown)) {
+    for (const line of portion) {
+      // Lines added since are not part of `facts`.
+      if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
+      if (from !== null && size + line.text.length > maxInPage) return page.map(lineOf);
+      page.push(line);
+      size += line.text.length;
+      while (size > maxInPage) size -= page.shift()?.text.length ?? size;
+    }
+  }
+  return page.map(lineOf);
+}
+
+/** Returns null without the header. */
+function resumedAt(id: string | string[] | undefined): number | null | 'unreadable' {
+  if (id === undefined) return null;
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : 'unreadable';
+}
+
+/** Sends the log as an attachment, which browsers do not open as a page, at the client's pace. */
+async function writeText(response: Response, { files, log }: LogDeps, found: Found): Promise<void> {
+  const { jobId, attempt, facts } = found;
+  response.attachment(`${jobId}-${attempt}.log`);
+  response.set({
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-store',
+  });
+  const gone = once(response, 'close');
+  try {
+    for (let next = facts.firstLine; next < facts.totalLines; ) {
+      const before = next;
+      for await (const portion of files.lines(jobId, attempt, next, maxInText)) {
+        const text = portion.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
+        if (response.destroyed) return;
+        if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
+        else await Promise.race([once(response, 'drain'), gone]);
+        next = (portion.at(-1)?.line ?? next) + 1;
+      }
+      // Storage limits removed older parts before they could be read.
+      if (next === before) break;
+    }
+    response.end(facts.openLine ?? '');
+  } catch (cause) {
+    log.warn('log.not_read', { job_id: jobId, cause });
+    // The client has half of the file. Ending the response normally would make it look complete.
+    response.destroy();
+  }
+}

@@ -1,0 +1,100 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { GpuTroubleKind } from '../../../protocol/worker.ts';
+import type { FleetFigures } from '../../orchestrator/index.ts';
+
+export interface Metrics {
+  /** Records an answered request. `route` is the path with parameter names. */
+  noteCall(method: string, route: string, status: number, seconds: number): void;
+  /** Returns the metrics in Prometheus text format. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export interface MetricsDeps {
+  readonly version: string;
+  readonly figures: () => FleetFigures;
+}
+
+/** Seconds. The range covers responses from memory up to those that wait for a slow disk. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Metrics for Prometheus: process metrics under the names that Node dashboards expect, and metrics of the fleet. */
+export function createMetrics({ version, figures }: MetricsDeps): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  let isAsked = false;
+  /**
+   * Measuring event loop delay wakes the process a hundred times a second. It starts with the first scrape, so that a server without
+   * Prometheus can idle.
+   */
+  const watchProcess = (): void => {
+    if (isAsked) return;
+    isAsked = true;
+    collectDefaultMetrics({ register: registry });
+  };
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge({ name: `trainyard_${name}`, help, labelNames: [...labelNames], registers });
+  gauge('build_info', 'The version that runs', ['version']).set({ version }, 1);
+  const workers = gauge('workers', 'Workers by status', ['status']);
+  const quarantined = gauge(
+    'workers_quarantined',
+    'Workers that get no job because several could not start there',
+  );
+  const troubles = gauge('worker_gpu_troubles', 'Troubles of GPUs, as their workers last said', ['kind']);
+  const gpus = gauge('gpus', 'GPUs of the workers that are in contact', ['state']);
+  const jobs = gauge('jobs', 'Jobs that are kept, by status', ['status']);
+  const wait = gauge('queue_oldest_wait_seconds', 'How long the job waits that has waited for longest');
+  const paused = gauge('queue_paused', '1 while the queue gives nothing out');
+  const streams = gauge('worker_streams', 'Streams to workers that are open');
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Calls that were answered',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'From the head of a call to the end of its answer, without streams',
+    labelNames: ['method', 'route'],
+    buckets,
+    registers,
+  });
+
+  const look = (): void => {
+    const now = figures();
+    for (const status of workerStatuses) workers.set({ status }, now.workers[status] ?? 0);
+    for (const status of jobStatuses) jobs.set({ status }, now.jobs[status] ?? 0);
+    quarantined.set(now.quarantined);
+    for (const kind of GpuTroubleKind.options) troubles.set({ kind }, now.gpuTroubles[kind]);
+    gpus.set({ state: 'busy' }, now.gpus.busy);
+    gpus.set({ state: 'free' }, now.gpus.total - now.gpus.busy);
+    wait.set((now.oldestWaitMs ?? 0) / 1000);
+    paused.set(now.isPaused ? 1 : 0);
+    streams.set(now.streams);
+  };
+  return {
+    noteCall(method, route, status, seconds) {
+      requests.inc({ method, route, status });
+      durations.observe({ method, route }, seconds);
+    },
+    text() {
+      watchProcess();
+      look();
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}
+
+const workerStatuses = ['connecting', 'idle', 'busy', 'draining', 'offline'] as const;
+const jobStatuses = [
+  'pending',
+  'dispatched',
+  'starting',
+  'running',
+  'recovering',
+  'cancelling',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;

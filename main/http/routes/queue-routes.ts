@@ -1,0 +1,268 @@
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import type { ReplyOf } from '../../../protocol/call.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
+import { parseSearch } from '../../../protocol/job-search.ts';
+import { plainIssues } from '../../../protocol/plain-issue.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { IdempotencyKey, queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
+import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import { keepPrivate } from './config-routes.ts';
+import { cursorOf, placeOf } from './job-cursor.ts';
+import { ownLimits } from '../auth/own-view.ts';
+import { onlyUserOf } from '../auth/ownership.ts';
+import type { Router } from './route.ts';
+
+export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
+  // Mount these first: later routes would take their names for job ids.
+  mountWholeQueue(router, orchestrator);
+  mountList(router, orchestrator);
+  router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
+    const key = idempotencyKey(inBody, request);
+    if (!key.ok) return key;
+    const idempotency = key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) };
+    if (body.dry_run) {
+      const tried = await orchestrator.dryRun(body, actorOf(caller, request));
+      return tried.ok ? accept(triedOutReply(tried.value)) : tried;
+    }
+    const outcome = await orchestrator.submit(body, actorOf(caller, request), idempotency);
+    return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+  router.answer(queueApi.retry, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.retry(params.id, actorOf(caller, request));
+    return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+  router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.config, ({ params, request }) => {
+    const found = orchestrator.jobConfig(params.id);
+    if (!found.ok) return found;
+    const { configName, config, dataloader, files } = found.value;
+    keepPrivate(request);
+    return accept({ job_id: params.id, config_name: configName, config, dataloader, files: { ...files } });
+  });
+  router.answer(queueApi.explain, ({ params }) => orchestrator.explainJob(params.id));
+  router.answer(queueApi.remove, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.removeJob(params.id, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: outcome.value }) : outcome;
+  });
+  router.answer(queueApi.cancel, async ({ params, caller, request }) =>
+    done(await orchestrator.cancel(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.ask, async ({ params, body, caller, request }) => {
+    const asked = await orchestrator.ask(params.id, body.what, actorOf(caller, request));
+    return asked.ok ? accept({ ...asked.value.job, success: true, duplicate: asked.value.duplicate }) : asked;
+  });
+  router.answer(queueApi.release, async ({ params, caller, request }) =>
+    done(await orchestrator.release(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.setPriority, async ({ params, body, caller, request }) =>
+    done(await orchestrator.setPriority(params.id, body.priority, actorOf(caller, request))),
+  );
+  router.answer(queueApi.moveToTop, async ({ params, caller, request }) =>
+    done(await orchestrator.moveToTop(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.approve, async ({ params, caller, request }) =>
+    done(await orchestrator.approve(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.reject, async ({ params, query, caller, request }) =>
+    done(await orchestrator.reject(params.id, query.reason ?? null, actorOf(caller, request))),
+  );
+}
+
+function mountList(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.list, ({ query, caller }) => {
+    const {
+      status,
+      user = null,
+      worker_id,
+      q,
+      blocked,
+      sort,
+      order,
+      limit,
+      offset,
+      include_completed,
+    } = query;
+    const after = query.cursor === undefined ? accept(null) : placeOf(query.cursor, sort);
+    if (!after.ok) return after;
+    const filter = {
+      statuses: status ?? [],
+      user: userAmong(user, onlyUserOf(caller)),
+      workerId: worker_id ?? null,
+      search: parseSearch(q ?? ''),
+      blocked: blocked ?? false,
+      sort,
+      isDescending: order === 'desc',
+      after: after.value,
+      includeFinal: include_completed,
+      limit,
+      offset,
+    };
+    const { entries, next } = orchestrator.listJobs(filter);
+    const { total_pending, total_running } = orchestrator.queue();
+    return accept({
+      entries: [...entries],
+      total_pending,
+      total_running,
+      next_cursor: next === null ? null : cursorOf(next, sort),
+      as_of_seq: orchestrator.lastSeq(),
+      ...(query.counts && { counts: orchestrator.countJobs(filter) }),
+    });
+  });
+}
+
+/** Without the right to see other users' jobs, a filter for another user matches none: no user has an empty name. */
+const userAmong = (asked: string | null, only: string | null): string | null =>
+  only === null || asked === only ? asked : asked === null ? only : '';
+
+function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.status, ({ caller }) => accept(ownLimits(orchestrator.queue(), onlyUserOf(caller))));
+  router.answer(queueApi.stats, ({ caller }) => accept(statsReply(orchestrator, onlyUserOf(caller))));
+  router.answer(queueApi.line, ({ caller }) => {
+    const only = onlyUserOf(caller);
+    const line = orchestrator.line();
+    const as_of_seq = orchestrator.lastSeq();
+    if (only === null) return accept({ job_ids: [...line], as_of_seq });
+    const own = line
+      .map((id, index) => ({ id, place: index + 1 }))
+      .filter(({ id }) => orchestrator.ownerOf(id) === only);
+    return accept({ job_ids: own.map(({ id }) => id), places: own.map(({ place }) => place), as_of_seq });
+  });
+  router.answer(queueApi.me, ({ caller, request }) => {
+    const user = nameOf(actorOf(caller, request));
+    const { entries, nextPosition } = orchestrator.jobsOf(user);
+    const waiting = entries.filter(({ status }) => isWaiting(status));
+    const pendingJobs = waiting.filter(({ status }) => status === 'pending');
+    const runningJobs = entries.filter(({ status }) => !isWaiting(status));
+    return accept({
+      user,
+      pending: waiting.length,
+      running: runningJobs.length,
+      user_max_concurrent: orchestrator.concurrency().user_max_concurrent,
+      next_position: nextPosition,
+      entries,
+      pending_count: pendingJobs.length,
+      running_count: runningJobs.length,
+      blocked_count: waiting.length - pendingJobs.length,
+      best_position: nextPosition,
+      pending_jobs: pendingJobs,
+      running_jobs: runningJobs,
+    });
+  });
+  router.answer(queueApi.concurrency, ({ caller }) =>
+    accept(ownLimits(orchestrator.concurrency(), onlyUserOf(caller))),
+  );
+  router.answer(queueApi.limit, async ({ body, caller, request }) =>
+    accept(await orchestrator.limitQueue(body, actorOf(caller, request))),
+  );
+  router.answer(queueApi.pause, async ({ body, caller, request }) =>
+    accept(await orchestrator.pauseQueue(body.note ?? null, actorOf(caller, request))),
+  );
+  router.answer(queueApi.resume, async ({ caller, request }) =>
+    accept(await orchestrator.resumeQueue(actorOf(caller, request))),
+  );
+  router.answer(queueApi.process, async () =>
+    accept({ success: true as const, dispatched: await orchestrator.processQueue() }),
+  );
+  router.answer(queueApi.cleanup, async ({ query, caller, request }) =>
+    accept({
+      success: true as const,
+      days: query.days,
+      deleted: await orchestrator.cleanUp(query.days, actorOf(caller, request)),
+    }),
+  );
+  router.answer(queueApi.position, ({ params }) => {
+    const outcome = orchestrator.position(params.id);
+    if (!outcome.ok) return outcome;
+    const { status, position, pending } = outcome.value;
+    return accept({ job_id: params.id, status, position, total_pending: pending });
+  });
+}
+
+const done = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
+  outcome.ok ? accept({ ...outcome.value, success: true }) : outcome;
+
+const triedOutReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
+  success: true,
+  dry_run: true,
+  job_id: null,
+  status: tried.status,
+  allocated_worker_id: tried.workerId,
+  allocated_gpus: tried.gpus && [...tried.gpus],
+  queue_position: tried.position,
+  reason: tried.reason,
+  explanation: tried.explanation,
+  warnings: [...tried.warnings],
+  needs: {
+    trainer: tried.needs.trainer,
+    gpu_count: tried.needs.gpuCount,
+    files: [...tried.needs.files],
+    data: [...tried.needs.data],
+  },
+});
+
+const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
+  submitted.status === 'rejected'
+    ? { ...unplaced, success: false, status: 'rejected', reason: submitted.reason }
+    : {
+        success: true,
+        job_id: submitted.jobId,
+        idempotent_hit: submitted.isRepeat,
+        status: submitted.status,
+        allocated_worker_id: submitted.workerId,
+        allocated_gpus: submitted.gpus && [...submitted.gpus],
+        queue_position: submitted.position,
+        reason: submitted.reason,
+        warnings: [...submitted.warnings],
+      };
+
+const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };
+
+function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.stats> {
+  const queue = ownLimits(orchestrator.queue(), only);
+  const figures = orchestrator.queueStats(only);
+  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable, waitingForOffline } = figures;
+  return {
+    ...queue,
+    queue_depth: queue.total_pending,
+    running: queue.total_running,
+    by_status: byStatus,
+    by_user: byUser,
+    avg_wait_seconds: waitS,
+    avg_run_seconds: runS,
+    ended_24h: ended,
+    gpu_hours_24h: gpuHours,
+    unsatisfiable: unsatisfiable.map(({ first, count }) => ({ job_id: first, count })),
+    waiting_for_offline: waitingForOffline.map(({ worker, workerCount, firstJob, count }) => ({
+      worker_id: worker.id,
+      worker_name: worker.name,
+      worker_count: workerCount,
+      job_id: firstJob,
+      count,
+    })),
+    ...(only === null ? orchestrator.localAndWorkers() : { local: null, workers: null }),
+  };
+}
+
+/** Reads the key from the body or the header; refuses different keys in both. */
+function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return accept(inBody ?? null);
+  const key = IdempotencyKey.safeParse(header, plainIssues);
+  if (!key.success)
+    return refuse('invalid_request', `Idempotency-Key: ${key.error.issues[0]?.message ?? ''}`);
+  if (inBody === undefined || inBody === key.data) return accept(key.data);
+  return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
+}
+
+/** Hashes the whole submit, whatever the order of its keys. */
+const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
+  createHash('sha256')
+    .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))
+    .digest('hex');
+
+const sortedKeys = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

@@ -1,0 +1,251 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type Express, type Request, type Response } from 'express';
+import type { z } from 'zod';
+import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../../protocol/call.ts';
+import { plainIssues } from '../../../protocol/plain-issue.ts';
+import { type Outcome, refuse } from '../../../protocol/problem.ts';
+import { sendJson, sendProblem } from './answer.ts';
+import { type Authenticate, bearerOf, type Caller } from '../auth/auth.ts';
+import { hasBody } from '../listener/connections.ts';
+import { discardBody, proceed } from '../listener/unread.ts';
+import type { Page } from '../docs/index.ts';
+import type { OnRefused } from '../auth/failures.ts';
+import { type OwnerOf, refuseForeignJob } from '../auth/ownership.ts';
+import { unknownKeys } from './query-keys.ts';
+
+export interface Input<C extends Call> {
+  readonly params: ParamsOf<C>;
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  readonly caller: Caller;
+  readonly request: Request;
+}
+
+export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> | Promise<Outcome<ReplyOf<C>>>;
+
+/** Takes over the response for the duration of the stream, or returns a refusal before its first byte. */
+export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
+
+/** Reads the request body, if any, and writes the response, or returns a refusal before its first byte. */
+export type WriteHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
+
+export interface Router {
+  answer<C extends Call>(row: C, handler: Handler<C>): void;
+  stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  write<C extends Call>(row: C, handler: WriteHandler<C>): void;
+  /** Mounts a web page without authentication. It is not part of the API. */
+  page(path: `/${string}`, render: () => Page): void;
+  /** The calls that have been mounted so far. */
+  calls(): readonly Call[];
+  /** Call once after the last route. Other methods on known paths, and unknown paths, then get their problem responses. */
+  seal(): void;
+}
+
+export interface RouterDeps {
+  readonly authenticate: Authenticate;
+  readonly ownerOf: OwnerOf;
+  readonly onRefused: OnRefused;
+  /** Runs after every response except streams. */
+  readonly onAnswered: (method: string, path: string, status: number, seconds: number) => void;
+}
+
+/**
+ * Mounts calls of the protocol. For each request the router checks the caller, the input and the job's owner. It then runs the handler and
+ * sends the response.
+ */
+export function createRouter(app: Express, parts: RouterDeps): Router {
+  const { onRefused, onAnswered } = parts;
+  const methods = new Map<string, string[]>();
+  const rows: Call[] = [];
+  const admit = createAdmission(parts);
+  const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
+    rows.push(row);
+    methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
+    app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
+      const begun = performance.now();
+      if (row.stream === undefined)
+        response.on('finish', () =>
+          onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
+        );
+      const input = await admit(row, request, response);
+      if (input !== null) await handle(input, response);
+    });
+  };
+  return {
+    answer(row, handler) {
+      mount(row, async (input, response) => {
+        const outcome = await handler(input);
+        if (outcome.ok) sendJson(response, outcome.value);
+        // Sign-in calls carry a secret in the body, so refused ones count as failures too.
+        else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
+      });
+    },
+    stream(row, handler) {
+      mount(row, (input, response) => {
+        const outcome = handler(input, response);
+        if (!outcome.ok) sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
+        return Promise.resolve();
+      });
+    },
+    write(row, handler) {
+      mount(row, async (input, response) => {
+        const outcome = await handler(input, response);
+        if (outcome.ok) return;
+        await discardBody(input.request, response);
+        sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
+      });
+    },
+    page(path, render) {
+      methods.set(path, ['GET']);
+      app.get(path, (_request, response) => {
+        const { headers, text } = render();
+        response.set(headers).send(text);
+      });
+    },
+    calls: () => rows,
+    seal() {
+      for (const [path, allowed] of methods) {
+        // `app.all` would create a layer for each of 35 methods.
+        app.route(path).all((request, response) => {
+          response.setHeader('Allow', allowed.join(', '));
+          sendProblem(
+            response,
+            refuse('method_not_allowed', `${request.method} is not one of ${allowed.join(', ')}`).refusal,
+          );
+        });
+      }
+      app.use((request, response) => {
+        sendProblem(
+          response,
+          refuse('route_not_found', `There is no call ${request.method} ${request.path}`).refusal,
+        );
+      });
+    },
+  };
+}
+
+/** Authenticates the request and validates its input. Returns null when it has sent a refusal. */
+function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
+  return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
+    const caller = authenticate(request, row);
+    const spare = (): Promise<void> => (row.takesBytes ? discardBody(request, response) : Promise.resolve());
+    if (!caller.ok) {
+      await spare();
+      sendProblem(response, onRefused(request, caller.refusal));
+      return null;
+    }
+    if (!row.takesBytes) {
+      if (!isJson(request)) {
+        sendProblem(response, notJson);
+        return null;
+      }
+      proceed(request, response);
+      await readBody(request, response);
+    }
+    const parsed = parseInput(row, request, caller.value);
+    if (!parsed.ok) {
+      await spare();
+      sendProblem(response, parsed.refusal, parsed.errors);
+      return null;
+    }
+    const foreign = refuseForeignJob(row, parsed.input.params, caller.value, ownerOf);
+    if (foreign === null) return parsed.input;
+    await spare();
+    sendProblem(response, onRefused(request, foreign, caller.value));
+    return null;
+  };
+}
+
+const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
+
+const maxBody = 1_048_576;
+const readJson = express.json({
+  type: () => true,
+  limit: maxBody,
+  // A compressed body could expand to any size.
+  inflate: false,
+  strict: false,
+  verify: (_request, _response, bytes) => {
+    if (!isUtf8(bytes)) throw new Error('not UTF-8');
+    // The parser accepts any depth, but serializing the value again would overflow the stack.
+    if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
+  },
+});
+
+const deepest = 200;
+/** `[` and `{` differ only in this bit, and so do `]` and `}`. */
+const curly = 0x20;
+const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
+
+/** Returns the maximum nesting depth of JSON brackets. */
+function depthOf(bytes: Uint8Array): number {
+  let depth = 0;
+  let most = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === marks.quote) inString = !inString;
+    else if (inString) at += byte === marks.escape ? 1 : 0;
+    else if ((byte | curly) === marks.open) most = Math.max(most, (depth += 1));
+    else if ((byte | curly) === marks.close) depth -= 1;
+  }
+  return most;
+}
+
+const readBody = (request: Request, response: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    readJson(request, response, (cause?: unknown) => {
+      if (cause === undefined) resolve();
+      else reject(cause instanceof Error ? cause : new Error('the body could not be read', { cause }));
+    });
+  });
+
+/**
+ * A page of another site can make a browser send forms and plain text without a CORS preflight, but not JSON or a bearer header. Bodies
+ * must therefore be JSON. curl's form type is accepted only with such a header, for the commands in the guide.
+ */
+function isJson(request: Request): boolean {
+  const { headers } = request;
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const isForm = type === 'application/x-www-form-urlencoded';
+  return !hasBody(request) || type === 'application/json' || (isForm && bearerOf(request) !== null);
+}
+
+const notJson = refuse('media_type', 'Send the body as JSON, with Content-Type: application/json').refusal;
+
+type Parsed =
+  | { readonly ok: true; readonly input: Input<Call> }
+  | {
+      readonly ok: false;
+      readonly refusal: ReturnType<typeof refuse>['refusal'];
+      readonly errors: FieldError[];
+    };
+
+interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+function parseInput(row: Call, request: Request, caller: Caller): Parsed {
+  const params = row.params.safeParse(request.params, plainIssues);
+  const query = row.query.safeParse(request.query, plainIssues);
+  const body = row.body.safeParse(request.body ?? {}, plainIssues);
+  const unknown = unknownKeys(row, request.query);
+  if (params.success && query.success && body.success && unknown.length === 0) {
+    const input = { params: params.data, query: query.data, body: body.data, caller, request };
+    return { ok: true, input };
+  }
+  const errors = [...fieldErrors(params), ...unknown, ...fieldErrors(query), ...fieldErrors(body)].slice(
+    0,
+    20,
+  );
+  const [first] = errors;
+  const detail = first === undefined ? 'The request is not valid' : `${first.field}: ${first.message}`;
+  return { ok: false, errors, refusal: refuse('invalid_request', detail).refusal };
+}
+
+const fieldErrors = (result: z.ZodSafeParseResult<unknown>): FieldError[] =>
+  (result.error?.issues ?? []).map(({ path, message }) => ({
+    field: path.map(String).join('.').slice(0, 200) || 'body',
+    message: message.slice(0, 300),
+  }));

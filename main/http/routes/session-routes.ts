@@ -1,0 +1,126 @@
+import type { Request } from 'express';
+import type { BodyOf, ReplyOf } from '../../../protocol/call.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
+import type { Orchestrator, Principal } from '../../orchestrator/index.ts';
+import { actorOf, personAt } from './admin-routes.ts';
+import { bearerOf, hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from '../auth/auth.ts';
+import { describeDevice } from '../auth/device.ts';
+import { codeLastsMs, type OneTimeCodes } from '../auth/one-time-codes.ts';
+import { isOwnPage } from '../auth/origin.ts';
+import type { Router } from './route.ts';
+
+type SessionReply = ReplyOf<typeof sessionApi.get>;
+type SignIn = BodyOf<typeof sessionApi.signIn>;
+
+export interface SessionDeps {
+  readonly orchestrator: Orchestrator;
+  readonly codes: OneTimeCodes;
+  /** Returns the owner of this bearer token; null when the token is unknown. */
+  readonly principalOf: (token: string) => Principal | null;
+  /** Ends the streams of clients that have lost the right to read them. */
+  readonly recheck: () => void;
+}
+
+const nobody: SessionReply = { user: null, permissions: [], expires_at: null };
+
+const replyFor = ({ user, permissions }: Principal, until: number | null): SessionReply => ({
+  user,
+  permissions: [...permissions],
+  expires_at: until === null ? null : new Date(until).toISOString(),
+});
+
+/** The code follows `#`, so browsers never send it and servers never log it. */
+export const signInPath = (code: string): string => `/#sign-in=${code}`;
+
+const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
+
+export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
+  const { orchestrator, codes, principalOf, recheck } = parts;
+  const current = (request: Request) => {
+    const token = sessionOf(request);
+    const session = token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
+    const principal = session === null ? null : orchestrator.principalOfToken(session.tokenId);
+    return session === null || principal === null ? null : { principal, session };
+  };
+  const principalFor = (body: SignIn): Outcome<Principal> => {
+    if ('code' in body) {
+      const holder = codes.redeem(body.code);
+      const principal = holder === null ? null : orchestrator.principalOfToken(holder.tokenId);
+      return principal === null ? outdated : accept(principal);
+    }
+    const principal = principalOf(body.token);
+    return principal === null
+      ? refuse(
+          'token_invalid',
+          'Invalid token: the admin token is in the file admin-token of the data folder',
+        )
+      : accept(principal);
+  };
+
+  router.answer(sessionApi.get, ({ request }) => {
+    // As in every other call, a bearer token takes precedence over the cookie. It has no session, and so no `expires_at`.
+    const token = bearerOf(request);
+    if (token !== null) {
+      const principal = principalOf(token);
+      if (principal === null)
+        return refuse('token_invalid', 'Invalid token: it may have expired, or been revoked');
+      return accept(replyFor(principal, null));
+    }
+    const found = current(request);
+    return accept(found === null ? nobody : replyFor(found.principal, found.session.until));
+  });
+  router.answer(sessionApi.signIn, async ({ body, request }) => {
+    if (!isOwnPage(request)) return refuse('cross_site', 'Sign in on the panel itself');
+    const principal = principalFor(body);
+    if (!principal.ok) return principal;
+    const device = describeDevice(request.headers['user-agent']);
+    const by = personAt(principal.value.user, request);
+    const opened = await orchestrator.openSession(principal.value, device, by);
+    if (opened === null) return outdated;
+    setCookie(request, opened.token, new Date(opened.until));
+    return accept(replyFor(principal.value, opened.until));
+  });
+  router.answer(sessionApi.signOut, async ({ request }) => {
+    if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
+    const found = current(request);
+    if (found !== null) {
+      await orchestrator.closeSession(found.session, personAt(found.principal.user, request));
+      recheck();
+    }
+    setCookie(request, '', new Date(0));
+    return accept(nobody);
+  });
+  router.answer(sessionApi.link, ({ caller }) => {
+    const code = codes.make(principalBehind(caller));
+    return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
+  });
+  // A bearer token takes precedence over the cookie, so a request with one belongs to no session.
+  const currentId = (request: Request) =>
+    bearerOf(request) === null ? (current(request)?.session.id ?? null) : null;
+  router.answer(sessionApi.list, ({ request }) =>
+    accept({ sessions: [...orchestrator.listSessions(currentId(request))] }),
+  );
+  router.answer(sessionApi.revoke, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.revokeSession(params.id, actorOf(caller, request));
+    if (!outcome.ok) return outcome;
+    recheck();
+    return accept({ success: true as const, session_id: outcome.value });
+  });
+  router.answer(sessionApi.revokeAll, async ({ query, caller, request }) => {
+    const kept = query.keep_current === 'true' ? currentId(request) : null;
+    const revoked = await orchestrator.revokeSessions(kept, actorOf(caller, request));
+    recheck();
+    return accept({ success: true as const, revoked });
+  });
+}
+
+function setCookie(request: Request, value: string, expires: Date): void {
+  request.res?.cookie(sessionCookie(request), value, {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: schemeOf(request) === 'https',
+    path: '/',
+    expires,
+  });
+}

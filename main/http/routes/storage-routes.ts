@@ -1,0 +1,232 @@
+import { posix } from 'node:path';
+import type { Response } from 'express';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { commonBucket, dataBucket, storageApi } from '../../../protocol/storage-api.ts';
+import type { ContentFiles } from '../../../datasets/content-files.ts';
+import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
+import type { Artifact, ArtifactFiles, StoredContent } from '../../orchestrator/ports/index.ts';
+import { actorOf } from './admin-routes.ts';
+import { sendProblem } from './answer.ts';
+import { uploaderBehind } from '../auth/auth.ts';
+import type { Calls } from '../listener/calls.ts';
+import type { Router } from './route.ts';
+import type { TransferHeap } from '../listener/transfer-heap.ts';
+import { proceed } from '../listener/unread.ts';
+import type { UploadHandler } from '../uploads/upload-handler.ts';
+import { planUpload } from '../uploads/upload-plan.ts';
+
+export interface StorageDeps {
+  readonly orchestrator: Orchestrator;
+  readonly desk: UploadHandler;
+  readonly files: ArtifactFiles;
+  readonly contents: ContentFiles;
+  readonly calls: Calls;
+  readonly heap: TransferHeap;
+}
+
+/** Page size of the list that trainers get; the same as in S3. */
+const pageOfTrainers = 1_000;
+
+/** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
+export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
+  mountPut(router, parts);
+  const { orchestrator, desk, files, contents, heap } = parts;
+  router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
+    const uploader = uploaderBehind(caller);
+    const sending = { response, heap };
+    if (bucket === dataBucket) {
+      const content = orchestrator.contentOfJob(uploader.jobId, key);
+      if (content.ok) sendContent(sending, contents, content.value);
+      return content.ok ? accept(undefined) : content;
+    }
+    const place = keyIn(bucket, key, uploader);
+    if (!place.ok) return place;
+    if (request.method === 'HEAD') {
+      const progress = await desk.progressOf(uploader, place.value);
+      if (progress !== null) {
+        sayOffset(response, progress);
+        response.status(200).end();
+        return accept(undefined);
+      }
+    }
+    const found = orchestrator.artifact(uploader.jobId, place.value);
+    if (!found.ok) return found;
+    sayOffset(response, { offset: found.value.bytes, total: found.value.bytes });
+    sendArtifact(sending, files, found.value);
+    return accept(undefined);
+  });
+  router.answer(storageApi.outstanding, async ({ body, caller }) => {
+    const report = { files: body.files, bytes: body.bytes, reason: body.reason ?? null };
+    const outcome = await orchestrator.reportOutstanding(uploaderBehind(caller), report);
+    return outcome.ok ? accept({ success: true as const }) : outcome;
+  });
+  router.answer(storageApi.list, ({ params: { bucket }, query, caller }) => {
+    const uploader = uploaderBehind(caller);
+    const own = ownBucket(bucket, uploader);
+    if (!own.ok) return own;
+    const page = orchestrator.listArtifacts(uploader.jobId, query.cursor ?? null, pageOfTrainers);
+    if (!page.ok) return page;
+    const { artifacts, next } = page.value;
+    return accept({
+      Name: bucket,
+      Contents: artifacts.map(each => ({
+        Key: each.key,
+        Size: each.bytes,
+        LastModified: Date.parse(each.created_at) / 1000,
+        ETag: `"${each.sha256}"`,
+      })),
+      IsTruncated: next !== null,
+      NextCursor: next === null ? null : String(next),
+    });
+  });
+}
+
+function mountPut(router: Router, { desk, calls, heap }: StorageDeps): void {
+  router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
+    const uploader = uploaderBehind(caller);
+    const place = keyIn(bucket, key, uploader);
+    if (!place.ok) return place;
+    const plan = planUpload(request.headers);
+    if (!plan.ok) return plan;
+    const onAccepted = (): void => {
+      calls.takeOver(request);
+      heap.hold(response);
+      proceed(request, response);
+    };
+    const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
+    const outcome = await desk.receive(delivery);
+    if (!outcome.ok) {
+      if (outcome.refusal.code === 'upload_offset')
+        sayOffset(response, await desk.progressOf(uploader, place.value));
+      return outcome;
+    }
+    if (outcome.value === null) response.destroy();
+    else if ('offset' in outcome.value) {
+      sayOffset(response, outcome.value);
+      response.status(308).end();
+    } else {
+      const ETag = `"${outcome.value.sha256}"`;
+      response.set('ETag', ETag).json({ ETag, Key: key, Bucket: bucket, artifact: outcome.value });
+    }
+    return accept(undefined);
+  });
+}
+
+/** Artifact calls for people and scripts. */
+export function mountArtifactRoutes(
+  router: Router,
+  { orchestrator, files, heap }: Pick<StorageDeps, 'orchestrator' | 'files' | 'heap'>,
+): void {
+  router.answer(artifactsApi.list, ({ params, query: { cursor, limit } }) => {
+    const page = orchestrator.listArtifacts(params.id, cursor ?? null, limit);
+    if (!page.ok) return page;
+    const { artifacts, count, bytes, next } = page.value;
+    return accept({
+      artifacts: [...artifacts],
+      count,
+      total_bytes: bytes,
+      next_cursor: next === null ? null : String(next),
+    });
+  });
+  router.answer(artifactsApi.checkpoints, ({ params: { id } }) => {
+    const found = orchestrator.listCheckpoints(id);
+    return found.ok ? accept({ checkpoints: [...found.value] }) : found;
+  });
+  router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
+    const found = orchestrator.artifact(id, key);
+    if (found.ok) sendArtifact({ response, heap }, files, found.value);
+    return found.ok ? accept(undefined) : found;
+  });
+  router.answer(artifactsApi.giveUp, async ({ params: { id }, caller, request }) => {
+    const outcome = await orchestrator.giveUpOutstanding(id, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: id }) : outcome;
+  });
+  router.answer(artifactsApi.remove, async ({ params: { id, key }, caller, request }) => {
+    const outcome = await orchestrator.removeArtifact(id, key, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: id, key }) : outcome;
+  });
+}
+
+const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
+  bucket === commonBucket || bucket === jobId
+    ? accept(bucket)
+    : refuse(
+        'not_your_job',
+        `The token is that of job ${jobId}: send its files to "${commonBucket}", or to "${jobId}"`,
+      );
+
+/** SimpleTuner's trainers prefix their keys with the job id when they use the bucket of all jobs. */
+function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
+  const own = ownBucket(bucket, uploader);
+  if (!own.ok) return own;
+  const prefix = `${uploader.jobId}/`;
+  return accept(bucket === commonBucket && key.startsWith(prefix) ? key.slice(prefix.length) : key);
+}
+
+/**
+ * Reports how far an upload is. It sends `Range` for clients that know it from other services, and the headers of the draft on resumable
+ * uploads.
+ */
+function sayOffset(
+  response: Response,
+  progress: { readonly offset: number; readonly total: number } | null,
+): void {
+  const { offset, total } = progress ?? { offset: 0, total: null };
+  response.set({
+    'Upload-Offset': String(offset),
+    'Upload-Complete': offset === total ? '?1' : '?0',
+    'Cache-Control': 'no-store',
+    ...(offset > 0 && offset !== total && { Range: `bytes=0-${offset - 1}` }),
+    ...(total !== null && { 'Upload-Length': String(total) }),
+  });
+}
+
+interface Sending {
+  readonly response: Response;
+  readonly heap: TransferHeap;
+}
+
+/**
+ * Sends an artifact as an attachment. Browsers therefore never open a trainer's file as a page of this site. Ranges and conditional
+ * requests follow RFC 9110.
+ */
+function sendArtifact(sending: Sending, files: ArtifactFiles, artifact: Artifact): void {
+  const { response } = sending;
+  const { jobId, file, key, sha256 } = artifact;
+  response.attachment(posix.basename(key));
+  response.set('Last-Modified', new Date(artifact.createdAt).toUTCString());
+  sendStored(sending, files.pathOf(jobId, file), sha256, key);
+}
+
+const sendContent = (sending: Sending, contents: ContentFiles, { sha256 }: StoredContent): void =>
+  sendStored(sending, contents.pathOf(sha256), sha256, sha256);
+
+function sendStored({ response, heap }: Sending, path: string, sha256: string, name: string): void {
+  heap.hold(response);
+  response.set({
+    'Content-Type': 'application/octet-stream',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-cache',
+    ETag: `"${sha256}"`,
+  });
+  const options = {
+    etag: false,
+    lastModified: false,
+    cacheControl: false,
+    dotfiles: 'allow',
+    // Bytes per read, passed on to `createReadStream`. Its default of 64 KiB takes twice as long.
+    highWaterMark: 262_144,
+  } as const;
+  response.sendFile(path, options, (cause?: Error) => {
+    if (cause === undefined || response.headersSent) return;
+    for (const header of ['Content-Disposition', 'ETag', 'Last-Modified']) response.removeHeader(header);
+    sendProblem(response, lost(cause, name).refusal);
+  });
+}
+
+/** The row exists but the file does not: the database was restored from a backup without its files. */
+const lost = (cause: Error, key: string) =>
+  'status' in cause && cause.status === 416
+    ? refuse('invalid_request', 'Range: there are not so many bytes')
+    : refuse('artifact_not_found', `The file ${key} is not on the disk any more`);

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import { eventsApi, systemApi } from '../../../protocol/admin-api.ts';
+import type { UiEvent } from '../../../protocol/events.ts';
+import { accept, refuse } from '../../../protocol/problem.ts';
+import { protocolVersion } from '../../../protocol/worker-api.ts';
+import type { Orchestrator } from '../../orchestrator/index.ts';
+import { type Authenticate, principalBehind } from '../auth/auth.ts';
+import { createDocs } from '../docs/index.ts';
+import { notReady } from './health-routes.ts';
+import type { Metrics } from './metrics.ts';
+import { describeCalls } from '../docs/openapi.ts';
+import { createOwnEvents } from '../auth/own-view.ts';
+import { onlyUserOf } from '../auth/ownership.ts';
+import type { Router } from './route.ts';
+import { encodeFrame } from '../listener/sse.ts';
+import type { StreamRegistry } from '../listener/stream-registry.ts';
+
+/** Proves that this server holds the key of its data folder. The proof is bound to the socket of the request. */
+export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;
+
+export interface SystemDeps {
+  readonly orchestrator: Orchestrator;
+  readonly streams: StreamRegistry;
+  readonly version: string;
+  readonly authenticate: Authenticate;
+  readonly metrics: Metrics;
+  readonly prove: Prove;
+}
+
+export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
+  const { orchestrator, streams, version, authenticate, metrics, prove } = parts;
+  // The description is built lazily, so it includes calls that are mounted later.
+  const describe = () => describeCalls(router.calls(), version);
+  const document = createDocument(describe);
+  router.write(systemApi.openapi, ({ request }, response) => {
+    const { etag, text } = document();
+    response.set({ ETag: etag, 'Cache-Control': 'public, no-cache' });
+    if (request.fresh) response.status(304).end();
+    else response.type('application/json').send(text);
+    return Promise.resolve(accept(undefined));
+  });
+  router.page('/docs', createDocs(describe));
+  router.answer(systemApi.ready, () =>
+    orchestrator.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
+  );
+  router.stream(systemApi.metrics, (_input, response) => {
+    response.set('Content-Type', metrics.contentType);
+    metrics.text().then(
+      text => response.send(text),
+      (cause: unknown) => response.destroy(cause instanceof Error ? cause : undefined),
+    );
+    return accept(undefined);
+  });
+  router.answer(systemApi.prove, ({ body, request }) => {
+    const { localAddress = '', localPort = 0 } = request.socket;
+    return accept({ proof: prove(body.nonce, { address: localAddress, port: localPort }) });
+  });
+  router.answer(systemApi.live, () => accept({ status: 'live' as const }));
+  router.answer(systemApi.version, () =>
+    accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
+  );
+  const frameOf = createFrames();
+  const ownEvents = createOwnEvents();
+  router.stream(eventsApi.stream, ({ query, caller, request }, response) => {
+    const principal = principalBehind(caller);
+    const holder = principal.user;
+    const isLimited = onlyUserOf(caller) !== null;
+    if (!streams.hasRoom(holder))
+      return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
+    const isAllowed = (): boolean => authenticate(request, eventsApi.stream).ok;
+    const { pingMs } = orchestrator.times;
+    const ping = { kind: 'ping' as const, every_ms: pingMs };
+    const stream = streams.open(response, { pingMs, holder, isAllowed, ...(query.pings && { ping }) });
+    if (query.pings) stream.send(ping);
+    const send = (event: UiEvent): void =>
+      stream.sendFrame(frameOf(isLimited ? ownEvents(event, principal) : event));
+    const stop = orchestrator.follow(lastEventId(request), send, stream);
+    response.on('close', stop);
+    return accept(undefined);
+  });
+}
+
+interface Document {
+  readonly etag: string;
+  readonly text: string;
+}
+
+/** Building and serializing the document blocks the event loop for tens of milliseconds. It happens once, on the first request. */
+function createDocument(describe: () => unknown): () => Document {
+  let made: Document | null = null;
+  return () => {
+    if (made !== null) return made;
+    const text = JSON.stringify(describe());
+    made = { etag: `"${createHash('sha256').update(text).digest('base64url')}"`, text };
+    return made;
+  };
+}
+
+/** Encodes each event once; all its readers share the frame. */
+function createFrames(): (event: UiEvent) => Uint8Array {
+  const frames = new WeakMap<UiEvent, Uint8Array>();
+  return event => {
+    const frame = frames.get(event) ?? encodeFrame(event, event.seq);
+    frames.set(event, frame);
+    return frame;
+  };
+}
+
+/** Returns null without the header. An id that is no valid number counts as one from the future, which leads to a reset. */
+function lastEventId(request: Request): number | null {
+  const id = request.headers['last-event-id'];
+  if (id === undefined) return null;
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : Number.POSITIVE_INFINITY;
+}

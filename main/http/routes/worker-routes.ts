@@ -1,0 +1,86 @@
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
+import type { Caller } from '../auth/auth.ts';
+import { addressOf } from '../listener/client-address.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from '../listener/stream-registry.ts';
+
+interface WorkerDeps {
+  readonly orchestrator: Orchestrator;
+  readonly streams: Pick<StreamRegistry, 'open'>;
+  /** Returns the attempt that owns this upload token; null for a forged token. */
+  readonly uploaderOf: (token: string) => Uploader | null;
+  /** Keep-alive time of a connection between two requests, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** Calls from workers to the orchestrator. The token identifies the worker; an id in the request may only confirm it. */
+export function mountWorkerRoutes(
+  router: Router,
+  { orchestrator, streams, uploaderOf, idleMs }: WorkerDeps,
+): void {
+  router.answer(workerApi.join, ({ caller, body, request }) =>
+    caller.kind === 'joiner'
+      ? orchestrator.join(caller.hash, body.token_sha256, addressOf(request))
+      : refuse('token_missing', 'Send the join token in the header X-Worker-Token'),
+  );
+  router.answer(workerApi.register, ({ caller, body, request }) =>
+    forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
+  );
+  router.answer(workerApi.heartbeat, ({ caller, body, request }) =>
+    forWorker(caller, body.worker_id, id => {
+      // The idle connection would time out before the next heartbeat, so close it now and free its memory on both sides.
+      if (orchestrator.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
+      return orchestrator.heartbeat(id, body);
+    }),
+  );
+  router.answer(workerApi.disconnect, ({ caller, body }) =>
+    forWorker(caller, body.worker_id, id => orchestrator.disconnect(id)),
+  );
+  // An ephemeral worker takes only one job, as the guide describes.
+  router.answer(workerApi.queue, ({ caller, query }) =>
+    forWorker(caller, query.worker_id, () => accept({ has_jobs: false })),
+  );
+  router.answer(workerApi.reportStatus, async ({ caller, params, body }) => {
+    const outcome = await forWorker(caller, null, id => orchestrator.report(id, params.id, body));
+    return outcome.ok
+      ? accept({ success: true as const, ...(outcome.value.duplicate && { duplicate: true }) })
+      : outcome;
+  });
+  router.answer(workerApi.renewUploadToken, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.renewUploadToken(id, uploaderOf(body.upload_token))),
+  );
+  router.answer(workerApi.reportTrainerKeys, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.reportTrainerKeys(id, body)),
+  );
+  router.stream(workerApi.stream, ({ caller, query }, response) =>
+    ownId(caller, query.worker_id, id => {
+      const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });
+      response.on('close', orchestrator.openStream(id, stream));
+      return accept(undefined);
+    }),
+  );
+}
+
+async function forWorker<T>(
+  caller: Caller,
+  claimed: WorkerId | null | undefined,
+  act: (id: WorkerId) => Outcome<T> | Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  return ownId(caller, claimed, act);
+}
+
+function ownId<R>(
+  caller: Caller,
+  claimed: WorkerId | null | undefined,
+  act: (id: WorkerId) => R,
+): R | ReturnType<typeof refuse> {
+  if (caller.kind !== 'worker')
+    return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
+  if (claimed && claimed !== caller.id) {
+    return refuse('not_your_worker', `The token is not that of worker ${claimed}`);
+  }
+  return act(caller.id);
+}

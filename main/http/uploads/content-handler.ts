@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { statfs } from 'node:fs/promises';
+import type { ContentFiles } from '../../../datasets/content-files.ts';
+import type { Locks } from '../../../datasets/locks.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { Orchestrator } from '../../orchestrator/index.ts';
+import type { FileEnd, Log } from '../../orchestrator/ports/index.ts';
+import { type Pace, pace, receiveBody } from './receive-body.ts';
+import { createUnfinishedUploads, type UnfinishedUploads } from './unfinished-uploads.ts';
+import { mismatch, type UploadPlan } from './upload-plan.ts';
+
+export interface ContentDeps {
+  readonly orchestrator: Pick<Orchestrator, 'roomForContent' | 'contentStored' | 'storedContents'>;
+  readonly files: ContentFiles;
+  /** An existing folder on the disk of the contents. */
+  readonly folder: string;
+  /** Shared with the code that removes contents. */
+  readonly locks: Locks;
+  /** So much of the disk stays free for everything else. */
+  readonly reserveBytes: number;
+  readonly pace?: Pace | undefined;
+  readonly log: Log;
+}
+
+export interface ContentDelivery {
+  readonly sha256: string;
+  readonly user: string;
+  readonly plan: UploadPlan;
+  readonly request: IncomingMessage;
+  /** Called when the body is wanted. It may take its time from then on. */
+  readonly onAccepted: () => void;
+}
+
+export interface ContentDesk {
+  /** Returns how many bytes are stored afterwards; null if the connection broke. */
+  receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
+  /** How much of a content is stored. */
+  progressOf(sha256: string): Promise<{ readonly bytes: number; readonly isComplete: boolean }>;
+  /** Returns those that are not on the disk, whatever the database says. */
+  missing(sha256s: readonly string[]): Promise<readonly string[]>;
+}
+
+const maxAtOnce = { ofUser: 16, inAll: 64 };
+
+interface UnderWay {
+  readonly sha256: string;
+  readonly user: string;
+  /** The size of the whole content. */
+  readonly bytes: number;
+  /** Bytes that have not arrived yet. */
+  rest: number;
+  readonly request: IncomingMessage;
+  readonly done: Promise<unknown>;
+}
+
+const noRoom = refuse(
+  'storage',
+  "The file was not stored because the server's disk has no room for it. Make room there, and push again",
+);
+
+/** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
+export function createContentDesk(parts: ContentDeps): ContentDesk {
+  const { files, locks } = parts;
+  const underWay = new Set<UnderWay>();
+  const unfinished = createUnfinishedUploads(files);
+
+  /** A user who sends a content again has lost the connection, even if the server has not noticed that yet. */
+  const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
+    const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
+    other?.request.destroy();
+    await other?.done;
+    return locks.take(sha256);
+  };
+
+  return {
+    async receive(delivery) {
+      const { sha256, user, plan, request } = delivery;
+      const release = await takeLock(delivery);
+      if (release === null)
+        return refuse('too_many_uploads', 'This file is being stored at the moment: try again soon');
+      const finished = Promise.withResolvers<undefined>();
+      const entry: UnderWay = {
+        sha256,
+        user,
+        bytes: bytesOf(plan),
+        rest: plan.length,
+        request,
+        done: finished.promise,
+      };
+      const others = [...underWay];
+      underWay.add(entry);
+      try {
+        const admitted = await admit(parts, delivery, others, unfinished);
+        return admitted.ok ? await take(parts, delivery, entry) : admitted;
+      } catch (cause) {
+        if (!isFull(cause)) throw cause;
+        parts.log.warn('content.disk_full', { sha256, cause });
+        return noRoom;
+      } finally {
+        underWay.delete(entry);
+        unfinished.changed(sha256);
+        release();
+        finished.resolve(undefined);
+      }
+    },
+    async progressOf(sha256) {
+      const [stored] = parts.orchestrator.storedContents([sha256]);
+      const isComplete = stored !== undefined && (await files.has(stored));
+      return { bytes: isComplete ? stored.bytes : await files.arrived(sha256), isComplete };
+    },
+    async missing(sha256s) {
+      const stored = parts.orchestrator.storedContents(sha256s);
+      const there = await Promise.all(stored.map(content => files.has(content)));
+      const found = new Set(stored.filter((_, index) => there[index]).map(({ sha256 }) => sha256));
+      return sha256s.filter(sha256 => !found.has(sha256));
+    },
+  };
+}
+
+const bytesOf = ({ part, length }: UploadPlan): number => part?.total ?? length;
+const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, each) => sum + each, 0);
+
+/** Refuses if there are too many uploads, or too little room. */
+async function admit(
+  { orchestrator, folder, reserveBytes }: ContentDeps,
+  { sha256, user, plan }: ContentDelivery,
+  others: readonly UnderWay[],
+  unfinished: UnfinishedUploads,
+): Promise<Outcome<null>> {
+  const own = others.filter(each => each.user === user).length;
+  if (others.length >= maxAtOnce.inAll || own >= maxAtOnce.ofUser)
+    return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
+  const comes = new Map(others.map(each => [each.sha256, each.bytes]));
+  comes.delete(sha256);
+  const incomplete = await unfinished.besides(new Set([sha256, ...comes.keys()]));
+  const room = orchestrator.roomForContent(bytesOf(plan), incomplete + sumOf(comes.values()));
+  if (!room.ok) {
+    unfinished.recount();
+    return room;
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const rest = sumOf(others.values().map(each => each.rest));
+  return bavail * bsize - reserveBytes < rest + plan.length ? noRoom : accept(null);
+}
+
+async function take(
+  { orchestrator, files, ...parts }: ContentDeps,
+  { sha256, plan, request, onAccepted }: ContentDelivery,
+  entry: UnderWay,
+): Promise<Outcome<number | null>> {
+  const { first, total } = plan.part ?? { first: 0, total: plan.length };
+  const here = await files.arrived(sha256);
+  if (first > here)
+    return refuse('upload_offset', `The server has ${here} bytes of this file: continue at that offset`);
+  const part = await files.openPart(sha256, first);
+  const hash = createHash('sha256');
+  try {
+    onAccepted();
+    const terms = { pace: parts.pace ?? pace, file: hash };
+    const arrived = await receiveBody(request, plan, counting(part, entry), terms);
+    if (arrived.kind === 'broken') return accept(null);
+    const wrong = mismatch(plan.ofBody, arrived.digests);
+    if (wrong !== null)
+      return refuse('checksum_mismatch', `The bytes do not have the ${wrong} that the request announced`);
+  } finally {
+    await part.close();
+  }
+  if (first + plan.length < total) return accept(first + plan.length);
+  const content = { sha256, bytes: total };
+  const written = first === 0 ? { sha256: hash.digest('hex'), bytes: total } : undefined;
+  if (!(await files.keep(content, new AbortController().signal, written)))
+    return refuse(
+      'checksum_mismatch',
+      'The file does not have this SHA-256: it has changed since it was read. Push it again',
+    );
+  await orchestrator.contentStored(content);
+  return accept(total);
+}
+
+type Part = Awaited<ReturnType<ContentFiles['openPart']>>;
+
+const counting = (part: Part, entry: UnderWay): Pick<FileEnd, 'write'> => ({
+  async write(bytes) {
+    await part.write(bytes);
+    entry.rest -= bytes.length;
+  },
+});
+
+const isFull = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT');

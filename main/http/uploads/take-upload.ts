@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { ArtifactView } from '../../../protocol/artifact.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
+import type { Artifact, ArtifactFiles, FileEnd, Log, Upload } from '../../orchestrator/ports/index.ts';
+import { type Pace, pace, receiveBody } from './receive-body.ts';
+import type { RunningHashes } from './running-hashes.ts';
+import { mismatch, type UploadPlan } from './upload-plan.ts';
+import { type Claim, type Growing, lookAheadBytes, type UploadRoom } from './upload-room.ts';
+
+export interface UploadDeps {
+  readonly orchestrator: Pick<
+    Orchestrator,
+    | 'mayUpload'
+    | 'beginUpload'
+    | 'growUpload'
+    | 'settleUpload'
+    | 'finishUpload'
+    | 'dropUpload'
+    | 'upload'
+    | 'sharedFile'
+  >;
+  readonly files: ArtifactFiles;
+  /** Disk space that uploads must leave free. */
+  readonly reserveBytes: number;
+  readonly pace?: Pace;
+  readonly log: Log;
+}
+
+export interface Delivery {
+  readonly uploader: Uploader;
+  readonly key: string;
+  readonly plan: UploadPlan;
+  readonly request: IncomingMessage;
+  /** Runs when the server accepts the upload, before it reads the body. */
+  readonly onAccepted: () => void;
+}
+
+/** The artifact when the whole file has arrived, or the number of bytes so far. Null when the client disconnected. */
+export type Delivered = ArtifactView | { readonly offset: number; readonly total: number } | null;
+
+/** Everything that one request works with. */
+export interface Scope extends UploadDeps {
+  readonly room: UploadRoom;
+  readonly claim: Claim;
+  readonly hashes: RunningHashes;
+}
+
+export async function takeWhole(
+  scope: Scope,
+  { uploader, key, plan, request, onAccepted }: Delivery,
+): Promise<Outcome<Delivered>> {
+  const { orchestrator, files } = scope;
+  const file = files.newName();
+  const reserved = Math.min(plan.length, lookAheadBytes);
+  const begun = await orchestrator.beginUpload(uploader, {
+    file,
+    key,
+    bytes: plan.length,
+    reserved,
+    isResumable: false,
+  });
+  if (!begun.ok) return begun;
+  let isKept = false;
+  try {
+    onAccepted();
+    const growing = { uploader, file, first: 0, last: plan.length, reserved };
+    const sha256 = await writing(scope, growing, async end => {
+      const hash = createHash('sha256');
+      const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
+      if (arrived.kind === 'broken') return accept(null);
+      const whole = { ...arrived.digests, sha256: hash.digest('hex') };
+      const wrong = mismatch(plan.ofBody, whole) ?? mismatch(plan.ofFile, whole);
+      if (wrong !== null) return checksumRefusal(wrong);
+      await end.sync();
+      return accept(whole.sha256);
+    });
+    if (!sha256.ok || sha256.value === null) return sha256.ok ? accept(null) : sha256;
+    const content = { bytes: plan.length, sha256: sha256.value };
+    const outcome = await finish(scope, uploader, { file, key }, content);
+    isKept = outcome.ok;
+    return outcome;
+  } finally {
+    if (!isKept) await drop(scope, { file, jobId: uploader.jobId });
+  }
+}
+
+/** Receives a part. When the connection breaks, the server keeps the bytes that have arrived, and the next part starts after them. */
+export async function takePart(
+  scope: Scope,
+  delivery: Delivery,
+  part: NonNullable<UploadPlan['part']>,
+): Promise<Outcome<Delivered>> {
+  const { uploader, key, plan } = delivery;
+  const reserved = part.first + Math.min(plan.length, lookAheadBytes);
+  const upload = await uploadAt(scope, uploader, key, { ...part, reserved });
+  if (!upload.ok) return upload;
+  const { file } = upload.value;
+  const last = part.first + plan.length;
+  const growing = { uploader, file, first: part.first, last, reserved };
+  let isSettled = false;
+  try {
+    const outcome = await writePart(scope, delivery, part, growing);
+    // The whole file has arrived, or exactly the reserved bytes.
+    isSettled = outcome.ok && outcome.value !== null && (last === part.total || reserved === last);
+    return outcome;
+  } finally {
+    if (!isSettled) await scope.room.settle(uploader, file);
+  }
+}
+
+async function writePart(
+  scope: Scope,
+  { uploader, key, plan, request, onAccepted }: Delivery,
+  { first, total }: NonNullable<UploadPlan['part']>,
+  growing: Growing,
+): Promise<Outcome<Delivered>> {
+  const { files, hashes } = scope;
+  const { file } = growing;
+  const hash = hashes.take(file, first);
+  const offset = first + plan.length;
+  onAccepted();
+  const taken = await writing(scope, growing, async end => {
+    const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
+    if (arrived.kind === 'broken') return accept(null);
+    const wrong = mismatch(plan.ofBody, arrived.digests);
+    if (wrong !== null) {
+      await end.cutTo(first);
+      return checksumRefusal(wrong);
+    }
+    // A crash of the machine may lose parts; the digest of the whole file then reveals it.
+    if (offset < total) end.beginSync();
+    else await end.sync();
+    return accept(true);
+  });
+  if (!taken.ok || taken.value === null) return taken.ok ? accept(null) : taken;
+  if (offset < total) {
+    if (hash !== null) hashes.keep(file, offset, hash);
+    return accept({ offset, total });
+  }
+  const sha256 = hash === null ? await files.digestOf(uploader.jobId, file) : hash.digest('hex');
+  const wrong = mismatch(plan.ofFile, { sha256 });
+  if (wrong !== null) {
+    await drop(scope, { file, jobId: uploader.jobId });
+    return checksumRefusal(wrong);
+  }
+  const outcome = await finish(scope, uploader, { file, key }, { bytes: total, sha256 });
+  // The upload's row is gone. A client that may start over must not resume.
+  if (!outcome.ok) await drop(scope, { file, jobId: uploader.jobId });
+  return outcome;
+}
+
+/**
+ * Shares the file of an artifact of the same job with equal content. The file must still exist, because a restored database may name lost
+ * files.
+ */
+async function finish(
+  { orchestrator, files }: UploadDeps,
+  uploader: Uploader,
+  upload: Pick<Upload, 'file' | 'key'>,
+  content: Pick<Artifact, 'bytes' | 'sha256'>,
+): Promise<Outcome<ArtifactView>> {
+  const known = orchestrator.sharedFile(uploader.jobId, content);
+  // Sharing an empty file saves nothing, and a missing file also has size 0.
+  const isThere =
+    known !== null && content.bytes > 0 && (await files.sizeOf(uploader.jobId, known)) === content.bytes;
+  return orchestrator.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
+}
+
+/** Returns the upload of this part. The first part starts a new upload; a later part must start where the stored bytes end. */
+async function uploadAt(
+  { orchestrator, files }: UploadDeps,
+  uploader: Uploader,
+  key: string,
+  { first, total, reserved }: NonNullable<UploadPlan['part']> & { readonly reserved: number },
+): Promise<Outcome<Pick<Upload, 'file'>>> {
+  if (first === 0)
+    return orchestrator.beginUpload(uploader, {
+      file: files.newName(),
+      key,
+      bytes: total,
+      reserved,
+      isResumable: true,
+    });
+  const known = orchestrator.upload(uploader, key);
+  const there = known === null ? 0 : await files.sizeOf(uploader.jobId, known.file);
+  if (known === null || known.bytes !== total || there !== first)
+    return refuse(
+      'upload_offset',
+      known === null
+        ? 'Nothing of this file is there: begin with its first byte'
+        : `There are ${there} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
+    );
+  const may = await orchestrator.growUpload(uploader, known.file, { was: known.reserved, reserved });
+  return may.ok ? accept(known) : may;
+}
+
+async function writing<T>(
+  { files, room, claim }: Scope,
+  growing: Growing,
+  act: (end: FileEnd) => Promise<T>,
+): Promise<T> {
+  const end = await files.open(growing.uploader.jobId, growing.file, growing.first);
+  try {
+    return await act(room.limited(end, claim, growing));
+  } finally {
+    await end.close();
+  }
+}
+
+/** Frees the disk immediately. If that fails, the sweep finds the row later. */
+async function drop(
+  { orchestrator, files, log }: UploadDeps,
+  { file, jobId }: Pick<Upload, 'file' | 'jobId'>,
+): Promise<void> {
+  try {
+    await files.remove(jobId, file);
+    await orchestrator.dropUpload(file);
+  } catch (cause) {
+    log.warn('artifact.not_dropped', { job_id: jobId, file, cause });
+  }
+}
+
+const checksumRefusal = (algorithm: string) =>
+  refuse(
+    'checksum_mismatch',
+    `The received bytes do not match the ${algorithm} sent with them, so none of them are stored. Send them again`,
+  );

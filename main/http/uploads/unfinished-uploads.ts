@@ -1,0 +1,50 @@
+import type { ContentFiles } from '../../../datasets/content-files.ts';
+
+/** Partial uploads of dataset contents. They use disk space and count towards the datasets' limit. */
+export interface UnfinishedUploads {
+  /** Returns the bytes of all partial uploads except those of these contents. */
+  besides(sha256s: ReadonlySet<string>): Promise<number>;
+  /** Reports that more of this content has arrived, or that it is complete. */
+  changed(sha256: string): void;
+  /** Makes the next call of `besides` read the whole disk again, because abandoned parts are removed after a day. */
+  recount(): void;
+}
+
+/** Reads the whole disk once and then only what changes: a full read per file would slow down a large push. */
+export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arrived'>): UnfinishedUploads {
+  type Parts = Map<string, number>;
+  let counted: Promise<Parts> | null = null;
+
+  const count = async (): Promise<Parts> => {
+    const parts: Parts = new Map();
+    for await (const { sha256, bytes } of files.parts()) parts.set(sha256, bytes);
+    return parts;
+  };
+  const look = async (sha256: string, known: Promise<Parts>): Promise<Parts> => {
+    const parts = await known;
+    const bytes = await files.arrived(sha256);
+    if (bytes === 0) parts.delete(sha256);
+    else parts.set(sha256, bytes);
+    return parts;
+  };
+  const next = (parts: Promise<Parts>): Promise<Parts> => {
+    counted = parts;
+    // The disk may work again later.
+    parts.catch(() => {
+      if (counted === parts) counted = null;
+    });
+    return parts;
+  };
+  return {
+    async besides(sha256s) {
+      const parts = await (counted ?? next(count()));
+      return parts.entries().reduce((sum, [sha256, bytes]) => sum + (sha256s.has(sha256) ? 0 : bytes), 0);
+    },
+    changed(sha256) {
+      if (counted !== null) void next(look(sha256, counted));
+    },
+    recount() {
+      counted = null;
+    },
+  };
+}

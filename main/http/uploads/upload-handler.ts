@@ -1,0 +1,100 @@
+import { type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { Uploader } from '../../orchestrator/index.ts';
+import { createRunningHashes } from './running-hashes.ts';
+import { type Delivered, type Delivery, takePart, takeWhole, type UploadDeps } from './take-upload.ts';
+import { createUploadRoom, noRoom, OutOfRoom, refuseFor } from './upload-room.ts';
+
+export interface UploadHandler {
+  receive(delivery: Delivery): Promise<Outcome<Delivered>>;
+  /** Returns the progress of a resumable upload; null when there is none. */
+  progressOf(
+    uploader: Uploader,
+    key: string,
+  ): Promise<{ readonly offset: number; readonly total: number } | null>;
+}
+
+/** Maximum number of concurrent uploads per attempt, and in total. */
+const maxAtOnce = { ofAttempt: 16, inAll: 256 };
+
+interface UnderWay {
+  readonly attemptId: string;
+  cut(): void;
+  readonly done: Promise<unknown>;
+}
+
+/**
+ * Receives uploads of trainers. The row of a file is written before its first byte, so a crash cannot leave an untracked file. The file
+ * becomes an artifact only in the transaction that finishes it, however many requests send the same.
+ */
+export function createUploadHandler(parts: UploadDeps): UploadHandler {
+  const { orchestrator, files } = parts;
+  const underWay = new Set<UnderWay>();
+  /** Keyed by attempt and key. Two requests that resume the same upload would overwrite each other. */
+  const resumed = new Map<string, UnderWay>();
+
+  const crowded = ({ attemptId }: Uploader): boolean =>
+    underWay.size >= maxAtOnce.inAll ||
+    [...underWay].filter(each => each.attemptId === attemptId).length >= maxAtOnce.ofAttempt;
+
+  const room = createUploadRoom(parts);
+  const hashes = createRunningHashes();
+  const run = async (delivery: Delivery): Promise<Outcome<Delivered>> => {
+    const claim = await room.open(delivery.plan.length);
+    if (claim === null) return noRoom;
+    const scope = { ...parts, room, claim, hashes };
+    try {
+      return await (delivery.plan.part === null
+        ? takeWhole(scope, delivery)
+        : takePart(scope, delivery, delivery.plan.part));
+    } finally {
+      room.close(claim);
+    }
+  };
+
+  return {
+    async receive(delivery) {
+      const { uploader, key, plan, request } = delivery;
+      if (crowded(uploader))
+        return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
+      const name = `${uploader.attemptId} ${key}`;
+      if (plan.part !== null) {
+        // A client that resumes has lost its old connection, even if the server has not noticed yet.
+        for (let other = resumed.get(name); other !== undefined; other = resumed.get(name)) {
+          other.cut();
+          await other.done;
+        }
+      }
+      const finished = Promise.withResolvers<undefined>();
+      const entry: UnderWay = {
+        attemptId: uploader.attemptId,
+        cut: () => void request.destroy(),
+        done: finished.promise,
+      };
+      underWay.add(entry);
+      if (plan.part !== null) resumed.set(name, entry);
+      try {
+        return await run(delivery);
+      } catch (cause) {
+        if (cause instanceof OutOfRoom) return refuseFor(cause);
+        // The file of an upload is removed with its attempt, which can end at any time.
+        const may = orchestrator.mayUpload(uploader);
+        if (!may.ok) return may;
+        if (!isFull(cause)) throw cause;
+        parts.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
+        return noRoom;
+      } finally {
+        underWay.delete(entry);
+        if (resumed.get(name) === entry) resumed.delete(name);
+        finished.resolve(undefined);
+      }
+    },
+    async progressOf(uploader, key) {
+      const upload = orchestrator.upload(uploader, key);
+      if (upload === null) return null;
+      return { offset: await files.sizeOf(upload.jobId, upload.file), total: upload.bytes };
+    },
+  };
+}
+
+const isFull = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT');

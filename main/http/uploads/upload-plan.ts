@@ -1,0 +1,133 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+
+export type Digests = Readonly<Partial<Record<'sha256' | 'md5' | 'crc32', string>>>;
+
+/** What the request headers state about the body. Digests are in lower-case hex. */
+export interface UploadPlan {
+  /** Length of the body, in bytes. */
+  readonly length: number;
+  /** Null when the body is the whole file. */
+  readonly part: { readonly first: number; readonly total: number } | null;
+  /** Digests of the body. */
+  readonly ofBody: Digests;
+  /** Digests of the complete file. */
+  readonly ofFile: Digests;
+}
+
+/** Encoding of a digest in a header. */
+type Spelling = 'hex' | 'base64' | 'any';
+
+const byteCount = { sha256: 32, md5: 16, crc32: 4 } as const;
+type Algorithm = keyof typeof byteCount;
+const algorithms = ['sha256', 'md5', 'crc32'] as const satisfies readonly Algorithm[];
+
+/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of`: the body of this request, or the whole file. */
+const checksums: readonly (readonly [
+  header: string,
+  algorithm: Algorithm,
+  spelling: Spelling,
+  of: 'body' | 'file',
+])[] = [
+  ['x-checksum-sha256', 'sha256', 'any', 'file'],
+  ['x-amz-checksum-sha256', 'sha256', 'base64', 'body'],
+  ['x-amz-checksum-crc32', 'crc32', 'base64', 'body'],
+  ['content-md5', 'md5', 'base64', 'body'],
+];
+
+const bad = (what: string) => refuse('invalid_request', what);
+
+export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    return refuse(
+      'media_type',
+      'Send the bytes as they are, without Content-Encoding; with boto3, set request_checksum_calculation="when_required"',
+    );
+  const length = lengthOf(headers);
+  if (length === null)
+    return refuse(
+      'length_required',
+      'Say with Content-Length how long it is: room is set aside before it comes',
+    );
+  const part = partOf(headers['content-range'], length);
+  if (!part.ok) return part;
+  const digests = digestsOf(headers);
+  if (!digests.ok) return digests;
+  const { ofBody, ofFile } = digests.value;
+  return accept({ length, part: part.value, ofBody, ofFile });
+}
+
+/** Returns null when the length is not stated. Without both headers the file is empty. */
+function lengthOf({
+  'content-length': length,
+  'transfer-encoding': coding,
+}: IncomingHttpHeaders): number | null {
+  if (coding !== undefined) return null;
+  const bytes = Number(length ?? 0);
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+/** Parses `bytes 0-1048575/52428800` (RFC 9110, section 14.4); null when the body is the whole file. */
+function partOf(text: string | undefined, length: number): Outcome<UploadPlan['part']> {
+  if (text === undefined) return accept(null);
+  const [, from = '', to = '', of = ''] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(text) ?? [];
+  const [first, last, total] = [Number(from), Number(to), Number(of)];
+  if (of === '' || last < first || last >= total)
+    return bad('Content-Range: expected bytes FIRST-LAST/TOTAL, counted from 0');
+  if (last - first + 1 !== length)
+    return bad(`Content-Range: it is about ${last - first + 1} bytes, and Content-Length about ${length}`);
+  return accept({ first, total });
+}
+
+type Mutable = Partial<Record<Algorithm, string>>;
+
+function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBody' | 'ofFile'>> {
+  const found: { readonly body: Mutable; readonly file: Mutable } = { body: {}, file: {} };
+  for (const [header, algorithm, spelling, of] of checksums) {
+    const text = headers[header];
+    if (text === undefined) continue;
+    const digest = digestOf(String(text), algorithm, spelling);
+    if (digest === null)
+      return bad(`${header}: expected ${wording[spelling]} of ${byteCount[algorithm]} bytes`);
+    found[of][algorithm] = digest;
+  }
+  for (const [header, of] of [
+    ['content-digest', 'body'],
+    ['repr-digest', 'file'],
+  ] as const) {
+    const text = headers[header];
+    if (text === undefined) continue;
+    const [, base64 = ''] = /(?:^|[,\s])sha-256=:([^:]*):/.exec(String(text)) ?? [];
+    const digest = digestOf(base64, 'sha256', 'base64');
+    if (digest === null) return bad(`${header}: expected sha-256=:BASE64:`);
+    found[of].sha256 = digest;
+  }
+  // S3 clients also send other values here, such as UNSIGNED-PAYLOAD.
+  const signed = digestOf(String(headers['x-amz-content-sha256'] ?? ''), 'sha256', 'hex');
+  if (signed !== null) found.body.sha256 = signed;
+  return accept({ ofBody: found.body, ofFile: found.file });
+}
+
+const wording: Readonly<Record<Spelling, string>> = {
+  hex: 'the hexadecimal digits',
+  base64: 'the base64',
+  any: 'the hexadecimal digits, or the base64,',
+};
+
+/** Returns lower-case hex; null when the text does not have this encoding. */
+function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): string | null {
+  const bytes = byteCount[algorithm];
+  const isHex = text.length === bytes * 2 && /^[0-9a-f]*$/i.test(text);
+  if (spelling !== 'base64' && isHex) return text.toLowerCase();
+  if (spelling === 'hex') return null;
+  const decoded = Buffer.from(text, 'base64');
+  return decoded.length === bytes && decoded.toString('base64') === text ? decoded.toString('hex') : null;
+}
+
+/** Returns the first algorithm whose digests differ; null when none do. It ignores algorithms that only one side has. */
+export function mismatch(said: Digests, found: Digests): string | null {
+  const isWrong = (algorithm: Algorithm): boolean =>
+    said[algorithm] !== undefined && found[algorithm] !== undefined && said[algorithm] !== found[algorithm];
+  return algorithms.find(isWrong) ?? null;
+}

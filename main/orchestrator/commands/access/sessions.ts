@@ -1,0 +1,201 @@
+import type { SessionId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { SessionView } from '../../../../protocol/session-api.ts';
+import { appendBounded } from '../../memory/audit-repeats.ts';
+import type { Core } from '../../core.ts';
+import { type Actor, nameOf, type Principal, type Session, system } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** A browser stays signed in for at most this long. */
+const sessionMs = 30 * 86_400_000;
+/** The time of the last use is stored at most this often, because reading must not cost a write. */
+const usedWithinMs = 300_000;
+
+export interface OpenedSession extends Session {
+  /** In clear text: returned once and never stored. */
+  readonly token: string;
+}
+
+/** Signed-in browsers. */
+export function createSessionCalls(core: Core) {
+  const noted = new Map<SessionId, number>();
+  const noteUse = ({ id, usedAt }: Session, now: number): void => {
+    if (now - Math.max(noted.get(id) ?? 0, usedAt) < usedWithinMs || !core.store.takesChanges()) return;
+    noted.set(id, now);
+    core.enqueue(tx => tx.setSessionUsed(id, now));
+  };
+  const remove = (tx: Tx, { id }: Session): void => {
+    tx.removeSession(id);
+    tx.afterCommit(() => noted.delete(id));
+  };
+  const revoke = (tx: Tx, session: Session, by: Actor): void => {
+    remove(tx, session);
+    noteSession(core, tx, 'session.revoked', session, by);
+  };
+
+  return {
+    openSession: (principal: Principal, device: string | null, by: Actor) =>
+      openSession(core, principal, device, by),
+
+    /** Null when there is none, or it has ended. */
+    sessionByHash(hash: string): Session | null {
+      const session = core.store.session(hash);
+      const now = core.clock.wall();
+      if (session === null || !isValid(core, session, now)) return null;
+      noteUse(session, now);
+      return session;
+    },
+
+    /** `current`: the session that the caller uses. */
+    listSessions(current: SessionId | null): readonly SessionView[] {
+      const now = core.clock.wall();
+      return core.store
+        .sessions()
+        .filter(session => isValid(core, session, now))
+        .map(session => viewOf(core, session, Math.max(session.usedAt, noted.get(session.id) ?? 0), current));
+    },
+
+    /** Once this resolves, the session is no longer valid. */
+    revokeSession: (id: SessionId, by: Actor): Promise<Outcome<SessionId>> =>
+      core.store.write(tx => {
+        const session = tx.sessions().find(each => each.id === id);
+        if (session === undefined) return refuse('session_not_found', `There is no session ${id}`);
+        revoke(tx, session, by);
+        return accept(id);
+      }),
+
+    /** Ends all sessions but `kept`; returns how many. */
+    revokeSessions: (kept: SessionId | null, by: Actor): Promise<number> =>
+      core.store.write(tx => {
+        const ended = tx.sessions().filter(({ id }) => id !== kept);
+        for (const session of ended) revoke(tx, session, by);
+        return ended.length;
+      }),
+
+    /**
+     * The admin token was replaced. Its sessions are invalid already; this removes and records them. It reads nothing
+     * before the write, because the store may be closed for a restore. The next start removes them then.
+     */
+    endReplacedAdminSessions: (): void => core.enqueue(tx => removeUnbound(core, tx)),
+
+    async closeSession(session: Session, by: Actor): Promise<void> {
+      await core.store.write(tx => {
+        if (!tx.sessions().some(({ id }) => id === session.id)) return;
+        remove(tx, session);
+        const target = { type: 'user', id: nameOf(by) } as const;
+        const details = { session_id: session.id };
+        tx.appendAudit({ at: core.clock.wall(), type: 'auth.signed_out', actor: by, target, details });
+      });
+    },
+  };
+}
+
+/** Returns null when the token of the principal is no longer valid. */
+async function openSession(
+  core: Core,
+  { user, tokenId }: Principal,
+  device: string | null,
+  by: Actor,
+): Promise<OpenedSession | null> {
+  const { token, hash } = core.ids.sessionToken();
+  const since = core.clock.wall();
+  return core.store.write(tx => {
+    const held = tokenId === null ? null : tx.apiToken(tokenId);
+    const adminHash = tokenId === null ? core.adminHash() : null;
+    if (held === null && adminHash === null) return null;
+    const until = Math.min(since + sessionMs, held?.expiresAt ?? Number.POSITIVE_INFINITY);
+    const address = by.type === 'system' ? null : by.address;
+    const id = core.ids.session();
+    const session = { id, user, tokenId, adminHash, device, address, since, usedAt: since, until };
+    for (const other of tx.sessions().filter(each => each.until <= core.time.earliest())) {
+      tx.removeSession(other.id);
+      noteSession(core, tx, 'session.expired', other, system, { reason: 'too_old' });
+    }
+    tx.insertSession(hash, session);
+    noteSession(core, tx, 'session.created', session, by, { device });
+    const target = { type: 'user', id: user } as const;
+    tx.appendAudit({ at: since, type: 'auth.signed_in', actor: by, target, details: { session_id: id } });
+    return { ...session, token };
+  });
+}
+
+/** Records events at the HTTP edge, in the audit trail only. */
+export function createSecurityNotes(core: Core) {
+  return {
+    /** Records that a caller was refused; `details` must not contain secrets. */
+    noteRefusal(
+      type: 'auth.refused' | 'auth.limited',
+      address: string,
+      call: string,
+      details: Details,
+      /** Addresses with the same source share one budget of rows. */
+      source = address,
+    ): void {
+      if (!core.store.takesChanges()) return;
+      core.enqueue(tx => {
+        const actor = { type: 'system', address } as const;
+        const target = { type: 'call', id: call } as const;
+        appendBounded(core, tx, { at: core.clock.wall(), type, actor, target, details }, source);
+      });
+    },
+
+    /** Records that a person made a backup. */
+    async noteBackup(name: string, by: Actor): Promise<void> {
+      await core.store.write(tx => {
+        const target = { type: 'backup', id: name } as const;
+        tx.appendAudit({ at: core.clock.wall(), type: 'backup.made', actor: by, target, details: {} });
+      });
+    },
+  };
+}
+
+/** A session of an API token is removed with its row (`removeApiToken`). */
+const isValid = ({ adminHash }: Core, session: Session, now: number): boolean =>
+  now < session.until && (session.adminHash === null || session.adminHash === adminHash());
+
+/** Ends the sessions of an admin token that has been replaced since, also those that a restored backup brings back. */
+export function endUnboundSessions(core: Core): void {
+  if (core.store.sessions().some(session => isUnbound(core, session)))
+    core.enqueue(tx => removeUnbound(core, tx));
+}
+
+function removeUnbound(core: Core, tx: Tx): void {
+  for (const session of tx.sessions().filter(each => isUnbound(core, each))) {
+    tx.removeSession(session.id);
+    noteSession(core, tx, 'session.expired', session, system, { reason: 'token_changed' });
+  }
+}
+
+const isUnbound = (core: Core, { adminHash }: Session): boolean =>
+  adminHash !== null && adminHash !== core.adminHash();
+
+export function noteSession(
+  core: Core,
+  tx: Tx,
+  type: 'session.created' | 'session.revoked' | 'session.expired',
+  { id, user, tokenId }: Session,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const about = { user, token_id: tokenId, ...details };
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'session', id }, details: about });
+}
+
+const viewOf = (
+  { clock }: Core,
+  session: Session,
+  usedAt: number,
+  current: SessionId | null,
+): SessionView => ({
+  id: session.id,
+  user: session.user,
+  token_id: session.tokenId,
+  device: session.device,
+  address: session.address,
+  signed_in_at: clock.iso(session.since),
+  last_used_at: clock.iso(usedAt),
+  expires_at: clock.iso(session.until),
+  current: session.id === current,
+});

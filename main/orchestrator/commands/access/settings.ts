@@ -1,0 +1,72 @@
+import { holdingBackAtFirst } from '../../../../protocol/settings-api.ts';
+import type { HoldingBack } from '../../../../protocol/worker.ts';
+import type { Core } from '../../core.ts';
+import { dispatch } from '../dispatch.ts';
+import type { Actor, SettingsFactType } from '../../model.ts';
+
+/** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
+export interface LocalWorkerSettings {
+  runsLocally(): boolean;
+  setRunsLocally(runs: boolean): void;
+}
+
+export function createLocalWorkerSettings(atFirst: boolean): LocalWorkerSettings {
+  let runs = atFirst;
+  return {
+    runsLocally: () => runs,
+    setRunsLocally(now) {
+      runs = now;
+    },
+  };
+}
+
+/** Which GPU troubles keep jobs from a worker. Can change at runtime. */
+export interface GpuTroublePolicy {
+  holdingBack(): HoldingBack;
+  setHoldingBack(kinds: HoldingBack): void;
+}
+
+export function createGpuTroublePolicy(atFirst: HoldingBack = holdingBackAtFirst): GpuTroublePolicy {
+  let kinds = atFirst;
+  return {
+    holdingBack: () => kinds,
+    setHoldingBack(now) {
+      kinds = now;
+    },
+  };
+}
+
+export interface SettingsFact {
+  readonly type: SettingsFactType;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Settings of the orchestrator that concern jobs or the audit trail. */
+export function createSettingsCalls(core: Core, home: LocalWorkerSettings, caution: GpuTroublePolicy) {
+  return {
+    /** Records all of these facts in the audit trail, or none if it rejects. */
+    noteSettings: (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
+      core.store.write(tx => {
+        const at = core.clock.wall();
+        const target = { type: 'settings', id: 'settings' } as const;
+        for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
+      }),
+
+    /** Sets whether an agent runs on this machine, and dispatches again for jobs that wait for it. */
+    runLocally(runs: boolean): void {
+      if (home.runsLocally() === runs) return;
+      home.setRunsLocally(runs);
+      core.enqueue(tx => void dispatch(core, tx));
+    },
+
+    /** Sets which GPU troubles keep jobs from a worker, and evaluates workers with any trouble again. */
+    holdBackFor(kinds: HoldingBack): void {
+      caution.setHoldingBack(kinds);
+      core.enqueue(tx => {
+        for (const { id, agent } of tx.workers())
+          if (agent !== null && agent.gpuTroubles.length > 0) core.line.noteWorker(id);
+        dispatch(core, tx);
+      });
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { mayGrant, type Permission, permissions } from '../../../../protocol/call.ts';
+import type { TokenId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { NewToken, TokenView } from '../../../../protocol/tokens-api.ts';
+import type { Core } from '../../core.ts';
+import { type Actor, type ApiToken, nameOf, type Principal } from '../../model.ts';
+import { skeletonOf } from '../../rules/name-skeleton.ts';
+import type { Tx } from '../../ports/index.ts';
+import { noteSession } from './sessions.ts';
+
+/** The time of the last use is stored at most this often, because reading must not cost a write. */
+const usedWithinMs = 300_000;
+
+/** Names with a fixed meaning in the audit trail. */
+const reserved: readonly string[] = ['admin', 'system'];
+
+export interface IssuedApiToken extends TokenView {
+  /** In clear text: returned once and never stored. */
+  readonly token: string;
+}
+
+/** The caller with the admin token of the data folder. */
+export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
+
+/** API tokens of people and scripts. */
+export function createTokenCalls(core: Core) {
+  const { store, clock } = core;
+  const noted = new Map<TokenId, number>();
+
+  const noteUse = ({ id, usedAt }: ApiToken, now: number): void => {
+    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < usedWithinMs || !store.takesChanges()) return;
+    noted.set(id, now);
+    core.enqueue(tx => tx.setApiTokenUsed(id, now));
+  };
+  const principalOf = (token: ApiToken | null): Principal | null => {
+    const now = clock.wall();
+    if (token === null || isOver(token, now)) return null;
+    noteUse(token, now);
+    return { user: token.name, permissions: token.permissions, tokenId: token.id };
+  };
+
+  return {
+    /** Null when there is no such token, or it has expired. */
+    principalByTokenHash: (hash: string): Principal | null => principalOf(store.apiTokenByHash(hash)),
+
+    /** The current principal of a session or link; null when the token behind it is no longer valid. */
+    principalOfToken: (id: TokenId | null): Principal | null =>
+      id === null ? adminPrincipal : principalOf(store.apiToken(id)),
+
+    listTokens: (): readonly TokenView[] => store.apiTokens().map(token => viewOf(core, token)),
+
+    createToken: (wanted: NewToken, own: readonly Permission[], by: Actor) =>
+      createToken(core, wanted, own, by),
+
+    /** Once this resolves, the token is no longer valid, and neither are the sessions that were opened with it. */
+    revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
+      store.write(tx => {
+        const known = tx.apiToken(id);
+        if (known === null) return refuse('token_not_found', `There is no token ${id}`);
+        for (const session of tx.sessions().filter(({ tokenId }) => tokenId === id))
+          noteSession(core, tx, 'session.expired', session, by, { reason: 'token_revoked' });
+        tx.removeApiToken(id);
+        tx.afterCommit(() => noted.delete(id));
+        noteToken(core, tx, 'token.revoked', id, by, { name: known.name });
+        return accept(id);
+      }),
+  };
+}
+
+/** Callers can grant only permissions that they have. */
+async function createToken(
+  core: Core,
+  { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,
+  own: readonly Permission[],
+  by: Actor,
+): Promise<Outcome<IssuedApiToken>> {
+  const lacking = wanted.filter(permission => !mayGrant(own, permission));
+  if (lacking.length > 0)
+    return refuse(
+      'permission_missing',
+      `Your own token does not have ${lacking.join(', ')}: it can give nobody that`,
+    );
+  const { token, hash } = core.ids.apiToken();
+  const now = core.clock.wall();
+  const made: ApiToken = {
+    id: core.ids.apiTokenId(),
+    name,
+    team,
+    permissions: permissions.filter(permission => wanted.includes(permission)),
+    createdAt: now,
+    createdBy: nameOf(by),
+    expiresAt: expiresInS === null ? null : now + expiresInS * 1000,
+    usedAt: null,
+  };
+  const takenName = await core.store.write(tx => {
+    const other = takenBy(tx, name);
+    if (other !== null) return other;
+    tx.insertApiToken(made, hash);
+    const details = { name, team, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
+    noteToken(core, tx, 'token.created', made.id, by, details);
+    return null;
+  });
+  if (takenName === null) return accept({ ...viewOf(core, made), token });
+  return folded(takenName) === folded(name)
+    ? refuse('name_taken', `The name ${name} is in use: choose another one, or revoke that token first`)
+    : refuse('name_taken', `The name ${name} looks like ${takenName}, which is in use: choose another one`);
+}
+
+/** The name in use that is the same, or looks the same to people; null for none. */
+function takenBy(tx: Tx, name: string): string | null {
+  const [wanted, look] = [folded(name), skeletonOf(name)];
+  const inUse = [...reserved, ...tx.apiTokens().map(token => token.name)];
+  return inUse.find(other => folded(other) === wanted || skeletonOf(other) === look) ?? null;
+}
+
+function noteToken(
+  core: Core,
+  tx: Tx,
+  type: 'token.created' | 'token.revoked',
+  id: TokenId,
+  actor: Actor,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'token', id }, details });
+}
+
+const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
+
+const isOver = ({ expiresAt }: ApiToken, now: number): boolean => expiresAt !== null && now >= expiresAt;
+
+const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
+
+const viewOf = (core: Core, token: ApiToken): TokenView => ({
+  id: token.id,
+  name: token.name,
+  team: token.team,
+  permissions: [...token.permissions],
+  created_at: core.clock.iso(token.createdAt),
+  created_by: token.createdBy,
+  expires_at: isoOf(core, token.expiresAt),
+  last_used_at: isoOf(core, token.usedAt),
+});

@@ -1,0 +1,49 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import { newestCheckpoint } from './files/checkpoints.ts';
+import { resumptionOf } from '../rules/checkpoint-rules.ts';
+import type { Core } from '../core.ts';
+import { isFree } from '../memory/eligibility.ts';
+import { type PendingJob, type Resumption, system } from '../model.ts';
+import type { Tx } from '../ports/index.ts';
+import { applyEvent } from './transitions.ts';
+
+/**
+ * Dispatches pending jobs to idle workers in the caller's transaction, until no idle worker fits any job. Call it
+ * wherever a job or a worker may have become available. Returns the number of jobs dispatched.
+ */
+export function dispatch(core: Core, tx: Tx): number {
+  let given = 0;
+  for (let next = core.line.next(core, tx); next !== null; next = core.line.next(core, tx)) {
+    const job = tx.job(next.jobId);
+    // Time has passed since the queue evaluated them, so check again.
+    if (job?.status === 'pending' && isFree(core, tx, next.workerId)) {
+      offer(core, tx, job, next.workerId);
+      given += 1;
+    } else {
+      core.line.noteJob(next.jobId);
+      core.line.noteWorker(next.workerId);
+    }
+  }
+  return given;
+}
+
+function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
+  const attempt = {
+    id: core.ids.attempt(),
+    jobId: job.id,
+    n: (job.attempt?.n ?? 0) + 1,
+    workerId,
+    offeredAt: core.time.now(),
+    startedAt: null,
+    end: null,
+    late: null,
+    resumed: resumption(tx, job, workerId),
+  };
+  applyEvent(core, tx, job, { type: 'offer', attempt }, system);
+}
+
+/** Null for SimpleTuner's own agent: its trainer finds the checkpoints on its rig by itself. */
+function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
+  if (job.attempt === null || tx.worker(workerId)?.agent?.protocol !== 2) return null;
+  return resumptionOf(newestCheckpoint(tx, job), job.progress?.step ?? null);
+}

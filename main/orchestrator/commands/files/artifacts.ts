@@ -1,0 +1,230 @@
+import { type ArtifactView, kindOf } from '../../../../protocol/artifact.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { appendBounded } from '../../memory/audit-repeats.ts';
+import { completes, expired } from '../../rules/checkpoint-rules.ts';
+import { judgedCheckpoints } from './checkpoints.ts';
+import type { Core } from '../../core.ts';
+import { type Actor, asWorker, type AuditType, system } from '../../model.ts';
+import { createOutstandingCalls, findUploadRefusal, jobToUploadTo, type Uploader } from './outstanding.ts';
+import type { Artifact, Tx, Upload } from '../../ports/index.ts';
+import { releaseUploads } from './upload-release.ts';
+import { growthRefusal, quotaRefusal, type StorageLimits } from '../../rules/upload-rules.ts';
+
+type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'reserved' | 'isResumable'>;
+
+export interface ArtifactPage {
+  readonly artifacts: readonly ArtifactView[];
+  readonly count: number;
+  readonly bytes: number;
+  /** The `before` value of the next page; null on the last page. */
+  readonly next: number | null;
+}
+
+/** Reports after the commit that files may have become unused. Returns `value`. */
+function dropping<T>(core: Core, tx: Tx, value: T): T {
+  tx.afterCommit(core.onFilesDropped);
+  return value;
+}
+
+const notFound = (key: string, id: JobId) =>
+  refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
+
+/** Uploads and artifacts of jobs. Other code stores the bytes. */
+export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
+  ...createUploadCalls(core, limits),
+  ...createReading(core),
+  ...createOutstandingCalls(core),
+});
+
+/** Decides who may upload, and how much. */
+function createUploadCalls(core: Core, limits: StorageLimits) {
+  const { store, time } = core;
+  const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
+    jobToUploadTo(core, tx, uploader);
+  return {
+    /** Checked before the server reads the request body. */
+    mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
+
+    /**
+     * Starts an upload. Its announced size counts against the job's limit, and `reserved` against the limit of all
+     * jobs. A resumable upload replaces the attempt's earlier one with the same key.
+     */
+    beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
+      store.write((tx): Outcome<Upload> => {
+        const job = holding(tx, uploader);
+        if (!job.ok) return job;
+        const earlier = tx.upload(uploader.attemptId, wish.key);
+        if (earlier !== null && wish.isResumable) dropping(core, tx, tx.removeUpload(earlier.file));
+        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wish.bytes);
+        if (refusal !== null) return { ok: false, refusal };
+        const { jobId, attemptId } = uploader;
+        const upload = { ...wish, jobId, attemptId, touchedAt: time.latest() };
+        tx.insertUpload(upload);
+        return accept(upload);
+      }),
+
+    /** Reserves room before more bytes arrive. `was`: the bytes reserved so far. */
+    growUpload: (
+      uploader: Uploader,
+      file: string,
+      { was, reserved }: { readonly was: number; readonly reserved: number },
+    ): Promise<Outcome<unknown>> =>
+      store.write((tx): Outcome<unknown> => {
+        const job = holding(tx, uploader);
+        if (!job.ok) return job;
+        if (!tx.touchUpload(file, time.latest()))
+          return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
+        const refusal = growthRefusal(limits, tx.storedBytes(uploader.jobId), reserved - was);
+        if (refusal !== null) return { ok: false, refusal };
+        tx.reserveUpload(file, reserved);
+        return accept(true);
+      }),
+
+    /** Sets how many bytes an unfinished upload reserves after a request. Returns false when the upload was dropped. */
+    settleUpload: (file: string, bytes: number): Promise<boolean> =>
+      store.write(tx => tx.reserveUpload(file, bytes)),
+
+    /** Drops the uploads of attempts that can never finish them. */
+    releaseClosedUploads: (): Promise<void> =>
+      store.write(tx => {
+        for (const uploader of tx.uploaders())
+          if (findUploadRefusal(core, tx, uploader)?.code === 'uploads_closed')
+            releaseUploads(core, tx, uploader.jobId, uploader.attemptId);
+      }),
+
+    /** The file of the job that has this content already; null when there is none. */
+    sharedFile: (id: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): string | null =>
+      store.artifactWith(id, content)?.file ?? null,
+
+    /**
+     * Stores the artifact once all bytes are on disk. Stores nothing if the attempt has lost the job meanwhile.
+     * `shared`: an intact file with the same content, which the artifact uses instead of its own copy.
+     */
+    finishUpload: (
+      uploader: Uploader,
+      { file, key, shared = null }: Pick<Upload, 'file' | 'key'> & { readonly shared?: string | null },
+      content: Pick<Artifact, 'bytes' | 'sha256'>,
+    ): Promise<Outcome<ArtifactView>> =>
+      store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
+
+    /** Drops the upload and its received bytes. */
+    dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
+
+    /** The resumable upload with this key, or null. */
+    upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
+  };
+}
+
+interface Storing {
+  readonly core: Core;
+  readonly tx: Tx;
+  readonly limits: StorageLimits;
+}
+
+interface Finished extends Pick<Upload, 'file' | 'key'> {
+  readonly shared: string | null;
+}
+
+function storeArtifact(
+  { core, tx, limits }: Storing,
+  uploader: Uploader,
+  { file, key, shared }: Finished,
+  content: Pick<Artifact, 'bytes' | 'sha256'>,
+): Outcome<ArtifactView> {
+  const job = jobToUploadTo(core, tx, uploader);
+  if (!job.ok) {
+    dropping(core, tx, tx.removeUpload(file));
+    return job;
+  }
+  const { id, attempt } = job.value;
+  if (!tx.touchUpload(file, core.time.latest()))
+    return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
+  const known = tx.artifact(id, key);
+  const isShared = shared !== null && tx.artifactWith(id, content)?.file === shared;
+  if (isShared && known?.file === shared) {
+    dropping(core, tx, tx.removeUpload(file));
+    return accept(viewOf(core, known));
+  }
+  const about = {
+    jobId: id,
+    attempt: attempt?.n ?? 0,
+    key,
+    kind: kindOf(key),
+    createdAt: core.clock.wall(),
+  };
+  const artifact = { ...about, ...content, file: isShared ? shared : file };
+  dropping(core, tx, tx.putArtifact(artifact));
+  dropping(core, tx, tx.removeUpload(file));
+  const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
+  note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
+  if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
+  return accept(viewOf(core, { ...artifact, order: 0 }));
+}
+
+/** Reads, lists and removes artifacts. */
+function createReading(core: Core) {
+  const { store } = core;
+  return {
+    artifact(id: JobId, key: string): Outcome<Artifact> {
+      const found = store.artifact(id, key);
+      return found === null ? notFound(key, id) : accept(found);
+    },
+
+    listArtifacts(id: JobId, before: number | null, limit: number): Outcome<ArtifactPage> {
+      if (store.job(id) === null) return refuse('job_not_found', `There is no job ${id}`);
+      const found = store.artifacts(id, before, limit + 1);
+      const shown = found.slice(0, limit);
+      const next = found.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
+      return accept({
+        artifacts: shown.map(each => viewOf(core, each)),
+        ...store.artifactFigures(id),
+        next,
+      });
+    },
+
+    removeArtifact: (id: JobId, key: string, by: Actor): Promise<Outcome<string>> =>
+      store.write(tx => {
+        const found = tx.artifact(id, key);
+        if (found === null) return notFound(key, id);
+        dropping(core, tx, tx.removeArtifact(id, key));
+        note(core, tx, 'artifact.deleted', id, by, { key, bytes: found.bytes, sha256: found.sha256 });
+        return accept(key);
+      }),
+  };
+}
+
+const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
+  job_id: artifact.jobId,
+  key: artifact.key,
+  kind: artifact.kind,
+  bytes: artifact.bytes,
+  sha256: artifact.sha256,
+  attempt: artifact.attempt,
+  created_at: core.clock.iso(artifact.createdAt),
+});
+
+/** Removes expired checkpoints when a newer one is complete. */
+function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
+  for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
+    for (const { key } of files) dropping(core, tx, tx.removeArtifact(id, key));
+    note(core, tx, 'artifact.deleted', id, system, { key: name, files: files.length, bytes, kept: keep });
+  }
+}
+
+/** Limits the audit rows, because a trainer may upload the same file repeatedly. */
+const maxRowsOfFiles = 1_000;
+
+/** Writes an audit row but no event: a job may have thousands of sample images, and viewers request the list. */
+function note(
+  core: Core,
+  tx: Tx,
+  type: AuditType,
+  id: JobId,
+  actor: Actor,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  const fact = { at: core.clock.wall(), type, actor, target: { type: 'job', id }, details } as const;
+  appendBounded(core, tx, fact, id, maxRowsOfFiles);
+  tx.afterCommit(() => core.log.info(type, { job_id: id, bytes: details['bytes'] }));
+}

@@ -1,0 +1,31 @@
+import type { Outcome } from '../../../../protocol/problem.ts';
+import type { Core } from '../../core.ts';
+import type { Actor, AuditType } from '../../model.ts';
+import type { ConfigChange, RecordChange } from '../../ports/index.ts';
+
+/** Records changes of the config folder in the audit trail. */
+export function createConfigCalls(core: Core) {
+  const note = (type: AuditType, { name, file, tag, bytes }: ConfigChange, actor: Actor): Promise<void> =>
+    core.store.write(tx => {
+      const details = { file, bytes, content: tag };
+      tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'config', id: name }, details });
+    });
+  return {
+    /**
+     * Runs `act`, which changes the config folder. The audit row is written before each change, so that no change goes
+     * unrecorded. If the change then fails, a `config.change_failed` row follows.
+     */
+    async changeConfig(
+      by: Actor,
+      act: (record: RecordChange) => Promise<Outcome<ConfigChange>>,
+    ): Promise<Outcome<ConfigChange>> {
+      const announced: ConfigChange[] = [];
+      const outcome = await act(async change => {
+        await note(`config.${change.what}`, change, by);
+        announced.push(change);
+      });
+      if (!outcome.ok) for (const change of announced) await note('config.change_failed', change, by);
+      return outcome;
+    },
+  };
+}

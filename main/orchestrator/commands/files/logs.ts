@@ -1,0 +1,118 @@
+import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { LogChunk } from '../../../../protocol/logs-api.ts';
+import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
+import { type Core, noteRefusedReport } from '../../core.ts';
+import { cleanOutput, isOver } from '../../rules/log-rules.ts';
+import type { Attempt, Job } from '../../model.ts';
+import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
+
+/** Identifies the log that a client reads. */
+export interface LogPlace {
+  readonly jobId: JobId;
+  readonly attempt: number;
+  /** Attempts that have a log, oldest first. */
+  readonly attempts: readonly number[];
+}
+
+/** Logs of trainers: who may send them, and which log a request means. Other code stores the text. */
+export function createLogCalls(core: Core, files: LogFiles | null) {
+  const { store, time } = core;
+
+  const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
+
+  return {
+    /**
+     * Accepts a piece of log from a worker that has or had the attempt, whatever the state of the job. An attempt's log
+     * does no harm, and people need it most after a failure.
+     */
+    async shipLog(worker: WorkerId, jobId: JobId, chunk: LogChunk): Promise<Outcome<number>> {
+      if (store.job(jobId) === null) return unknown(jobId);
+      const attempt = ownAttempt(store, worker, jobId, chunk.attempt_id);
+      if (attempt === null) {
+        const refused = { status: 'log', code: 'not_your_job', attemptId: chunk.attempt_id } as const;
+        if (store.takesChanges()) core.enqueue(tx => noteRefusedReport(core, tx, jobId, worker, refused));
+        return refuse(
+          'not_your_job',
+          `Attempt ${chunk.attempt_id} of job ${jobId} was not given to this worker`,
+        );
+      }
+      const { after, from, to, text, is_last: isLast } = chunk;
+      if (text !== '' && from === to)
+        return refuse('invalid_request', 'text: what has no place could not be told from its repeat');
+      if (files === null) return accept(to);
+      return files.append(jobId, attempt.n, { after, from, to, text: cleanOutput(text), isLast });
+    },
+
+    /** Finds the log of attempt `asked`, or the newest log if null. */
+    async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogPlace>> {
+      const job = store.job(jobId);
+      if (job === null) return unknown(jobId);
+      const attempts = (await files?.attempts(jobId)) ?? [];
+      const attempt = asked ?? attempts.at(-1) ?? null;
+      if (attempt !== null && attempts.includes(attempt)) return accept({ jobId, attempt, attempts });
+      return { ok: false, refusal: noLog(core, store.job(jobId) ?? job, asked) };
+    },
+
+    /** Whether no more of this log is expected. */
+    isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
+      const job = store.job(jobId);
+      const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
+      return job === null || isOver(job, found, facts, time.now());
+    },
+
+    /** The number of the next attempt; null if there is none yet. */
+    attemptAfter(jobId: JobId, attempt: number): number | null {
+      return store.attempts(jobId).find(({ n }) => n > attempt)?.n ?? null;
+    },
+  };
+}
+
+const ownAttempt = (
+  store: Pick<Tx, 'attempts'>,
+  worker: WorkerId,
+  job: JobId,
+  attempt: AttemptId,
+): Attempt | null =>
+  store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
+
+/** Explains why there is no log, and whether there will be one. */
+function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
+  const attempts = store.attempts(job.id);
+  const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
+  if (attempt === undefined) {
+    if (asked !== null)
+      return refuse('log_not_found', `Job ${job.id} has no attempt ${asked}: it has had ${attempts.length}`)
+        .refusal;
+    return 'endedAt' in job
+      ? refuse(
+          'log_not_found',
+          `Job ${job.id} was never started: there is nothing that it could have printed`,
+        ).refusal
+      : refuse('log_not_begun', `Job ${job.id} has not been started yet: its log begins with its trainer`)
+          .refusal;
+  }
+  const worker = store.worker(attempt.workerId);
+  if (worker?.agent?.protocol === 1)
+    return refuse(
+      'log_not_found',
+      `There is no log of attempt ${attempt.n} of job ${job.id}: worker ${worker.name} runs SimpleTuner's own agent, which sends none. ` +
+        'What it has printed is on the rig alone; with "trainyard worker" there it comes here',
+    ).refusal;
+  if (isOver(job, attempt, null, time.now()))
+    return refuse(
+      'log_not_found',
+      `There is no log of attempt ${attempt.n} of job ${job.id}: its worker has sent none, or it was removed for its age`,
+    ).refusal;
+  return refuse(
+    'log_not_begun',
+    `Nothing has come of attempt ${attempt.n} of job ${job.id} yet: its log begins with the first that its trainer prints`,
+  ).refusal;
+}
+
+/** Removes the logs of these jobs. If that fails, the sweep removes them later. */
+export const createLogDropping =
+  (files: LogFiles | null, log: Log) =>
+  (jobs: readonly JobId[]): void => {
+    for (const id of jobs)
+      files?.remove(id).catch((cause: unknown) => log.warn('log.not_removed', { job_id: id, cause }));
+  };

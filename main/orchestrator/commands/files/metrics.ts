@@ -1,0 +1,192 @@
+import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
+import {
+  metricBounds,
+  type MetricBucket,
+  type MetricLatest,
+  type MetricPoint,
+  type MetricsReply,
+} from '../../../../protocol/metrics-api.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { Progress } from '../../../../protocol/progress.ts';
+import { type Core, noteRefusedReport } from '../../core.ts';
+import { metricsRefusal, newPoints, pointOf, samplesByKey } from '../../rules/metric-rules.ts';
+import type { Attempt, LiveJob } from '../../model.ts';
+import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
+import {
+  type Bucket,
+  bucketsOfPage,
+  grow,
+  halve,
+  maxBuckets,
+  pagesOf,
+  type Range,
+  type Sample,
+  sparedBuckets,
+  thin,
+  within,
+} from '../../rules/series.ts';
+
+/** The curves of one attempt, and where they start on the job's time axis. */
+interface AttemptCurves {
+  readonly attempt: Attempt;
+  /** RFC 3339, as is `endedAt`. */
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly offsetMs: number;
+  readonly keys: readonly string[];
+}
+
+export interface JobCurves {
+  readonly latest: readonly MetricLatest[];
+  /** Oldest first; only attempts with points. */
+  readonly attempts: readonly AttemptCurves[];
+}
+
+/** Metrics of trainings. They affect no decision: no job, worker or dispatch waits for them. */
+export const createMetricCalls = (core: Core) => ({
+  /** Stores the new points, and resolves once they are on disk. Writes nothing when no point is new. */
+  async bringMetrics(
+    worker: WorkerId,
+    jobId: JobId,
+    attemptId: AttemptId,
+    points: readonly MetricPoint[],
+  ): Promise<Outcome<MetricsReply>> {
+    const refusal = refusalOf(core.store, worker, jobId, attemptId);
+    if (refusal === null && newPoints(points, runOf(core.store, jobId, attemptId).next).length === 0)
+      return accept(replyOf(runOf(core.store, jobId, attemptId)));
+    return core.store.write((tx): Outcome<MetricsReply> => {
+      // Checked again inside the transaction: the job may have been deleted meanwhile.
+      const refused = refusalOf(tx, worker, jobId, attemptId);
+      if (refused === null) return accept(replyOf(addPoints(tx, runOf(tx, jobId, attemptId), points)));
+      if (refused.code === 'not_your_job')
+        noteRefusedReport(core, tx, jobId, worker, { status: 'metrics', code: refused.code, attemptId });
+      return { ok: false, refusal: refused };
+    });
+  },
+
+  /** Lists a job's curves without their points. */
+  jobCurves(jobId: JobId, attempt: number | null): Outcome<JobCurves> {
+    const { store } = core;
+    if (store.job(jobId) === null) return refuse('job_not_found', `There is no job ${jobId}`);
+    const all = store
+      .attempts(jobId)
+      .map(each => ({ attempt: each, keys: store.seriesKeys(each.id) }))
+      .filter(({ keys }) => keys.length > 0);
+    const begun = all[0] === undefined ? 0 : beginOf(all[0].attempt);
+    return accept({
+      latest: store.metricKeys(jobId).flatMap(key => latestOf(store, all, key) ?? []),
+      attempts: all
+        .filter(each => attempt === null || each.attempt.n === attempt)
+        .map(each => ({
+          ...each,
+          startedAt: isoOf(core, each.attempt.startedAt),
+          endedAt: isoOf(core, each.attempt.end?.at ?? null),
+          offsetMs: Math.max(0, beginOf(each.attempt) - begun),
+        })),
+    });
+  },
+
+  /** One curve of one attempt, merged to at most `points` buckets. */
+  curve: (attempt: AttemptId, key: string, range: Range, points: number): MetricBucket[] =>
+    thin(within(core.store.series(attempt, key), range), points).map(viewOf),
+});
+
+/**
+ * Adds a point for an agent that sends none itself, timed by the orchestrator's clock. Runs in the transaction that
+ * stores the progress, which is already limited to a few writes per second.
+ */
+export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Progress): void {
+  const { attempt } = job;
+  if (tx.worker(attempt.workerId)?.agent?.protocol !== 1) return;
+  const run = runOf(tx, job.id, attempt.id);
+  const point = pointOf(progress, run, core.queueTime() - beginOf(attempt));
+  if (point !== null) addPoints(tx, run, [point]);
+}
+
+const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
+const beginOf = ({ startedAt, offeredAt }: Attempt): number => startedAt ?? offeredAt;
+
+function refusalOf(read: Read, worker: WorkerId, jobId: JobId, attemptId: AttemptId) {
+  const job = read.job(jobId);
+  if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop').refusal;
+  return metricsRefusal(job, read.attempts(jobId), worker, attemptId);
+}
+
+const runOf = (read: Read, jobId: JobId, attemptId: AttemptId): MetricRun =>
+  read.metricRun(attemptId) ?? { attemptId, jobId, next: 0, lastStep: null, lastMs: 0 };
+
+const replyOf = ({ next, lastStep, lastMs }: MetricRun): MetricsReply => ({
+  success: true,
+  next,
+  last_step: lastStep,
+  last_elapsed_ms: lastMs,
+});
+
+function addPoints(tx: Tx, run: MetricRun, points: readonly MetricPoint[]): MetricRun {
+  const fresh = newPoints(points, run.next);
+  const samples = samplesByKey(fresh, run.lastMs);
+  const known = new Set(tx.metricKeys(run.jobId));
+  let halved = 0;
+  for (const [key, added] of samples) {
+    // Keys beyond the limit are dropped; earlier keys continue.
+    if (!known.has(key) && known.size >= metricBounds.keysOfJob) continue;
+    known.add(key);
+    if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
+  }
+  const next = {
+    ...run,
+    next: (fresh.at(-1)?.n ?? run.next - 1) + 1,
+    lastStep: fresh.reduce<number | null>(
+      (most, { step }) => (step === undefined ? most : Math.max(step, most ?? step)),
+      run.lastStep,
+    ),
+    lastMs: fresh.reduce((most, { elapsed_ms: ms }) => Math.max(ms, most), run.lastMs),
+  };
+  tx.putMetricRun(next);
+  return next;
+}
+
+const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
+
+/** Number of full curves to halve per call. Halving rewrites the whole curve, and other commands must not wait long. */
+const halvedAtOnce = 2;
+
+/** Returns whether it halved the curve. A full curve that may not be halved yet grows further, up to a limit. */
+function addToSeries(
+  tx: Tx,
+  run: MetricRun,
+  key: string,
+  samples: readonly Sample[],
+  mayHalve: boolean,
+): boolean {
+  const { page, buckets, width } = tx.seriesTail(run.attemptId, key) ?? emptyTail;
+  const grown = grow(buckets, samples, width);
+  const count = page * bucketsOfPage + grown.length;
+  if (count <= maxBuckets || (!mayHalve && count <= maxBuckets + sparedBuckets)) {
+    tx.putSeries(run, key, { page, width }, pagesOf(grown));
+    return false;
+  }
+  const before = tx.series(run.attemptId, key).slice(0, page * bucketsOfPage);
+  const { buckets: fewer, widened } = halve([...before, ...grown]);
+  tx.putSeries(run, key, { page: 0, width: width * widened }, pagesOf(fewer));
+  return true;
+}
+
+function latestOf(
+  read: Read,
+  attempts: readonly { readonly attempt: Attempt; readonly keys: readonly string[] }[],
+  key: string,
+): MetricLatest | null {
+  const newest = attempts.findLast(({ keys }) => keys.includes(key))?.attempt;
+  if (newest === undefined) return null;
+  const { buckets } = read.seriesTail(newest.id, key) ?? emptyTail;
+  const bucket = buckets.findLast(({ count }) => count > 0) ?? buckets.at(-1);
+  if (bucket === undefined) return null;
+  const { last, step, elapsed_ms } = viewOf(bucket);
+  return { key, value: last, step, elapsed_ms, attempt: newest.n };
+}
+
+function viewOf({ lastStep, lastMs, count, min, max, mean, last, gaps }: Bucket): MetricBucket {
+  const figures = count === 0 ? { mean: null, min: null, max: null, last: null } : { mean, min, max, last };
+  return { step: lastStep, elapsed_ms: lastMs, ...figures, count, gaps };
+}

@@ -1,0 +1,152 @@
+import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
+import { type Core, tellJob } from '../../core.ts';
+import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from '../../model.ts';
+import type { Read, Tx } from '../../ports/index.ts';
+import { releaseUploads } from './upload-release.ts';
+import { uploadRefusal } from '../../rules/upload-rules.ts';
+
+/** The attempt that an upload token belongs to. */
+export interface Uploader {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  /** The generation of its upload token. Each rotation of the worker token starts a new one. */
+  readonly generation: number;
+}
+
+/** A worker's report of the files that it has not uploaded yet. */
+interface Report {
+  readonly files: number;
+  readonly bytes: number;
+  readonly reason: string | null;
+}
+
+type Reads = Pick<Read, 'job' | 'outstanding'>;
+
+/** Returns why the attempt may not upload now, whatever its token; null when it may. */
+export function findUploadRefusal(
+  core: Core,
+  read: Reads,
+  { jobId, attemptId }: Omit<Uploader, 'generation'>,
+): Refusal | null {
+  const job = read.job(jobId);
+  const outstanding = job?.status === 'completed' ? read.outstanding(jobId) : null;
+  const windowOpenedAt = core.uploadWindows.openedAt(attemptId);
+  const now = { wall: core.time.now(), mono: core.clock.mono() };
+  return uploadRefusal({ job, outstanding, windowOpenedAt }, attemptId, now);
+}
+
+/** Returns the job if the attempt may upload to it now. The first call after a completed end opens the last upload window. */
+export function jobToUploadTo(
+  core: Core,
+  read: Reads & Pick<Read, 'uploadGenerations'>,
+  uploader: Uploader,
+): Outcome<Job> {
+  const refusal = findUploadRefusal(core, read, uploader);
+  if (refusal !== null) return { ok: false, refusal };
+  const job = read.job(uploader.jobId);
+  if (!job?.attempt) return refuse('uploads_closed', 'The job was deleted');
+  const valid = read.uploadGenerations(job.attempt.workerId);
+  if (valid === null) return refuse('uploads_closed', 'The worker was deleted: its uploads are closed');
+  if (uploader.generation !== valid.current && uploader.generation !== valid.old)
+    return refuse(
+      'upload_token_rotated',
+      'The worker token was rotated after this upload token was issued. The worker itself gets a new one; a running trainer does not',
+    );
+  if (job.status === 'completed') core.uploadWindows.open(uploader.attemptId, core.clock.mono());
+  return accept(job);
+}
+
+/** Opens the last upload window. Stores, in the transaction of the completed end, whether the worker still has files to upload. */
+export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean): void {
+  const { attempt } = job;
+  if (attempt === null) return;
+  const attemptId = attempt.id;
+  tx.afterCommit(() => core.uploadWindows.open(attemptId, core.clock.mono()));
+  if (!isPending) return;
+  const unknown = { files: null, bytes: null, reason: null } as const;
+  tx.setOutstanding({ jobId: job.id, attemptId, ...unknown, since: core.clock.wall(), state: 'pending' });
+}
+
+/** The generation of upload tokens to issue. */
+export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: WorkerId): number {
+  const { current = 0, old = null } = read.uploadGenerations(worker) ?? {};
+  return old ?? current;
+}
+
+export const createOutstandingCalls = (core: Core) => ({
+  /**
+   * Returns a valid upload token in exchange for an older one of the same attempt, if the attempt is this worker's.
+   * While the old worker token is valid, the new upload token expires with it: a caller with the old worker token must
+   * not get one that lives longer.
+   */
+  renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
+    const { store, uploadTokenOf } = core;
+    const job = uploader === null ? null : store.job(uploader.jobId);
+    if (uploader === null || uploadTokenOf === null || job?.attempt?.workerId !== worker)
+      return refuse('not_your_job', 'This is not the upload token of a job of this worker');
+    const refusal = findUploadRefusal(core, store, uploader);
+    if (refusal !== null) return { ok: false, refusal };
+    return accept({
+      upload_token: uploadTokenOf(uploader.jobId, uploader.attemptId, generationOf(store, worker)),
+    });
+  },
+
+  /** A report of 0 files closes the uploads of the attempt. */
+  reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
+    core.store.write((tx): Outcome<unknown> => {
+      const found = jobToUploadTo(core, tx, uploader);
+      if (!found.ok) return found;
+      const job = found.value;
+      if (job.status !== 'completed')
+        return refuse('job_not_final', `Job ${job.id} is ${job.status}: report its end first`);
+      const before = tx.outstanding(job.id);
+      const { attemptId } = uploader;
+      const since = before?.since ?? core.clock.wall();
+      const isDone = report.files === 0;
+      const state = isDone ? 'done' : 'pending';
+      tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
+      if (isDone) releaseUploads(core, tx, job.id);
+      // Most workers finish without trouble. Only a job that was shown with outstanding files needs an event.
+      if (isDone && (before === null || before.files === null)) return accept(true);
+      const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
+      if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);
+      tellJob(core, tx, 'job.outstanding', job, by);
+      return accept(true);
+    }),
+
+  giveUpOutstanding: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
+    core.store.write((tx): Outcome<JobId> => {
+      const job = tx.job(id);
+      if (job === null) return refuse('job_not_found', `There is no job ${id}`);
+      const outstanding = tx.outstanding(id);
+      if (job.status !== 'completed' || outstanding?.state !== 'pending')
+        return refuse('nothing_outstanding', `No files of job ${id} are outstanding`);
+      tx.setOutstanding({ ...outstanding, state: 'given_up' });
+      releaseUploads(core, tx, id);
+      noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
+      tellJob(core, tx, 'job.outstanding', job, by);
+      return accept(id);
+    }),
+});
+
+function noteClosed(
+  core: Core,
+  tx: Tx,
+  { id }: EndedJob,
+  type: 'artifact.uploads_done' | 'artifact.uploads_given_up',
+  actor: Actor,
+  left: Pick<Outstanding, 'files' | 'bytes'> = { files: 0, bytes: 0 },
+): void {
+  const details = { files: left.files, bytes: left.bytes };
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
+  tx.afterCommit(() => core.log.info(type, { job_id: id }));
+}
+
+export function outstandingView(core: Core, read: Read, job: Job): JobDetail['outstanding'] {
+  const found = job.status === 'completed' ? read.outstanding(job.id) : null;
+  if (found?.state !== 'pending') return null;
+  const { files, bytes, reason, since } = found;
+  return { files, bytes, reason, since: core.clock.iso(since) };
+}

@@ -1,0 +1,46 @@
+import type { JobData } from '../../../../protocol/dataset.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import { type Actor, type Job, nameOf } from '../../model.ts';
+import type { DatasetFilter, Read } from '../../ports/index.ts';
+import { adminPrincipal } from '../access/tokens.ts';
+
+/** The data that a submission asks for. Users may use their own datasets and, with the right to see all jobs, those of others. */
+export function dataFor(
+  read: Read,
+  wanted: readonly NonNullable<SubmitRequest['data']>[number][],
+  by: Actor,
+): Outcome<readonly JobData[]> {
+  const usable = usableBy(read, nameOf(by));
+  const data: JobData[] = [];
+  for (const { path, version, is_file } of wanted) {
+    const found = read.datasetWith(version, usable);
+    if (found === null)
+      return refuse(
+        'dataset_not_found',
+        `The data for ${path} is not stored (version ${version.slice(0, 12)}): push it with "trainyard data push", and submit the job again`,
+      );
+    if (is_file && found.files !== 1)
+      return refuse('config_invalid', `The data for ${path} must be one file, but has ${found.files} files`);
+    data.push({ path, version, files: found.files, bytes: found.bytes, is_file });
+  }
+  return accept(data);
+}
+
+/** The datasets that the jobs of a user may use. */
+function usableBy(read: Read, user: string): DatasetFilter {
+  const seesAll =
+    user === adminPrincipal.user || read.apiTokenByName(user)?.permissions.includes('queue.view') === true;
+  return { owner: seesAll ? null : user, name: null };
+}
+
+/** The data of a job with its datasets, as far as they are stored and its user may use them. */
+export function dataOfJob(read: Read, { id, user }: Pick<Job, 'id' | 'user'>): JobDetail['data'] {
+  const usable = usableBy(read, user);
+  return read.jobData(id).map(data => {
+    const found =
+      read.datasetWith(data.version, { ...usable, owner: user }) ?? read.datasetWith(data.version, usable);
+    return { ...data, dataset: found === null ? null : { id: found.id, name: found.name } };
+  });
+}

@@ -1,0 +1,151 @@
+import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
+import { isFinal } from '../../../../protocol/job.ts';
+import { accept, type Outcome, type ProblemCode, refuse } from '../../../../protocol/problem.ts';
+import type { StatusReport } from '../../../../protocol/worker-api.ts';
+import { type Core, noteRefusedReport, tellJob } from '../../core.ts';
+import { dispatch } from '../dispatch.ts';
+import { failureCause } from '../../rules/failure.ts';
+import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
+import { asWorker, isLive, type Job, type Worker } from '../../model.ts';
+import { noteCompleted } from '../files/outstanding.ts';
+import type { Tx } from '../../ports/index.ts';
+import type { ProgressBook } from './progress-book.ts';
+import { applyEvent, startCooldown, welcome } from '../transitions.ts';
+
+interface Accepted {
+  readonly duplicate: boolean;
+}
+
+/** Handles a worker's report about a job that was given to it. */
+export function createReports(core: Core, progress: ProgressBook) {
+  return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
+    core.connections.heard(id, core.clock.mono());
+    const outcome = await core.store.write((tx): Outcome<Accepted> => {
+      const worker = tx.worker(id);
+      if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
+      welcome(core, tx, worker);
+      if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
+      const job = tx.job(jobId);
+      if (job === null) {
+        // The report is refused, but the worker is in contact again.
+        dispatch(core, tx);
+        return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      }
+      const refusal = authority(tx, worker, job, report);
+      if (refusal !== null) {
+        noteRefused(core, tx, worker, job, report, refusal.refusal.code);
+        dispatch(core, tx);
+        return refusal;
+      }
+      if (isLive(job)) core.connections.clearAbsence(id);
+      const answered = answer(apply(core, tx, worker, job, report, progress));
+      dispatch(core, tx);
+      return answered;
+    });
+    // A final report has already stored its progress, and another attempt may have started since.
+    if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
+    return outcome;
+  };
+}
+
+/**
+ * After an unexpected end, gives SimpleTuner's agent its cooldown, even if the report is refused. After an expected
+ * end, `applyEvent` does so.
+ */
+function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
+  if (worker.agent?.protocol !== 1) return;
+  const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
+  // A late or unexpected end is usually due to a stop.
+  if (!isExpected) startCooldown(core, tx, worker, status !== 'completed');
+}
+
+function apply(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: Job,
+  report: StatusReport,
+  progress: ProgressBook,
+): Advance {
+  const event = eventOf(report, worker, job);
+  if (event.type !== 'complete' && event.type !== 'fail' && event.type !== 'stopped') {
+    return applyEvent(core, tx, job, event, asWorker(worker.id));
+  }
+  progress.flush(tx, job.id, report.progress);
+  const step = applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
+  if (event.type === 'complete' && step.kind === 'moved')
+    noteCompleted(core, tx, step.job, report.uploads_pending === true);
+  return step;
+}
+
+/** Returns a refusal unless the report is about the job's newest attempt and from that attempt's worker. */
+function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
+  const { attempt } = job;
+  const superseded = (why: string) => refuse('attempt_superseded', why, 'stop');
+  if (attempt?.workerId !== worker.id) {
+    const hadIt = tx.attempts(job.id).some(({ workerId }) => workerId === worker.id);
+    return hadIt
+      ? superseded(`Job ${job.id} has moved to another worker: stop its trainer`)
+      : refuse('not_your_job', `Job ${job.id} was not given to worker ${worker.name}`, 'stop');
+  }
+  if (report.attempt_id && report.attempt_id !== attempt.id) {
+    return superseded(`A newer attempt of job ${job.id} has begun: stop the trainer of the older one`);
+  }
+  // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
+  const goesOn = job.status === 'pending' && !isFinal(report.status);
+  const busyElsewhere = goesOn && tx.liveJobOf(worker.id) !== null;
+  return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
+}
+
+/** Stores the late result of a superseded attempt with that attempt. Any other refused report gets an audit row. */
+function noteRefused(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: Job,
+  report: StatusReport,
+  code: ProblemCode,
+): void {
+  const { status, exit_code: exitCode = null } = report;
+  const own = tx.attempts(job.id).filter(({ workerId }) => workerId === worker.id);
+  const meant = own.findLast(({ id }) => id === (report.attempt_id ?? id));
+  const actor = asWorker(worker.id);
+  if (meant === undefined || code !== 'attempt_superseded') {
+    const attemptId = report.attempt_id ?? null;
+    noteRefusedReport(core, tx, job.id, worker.id, { status, code, attemptId });
+    return;
+  }
+  if (!isFinal(status) || meant.late !== null) return;
+  tx.setLateResult(meant.id, { at: core.clock.wall(), status, exitCode });
+  tellJob(core, tx, 'job.late_result', job, actor, { late_attempt: meant.n, status, exit_code: exitCode });
+}
+
+function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
+  switch (report.status) {
+    case 'starting':
+      // SimpleTuner's agent starts its trainer whatever the response is, so an attempt that was given up resumes.
+      return worker.agent?.protocol === 1 && job.status === 'pending' ? { type: 'back' } : { type: 'claim' };
+    case 'running':
+      return { type: 'run' };
+    case 'completed':
+      return { type: 'complete', end: endOf(report) };
+    case 'failed':
+      return { type: 'fail', end: endOf(report) };
+    case 'cancelled':
+      return { type: 'stopped' };
+  }
+}
+
+function endOf(report: StatusReport): ReportedEnd {
+  const ending = {
+    exitCode: report.exit_code ?? null,
+    signal: report.signal ?? null,
+    error: report.error ?? null,
+  };
+  return { ...ending, cause: failureCause({ ...ending, cause: report.cause ?? null }) };
+}
+
+function answer(step: Advance): Outcome<Accepted> {
+  if (step.kind === 'refused') return { ok: false, refusal: step.refusal };
+  return accept({ duplicate: step.kind === 'same' && step.duplicate });
+}

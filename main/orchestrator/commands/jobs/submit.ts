@@ -1,0 +1,233 @@
+import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { type Core, tellJob } from '../../core.ts';
+import { dataFor } from './job-data.ts';
+import { dispatch } from '../dispatch.ts';
+import { type DryRun, needsOf, tryOut } from './dry-run.ts';
+import { type Actor, isLive, type Job, nameOf, type PendingJob } from '../../model.ts';
+import type { Configs, Read, Tx } from '../../ports/index.ts';
+import { needsApproval } from '../../approval-policy.ts';
+import { configWarnings } from './config-warnings.ts';
+import { warningsAbout } from '../../rules/output-warnings.ts';
+import { type Draft, prepare, withData } from '../../rules/drafts.ts';
+import { freshRank } from '../../rules/priority.ts';
+import { settingsOf } from '../../memory/eligibility.ts';
+import { adminPrincipal } from '../access/tokens.ts';
+import { createJobViewer, gpusOf } from '../../views/views.ts';
+
+export interface Accepted {
+  /** Can be final only for an earlier job with the same idempotency key. */
+  readonly status: 'running' | 'queued' | 'blocked' | FinalStatus;
+  readonly jobId: JobId;
+  readonly workerId: WorkerId | null;
+  readonly gpus: readonly number[] | null;
+  readonly position: number | null;
+  readonly reason: string | null;
+  /** About the config, and about the worker that takes the job. */
+  readonly warnings: readonly JobWarning[];
+  /** The idempotency key was used before, so nothing was submitted. */
+  readonly isRepeat: boolean;
+}
+
+/** The job would have had to wait, which the request excluded (`no_wait`). No job was created. */
+export interface Rejected {
+  readonly status: 'rejected';
+  readonly reason: string | null;
+}
+
+export type Submitted = Accepted | Rejected;
+
+/** The client's key for this submission, and the hash of the whole request. */
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** Sorts behind every stored job. */
+const lastOrder = Number.MAX_SAFE_INTEGER;
+const keyLastsMs = 24 * 3_600_000;
+
+/** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
+const noLocalRuns = refuse(
+  'target_unavailable',
+  'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
+    '--local-worker',
+);
+
+/** Submissions of jobs. */
+export function createSubmissions(core: Core, configs: Configs) {
+  const insert = (tx: Tx, draft: Draft, by: Actor): PendingJob => {
+    const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
+    tx.insertJob(job, draft.payload);
+    const { spec, retryOf } = job;
+    tellJob(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
+    dispatch(core, tx);
+    return job;
+  };
+
+  const isTakenAtOnce = (tx: Tx, draft: Draft, by: Actor): boolean => {
+    // Jobs that already wait go first.
+    dispatch(core, tx);
+    return core.line.takerFor(core, tx, newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by))) !== null;
+  };
+
+  const enter = async (
+    draft: Draft,
+    by: Actor,
+    idempotency: IdempotencyKey | null,
+  ): Promise<Outcome<Submitted>> => {
+    let isRepeat = false;
+    const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
+      const earlier = earlierOne(core, tx, by, idempotency);
+      isRepeat = earlier !== null;
+      if (earlier !== null) return earlier;
+      if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
+      // A dataset may have been removed since the draft was made.
+      const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
+      if (!data.ok) return data;
+      if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
+      const { id: jobId } = insert(tx, draft, by);
+      if (idempotency !== null) {
+        const { key, fingerprint } = idempotency;
+        const forgetBefore = core.time.earliest() - keyLastsMs;
+        const at = core.time.latest();
+        tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at }, forgetBefore);
+      }
+      return accept(jobId);
+    });
+    return 'ok' in entered ? asItIs(core, entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
+  };
+
+  return {
+    /** For 24 hours, the same idempotency key returns the same job in its current state. */
+    async submit(
+      request: SubmitRequest,
+      by: Actor,
+      idempotency: IdempotencyKey | null = null,
+    ): Promise<Outcome<Submitted>> {
+      // Checked before the config is loaded, because that may have changed or disappeared since.
+      const earlier = earlierOne(core, core.store, by, idempotency);
+      if (earlier !== null) return asItIs(core, earlier, true);
+      const prepared = prepare(configs, request);
+      const draft = draftWithData(
+        core.store,
+        request,
+        prepared instanceof Promise ? await prepared : prepared,
+        by,
+      );
+      return draft.ok ? enter(draft.value, by, idempotency) : draft;
+    },
+
+    /** Predicts the result of a submission without creating a job. Refuses what `submit` refuses. */
+    async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
+      const draft = draftWithData(core.store, request, await prepare(configs, request), by);
+      if (!draft.ok) return draft;
+      if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
+      const job = newJob(core, core.store, lastOrder, draft.value, nameOf(by));
+      const needs = needsOf(job, draft.value.payload);
+      return accept({ ...tryOut(core, job, draft.value.payload, draft.value.noWait), needs });
+    },
+
+    /** Submits a new job like one that has ended, with the same config. */
+    async retry(id: JobId, by: Actor): Promise<Outcome<Submitted>> {
+      const job = core.store.job(id);
+      const payload = core.store.payload(id);
+      if (job === null || payload === null) return refuse('job_not_found', `There is no job ${id}`);
+      if (!('endedAt' in job)) {
+        return refuse('job_not_final', `Job ${id} is ${job.status}: only one that has ended is tried again`);
+      }
+      const { spec, rank } = job;
+      const requiresApproval = job.approval !== null;
+      const draft = { spec, payload, priority: rank.priority, requiresApproval, noWait: false, retryOf: id };
+      return enter(draft, by, null);
+    },
+  };
+}
+
+/** Returns the job in its current state. */
+function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
+  if (!entered.ok) return entered;
+  const job = core.store.job(entered.value);
+  if (job !== null) return accept(submitted(core, job, isRepeat));
+  return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
+}
+
+/** The job that this key already refers to; null for none. */
+function earlierOne(
+  { time }: Pick<Core, 'time'>,
+  read: Read,
+  by: Actor,
+  idempotency: IdempotencyKey | null,
+): Outcome<JobId> | null {
+  const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
+  return known && time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
+}
+
+/** Adds the datasets that the request names. */
+function draftWithData(
+  read: Read,
+  { data = [] }: SubmitRequest,
+  draft: Outcome<Draft>,
+  by: Actor,
+): Outcome<Draft> {
+  if (!draft.ok || data.length === 0) return draft;
+  const found = dataFor(read, data, by);
+  return found.ok ? accept(withData(draft.value, found.value)) : found;
+}
+
+function sameAgain(
+  known: { readonly jobId: JobId; readonly fingerprint: string },
+  now: IdempotencyKey,
+): Outcome<JobId> {
+  if (known.fingerprint === now.fingerprint) return accept(known.jobId);
+  return refuse(
+    'idempotency_key_reused',
+    `This key stands for job ${known.jobId}, which was submitted otherwise: use a new key for a new job`,
+  );
+}
+
+function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
+  // Computed outside of the transaction, so that no other command has to wait for it.
+  const { position, reason } = createJobViewer(core, core.store)(job);
+  const workerId = isLive(job) ? job.attempt.workerId : null;
+  const status = statusOf(job);
+  const gpus = gpusOf(job);
+  const about = configWarnings(core, job.spec, () => core.store.payload(job.id)?.config ?? null);
+  const warnings = [...about, ...warningsAbout(core.store, workerId, job)];
+  return { jobId: job.id, status, workerId, gpus, position, reason, warnings, isRepeat };
+}
+
+function statusOf(job: Job): Accepted['status'] {
+  if (job.status === 'pending') return job.approval === 'wanted' ? 'blocked' : 'queued';
+  return isLive(job) ? 'running' : job.status;
+}
+
+function rejected(core: Core, draft: Draft, user: string): Rejected {
+  const { reason } = createJobViewer(core, core.store)(newJob(core, core.store, 0, draft, user));
+  return { status: 'rejected', reason };
+}
+
+function newJob(core: Core, read: Read, order: number, draft: Draft, user: string): PendingJob {
+  const now = core.clock.wall();
+  const token = read.apiTokenByName(user);
+  const mayManage = user === adminPrincipal.user || token?.permissions.includes('queue.manage') === true;
+  const policy = settingsOf(read).approvalFor;
+  return {
+    id: core.ids.job(),
+    order,
+    status: 'pending',
+    spec: draft.spec,
+    user,
+    team: token?.team ?? null,
+    rank: freshRank(draft.priority, core.queueTime()),
+    approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
+    retryOf: draft.retryOf,
+    queuedAt: now,
+    notBefore: 0,
+    retriesUsed: 0,
+    progress: null,
+    attempt: null,
+  };
+}

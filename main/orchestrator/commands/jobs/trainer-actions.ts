@@ -1,0 +1,102 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { type RequestKind, requestsKey } from '../../../../protocol/requests.ts';
+import { type Core, tellJob } from '../../core.ts';
+import { type Actor, type HeldJob, isLive, type Job, type MonoMs } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+import { createJobViewer } from '../../views/views.ts';
+
+export interface Asked {
+  readonly job: JobView;
+  /** The same request was sent moments ago, so it was not sent again. */
+  readonly duplicate: boolean;
+}
+
+/** Identical requests within this time count as one. */
+const sameForMs = 5_000;
+
+const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
+const notThere = (id: JobId, worker: string) =>
+  refuse(
+    'worker_not_connected',
+    `Worker ${worker}, which runs job ${id}, is not connected at the moment: try again when it is back`,
+  );
+
+/**
+ * Requests of people to a running trainer, such as for a checkpoint. They do not change the job: the orchestrator only
+ * records that it sent them.
+ */
+export function createAskCalls(core: Core) {
+  const recent = createRecent(() => core.clock.mono());
+
+  /** Sends the request after the commit. `isSent` then returns whether the worker had an open stream. */
+  const send = (tx: Tx, job: HeldJob, what: RequestKind, by: Actor): { readonly isSent: () => boolean } => {
+    const { id, workerId } = job.attempt;
+    let sent = false;
+    tellJob(core, tx, 'job.asked', job, by, { what });
+    tx.afterCommit(() => {
+      sent = core.connections.send(workerId, { type: 'job_ask', job_id: job.id, attempt_id: id, what });
+      if (sent) recent.note(`${id} ${what}`);
+    });
+    return { isSent: () => sent };
+  };
+
+  return {
+    async ask(id: JobId, what: RequestKind, by: Actor): Promise<Outcome<Asked>> {
+      const outcome = await core.store.write(tx => {
+        const job = tx.job(id);
+        if (job === null) return unknown(id);
+        const held = askable(core, tx, job, what);
+        if (!held.ok) return held;
+        const duplicate = recent.has(`${held.value.attempt.id} ${what}`);
+        return accept({ duplicate, sending: duplicate ? null : send(tx, held.value, what, by) });
+      });
+      if (!outcome.ok) return outcome;
+      const { duplicate, sending } = outcome.value;
+      const job = core.store.job(id);
+      if (job === null) return unknown(id);
+      const view = createJobViewer(core, core.store)(job);
+      if (sending?.isSent() === false) return notThere(id, view.worker_name ?? 'unknown');
+      return accept({ job: view, duplicate });
+    },
+  };
+}
+
+/** Returns the job if its trainer can take this request now. */
+function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJob> {
+  const { id, spec } = job;
+  const worker = isLive(job) ? tx.worker(job.attempt.workerId) : null;
+  // The trainer of a silent worker may still run, but a request would not reach it.
+  if (job.status === 'recovering' && worker !== null) return notThere(id, worker.name);
+  if (job.status !== 'running' || worker === null)
+    return refuse(
+      'job_not_running',
+      `Job ${id} is ${job.status}: only the trainer of one that runs can be asked`,
+    );
+  if (!spec.requests.includes(what))
+    return refuse(
+      'request_unknown',
+      `The config of job ${id} does not say how its trainer is asked for this: put ` +
+        `"${requestsKey}": {"${what}": {"signal": "SIGUSR1"}}, or {"file": "${what}.now"}, as its trainer knows it, into the ` +
+        'config, and submit it again',
+    );
+  if (worker.agent?.protocol !== 2)
+    return refuse(
+      'worker_unable',
+      `Worker ${worker.name} is SimpleTuner's own, which cannot ask its trainer for anything: use Trainyard's worker there`,
+    );
+  return core.connections.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
+}
+
+/** Recent requests, in memory only: a restart takes longer than `sameForMs`. */
+function createRecent(now: () => MonoMs) {
+  const asked = new Map<string, MonoMs>();
+  return {
+    has: (key: string): boolean => (asked.get(key) ?? Number.NEGATIVE_INFINITY) + sameForMs > now(),
+    note(key: string): void {
+      for (const [other, at] of asked) if (at + sameForMs <= now()) asked.delete(other);
+      asked.set(key, now());
+    },
+  };
+}

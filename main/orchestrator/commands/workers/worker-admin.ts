@@ -1,0 +1,262 @@
+import type { NewWorker, WorkerChange } from '../../../../protocol/admin-api.ts';
+import type { WorkerId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { type Core, tellWorker } from '../../core.ts';
+import { statusOf } from '../../memory/eligibility.ts';
+import { dispatch } from '../dispatch.ts';
+import { type Actor, system, type Worker } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+import { release } from '../transitions.ts';
+import { workerView } from '../../views/views.ts';
+
+export interface IssuedToken {
+  readonly workerId: WorkerId;
+  readonly name: string;
+  readonly persistent: boolean;
+  /** In clear text: returned once and never stored. */
+  readonly token: string;
+}
+
+const issued = ({ id, name, type }: Worker, token: string): IssuedToken => ({
+  workerId: id,
+  name,
+  persistent: type === 'persistent',
+  token,
+});
+
+const unknown = (id: string) => refuse('worker_not_found', `There is no worker ${id}`);
+
+export interface DrainWish {
+  readonly reason: string | null;
+  /** Milliseconds from now; null for none. */
+  readonly deadlineMs: number | null;
+}
+
+/** Calls of people about their workers. */
+export function createWorkerAdmin(core: Core) {
+  /** Changes one worker, dispatches, and returns the worker after that. */
+  const change = async (
+    id: WorkerId,
+    act: (tx: Tx, worker: Worker) => void,
+  ): Promise<Outcome<WorkerView>> => {
+    const known = await core.store.write(tx => {
+      const worker = tx.worker(id);
+      if (worker === null) return false;
+      act(tx, worker);
+      dispatch(core, tx);
+      return true;
+    });
+    const worker = known ? core.store.worker(id) : null;
+    return worker === null ? unknown(id) : accept(workerView(core, core.store, worker));
+  };
+
+  return {
+    async createWorker(wanted: NewWorker, by: Actor): Promise<IssuedToken> {
+      const { token, hash } = core.ids.workerToken();
+      const worker = newWorker(core, wanted, false);
+      await core.store.write(tx => enrol(core, tx, worker, hash, by));
+      return issued(worker, token);
+    },
+
+    /**
+     * The worker of the orchestrator's own machine, created if there is none. It gets the host's name, with a suffix if
+     * that is taken. Later it keeps the name that people gave it. Each call issues a new token.
+     */
+    async localWorker(host: string): Promise<IssuedToken> {
+      const { token, hash } = core.ids.workerToken();
+      const worker = await core.store.write(tx => {
+        const workers = tx.workers();
+        const known = workers.find(({ local }) => local);
+        if (known !== undefined) {
+          replaceToken(core, tx, known.id, hash, 'now', system);
+          return known;
+        }
+        const name = freeName(host, new Set(workers.map(each => each.name)));
+        const made = newWorker(core, { name, worker_type: 'persistent', labels: {} }, true);
+        enrol(core, tx, made, hash, system);
+        return made;
+      });
+      return issued(worker, token);
+    },
+
+    worker(id: WorkerId): Outcome<WorkerView> {
+      const worker = core.store.worker(id);
+      return worker === null ? unknown(id) : accept(workerView(core, core.store, worker));
+    },
+
+    /** Once this resolves, no further offer to the worker is committed. */
+    drainWorker: (id: WorkerId, wish: DrainWish, by: Actor) =>
+      change(id, (tx, worker) => {
+        drain(core, tx, worker, wish, by);
+        release(core, tx, id);
+      }),
+
+    /** Before this resolves, an idle worker gets a job that waits for its new labels. */
+    updateWorker: (id: WorkerId, { name, labels }: WorkerChange, by: Actor) =>
+      change(id, (tx, worker) => {
+        const next = { ...worker, name: name ?? worker.name, labels: labels ?? worker.labels };
+        tx.updateWorker(next);
+        tellWorker(core, tx, 'worker.updated', id, by, { name: next.name, labels: next.labels });
+      }),
+
+    undrainWorker: (id: WorkerId, by: Actor) =>
+      change(id, (tx, worker) => {
+        if (worker.drain === null) return;
+        tx.updateWorker({ ...worker, drain: null });
+        tx.afterCommit(() => core.deadlines.drain.delete(id));
+        tellWorker(core, tx, 'worker.undrained', id, by);
+      }),
+
+    unquarantineWorker: (id: WorkerId, by: Actor) =>
+      change(id, (tx, worker) => {
+        if (worker.quarantine === null) return;
+        tx.updateWorker({ ...worker, quarantine: null, strikes: [] });
+        tellWorker(core, tx, 'worker.unquarantined', id, by);
+      }),
+
+    rotateToken: (id: WorkerId, mode: 'now' | 'after_job', by: Actor) => rotateToken(core, id, mode, by),
+    deleteWorker: (id: WorkerId, by: Actor) => deleteWorker(core, id, by),
+  };
+}
+
+const newWorker = (core: Core, { name, worker_type: type, labels }: NewWorker, local: boolean): Worker => ({
+  id: core.ids.worker(),
+  name,
+  type,
+  local,
+  labels,
+  createdAt: core.time.now(),
+  agent: null,
+  drain: null,
+  lastContactAt: null,
+  gone: null,
+  served: false,
+  strikes: [],
+  quarantine: null,
+});
+
+function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
+  tx.insertWorker(worker, tokenHash);
+  tx.afterCommit(() => awaitFirst(core, worker, 0));
+  const { name, type, labels, local } = worker;
+  tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels, ...(local && { local }) });
+}
+
+/** The first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
+function freeName(host: string, taken: ReadonlySet<string>): string {
+  for (let n = 0; ; n += 1) {
+    const name = n === 0 ? host : n === 1 ? `${host}-local` : `${host}-local-${n}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** A second drain may set a new deadline, which counts from then. Without a deadline, it changes nothing. */
+function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainWish, by: Actor): void {
+  const before = worker.drain;
+  if (before !== null && deadlineMs === null) return;
+  const author = by.type === 'admin' ? by.id : by.type;
+  const said = reason ?? before?.reason ?? null;
+  tx.updateWorker({
+    ...worker,
+    drain: { reason: said, by: author, since: core.time.now(), deadlineMs },
+  });
+  if (deadlineMs !== null) {
+    const at = core.clock.mono() + deadlineMs;
+    tx.afterCommit(() => {
+      core.deadlines.drain.set(worker.id, at);
+      core.lookWithin(deadlineMs);
+    });
+  }
+  const deadlineS = deadlineMs === null ? null : deadlineMs / 1000;
+  tellWorker(core, tx, 'worker.draining', worker.id, by, { reason: said, deadline_s: deadlineS });
+}
+
+/**
+ * Invalidates the old token and ends its stream before this resolves. With `after_job`, that happens when the worker's
+ * current job ends.
+ */
+async function rotateToken(
+  core: Core,
+  id: WorkerId,
+  mode: 'now' | 'after_job',
+  by: Actor,
+): Promise<Outcome<IssuedToken>> {
+  const { token, hash } = core.ids.workerToken();
+  const worker = await core.store.write(tx => {
+    const known = tx.worker(id);
+    if (known === null) return null;
+    const keepsOld = replaceToken(core, tx, id, hash, mode, by);
+    tx.startUploadGeneration(id, keepsOld);
+    return known;
+  });
+  return worker === null ? unknown(id) : accept(issued(worker, token));
+}
+
+/** Returns whether the old token stays valid for now. Does not affect upload tokens. */
+function replaceToken(
+  core: Core,
+  tx: Tx,
+  id: WorkerId,
+  hash: string,
+  mode: 'now' | 'after_job',
+  by: Actor,
+): boolean {
+  const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
+  tx.setTokenHash(id, hash, keepOld);
+  tx.removeJoinToken(id);
+  tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
+  if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));
+  return keepOld;
+}
+
+function deleteWorker(
+  core: Core,
+  id: WorkerId,
+  by: Actor,
+): Promise<Outcome<{ readonly workerId: WorkerId }>> {
+  const inUse = (why: string) => refuse('worker_not_offline', why);
+  return core.store.write(tx => {
+    const worker = tx.worker(id);
+    if (worker === null) return unknown(id);
+    const { status } = statusOf(core, tx, worker);
+    if (worker.agent !== null && status !== 'offline') {
+      return inUse(
+        `Worker ${worker.name} is ${status}: stop its agent, or drain it and let it leave; then delete it`,
+      );
+    }
+    const job = tx.liveJobOf(id);
+    if (job !== null)
+      return inUse(`Worker ${worker.name} may still train job ${job.id}: cancel the job first`);
+    removeWorker(core, tx, worker, by);
+    return accept({ workerId: id });
+  });
+}
+
+/** Removes the worker from every list and invalidates its tokens. The row stays for the history of its jobs. */
+export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): void {
+  const { id, name } = worker;
+  tx.removeWorker(id);
+  tx.removeJoinToken(id);
+  tellWorker(core, tx, 'worker.deleted', id, by, { name });
+  tx.afterCommit(() => {
+    core.connections.forget(id);
+    for (const deadlines of [core.deadlines.drain, core.deadlines.trial, core.deadlines.firstContact])
+      deadlines.delete(id);
+    core.deadlines.removal.delete(id);
+  });
+}
+
+/**
+ * Sets until when a worker that never registered counts as connecting and, if it is ephemeral, when it is removed.
+ * `ageMs`: the time since it was created.
+ */
+export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
+  const { firstContactMs, removalMs, takeoverMs } = core.times;
+  const now = core.clock.mono();
+  // The health loop checks only workers with a connections entry.
+  core.connections.grant(id, now);
+  core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
+  if (type === 'ephemeral')
+    core.deadlines.removal.set(id, now + Math.max(takeoverMs, firstContactMs + removalMs - ageMs));
+}

@@ -1,0 +1,373 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import {
+  type Heartbeat,
+  type HeartbeatReply,
+  protocolVersion,
+  type RegisterReply,
+  type Registration,
+} from '../../../../protocol/worker-api.ts';
+import { type Core, lastContact, tellWorker } from '../../core.ts';
+import { dispatch } from '../dispatch.ts';
+import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from '../../model.ts';
+import type { Tx, WorkerStream } from '../../ports/index.ts';
+import type { ProgressBook } from '../jobs/progress-book.ts';
+import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
+import { applyEvent, release, repeatOffer, sendCancel, welcome } from '../transitions.ts';
+import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from './trouble-calls.ts';
+
+const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
+
+/** Calls of workers. Each takes the worker of the caller's token, which may have been deleted since. */
+export function createWorkerCalls(core: Core, progress: ProgressBook) {
+  const register = async (
+    id: Worker['id'],
+    said: Registration,
+    address: string | null = null,
+  ): Promise<Outcome<RegisterReply>> => {
+    // Checked before this call counts as contact, and again inside the transaction.
+    const before = core.store.worker(id);
+    const rival = before !== null && isDuplicate(core, before, said, address);
+    if (before !== null && !rival) core.connections.heard(id, core.clock.mono());
+    return core.store.write(tx => {
+      const known = tx.worker(id);
+      if (known === null) return gone;
+      if (rival || isReplaced(known, before)) {
+        if (isDuplicate(core, known, said, address)) return rejectDuplicate(core, tx, known, said, address);
+        core.connections.heard(id, core.clock.mono());
+      }
+      const place = placeOf(known, said);
+      if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
+      const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
+      // A copy of an earlier registration cannot name a job that was offered since.
+      if (place === 'next') reconcileSilence(core, tx, worker, said);
+      const verdict = verdictOn(core, tx, worker, said);
+      letForeignEnd(core, tx, worker, verdict);
+      dispatch(core, tx);
+      return accept(registerReply(core, worker, said.currentJobId, verdict));
+    });
+  };
+
+  const heartbeat = async (id: Worker['id'], beat: Heartbeat): Promise<Outcome<HeartbeatReply>> => {
+    core.connections.heard(id, core.clock.mono());
+    const worker = core.store.worker(id);
+    if (worker === null) return gone;
+    if (worker.agent === null)
+      return refuse('not_registered', 'The worker must register before it sends heartbeats');
+    noteBeat(core, id, beat);
+    const live = core.store.liveJobOf(id);
+    const jobId = beat.current_job_id ?? null;
+    const interval = core.times.heartbeatMs / 1000;
+    const named = live !== null && speaksOf(live, beat);
+    const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);
+    if (named) core.connections.clearAbsence(id);
+    const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
+    if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
+    const news = noticeTroubles(core, worker, beat.gpu_troubles);
+    const datasets = changedDatasets(core, worker, beat.datasets);
+    if (calm && news === null && datasets === null)
+      return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
+    return core.store.write(tx => {
+      if (news !== null) keepTroubles(core, tx, id, news);
+      if (datasets !== null) keepDatasets(tx, id, datasets);
+      const present = tx.worker(id);
+      if (present === null) return gone;
+      if (calm) {
+        dispatch(core, tx);
+        return accept(heartbeatReply({ kind: 'nothing' }, tx.liveJobOf(id), interval));
+      }
+      welcome(core, tx, present);
+      // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
+      if (missing && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
+      const verdict: Verdict =
+        jobId === null
+          ? { kind: 'nothing' }
+          : reconcileClaim(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
+      letForeignEnd(core, tx, present, verdict);
+      dispatch(core, tx);
+      return accept({
+        ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
+        abandon_job: abandoned(verdict, jobId),
+      });
+    });
+  };
+
+  return {
+    register,
+    heartbeat,
+    /** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
+    silenceOf(id: Worker['id']): number {
+      const now = core.clock.mono();
+      return now - (core.connections.of(id)?.contactAt ?? now);
+    },
+    disconnect: (id: Worker['id']) => disconnect(core, id),
+    openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
+  };
+}
+
+/** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */
+function changedDatasets(
+  core: Core,
+  { agent }: Worker,
+  said: Heartbeat['datasets'],
+): readonly string[] | null {
+  if (!said || agent === null || !core.store.takesChanges()) return null;
+  return said.join() === agent.datasets?.join() ? null : said;
+}
+
+function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): void {
+  const worker = tx.worker(id);
+  if (worker !== null && worker.agent !== null)
+    tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
+}
+
+function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): void {
+  const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
+  const namesJob = (beat.current_job_id ?? null) !== null;
+  connections.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
+}
+
+/** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */
+function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
+  core.connections.heard(id, core.clock.mono());
+  core.connections.open(id, stream, core.clock.mono());
+  core.enqueue(tx => {
+    greet(core, tx, id);
+    dispatch(core, tx);
+  });
+  return () => {
+    if (!core.connections.closed(id, stream, core.clock.mono())) return;
+    core.enqueue(tx => {
+      if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
+    });
+  };
+}
+
+async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ readonly success: true }>> {
+  core.connections.hangUp(id);
+  return core.store.write(tx => {
+    const worker = tx.worker(id);
+    if (worker === null) return gone;
+    markOffline(core, tx, worker, 'goodbye', asWorker(id));
+    dispatch(core, tx);
+    return accept({ success: true as const });
+  });
+}
+
+function introduce(core: Core, tx: Tx, known: Worker, said: Registration, address: string | null): Worker {
+  // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
+  const restarted = said.startId === null ? known.gone !== null : said.startId !== known.agent?.startId;
+  const plan = introducedTroubles(core, known, said.gpuTroubles);
+  const worker: Worker = {
+    ...known,
+    gone: null,
+    lastContactAt: core.time.now(),
+    // A restarted agent has run no job yet. One that only reconnects keeps the flag.
+    served: known.served && !restarted,
+    agent: {
+      capabilities: said.capabilities,
+      host: said.host,
+      persistent: said.persistent ?? known.type === 'persistent',
+      labels: said.labels ?? known.agent?.labels ?? {},
+      protocol: said.protocol,
+      instanceId: said.instanceId,
+      startId: said.startId,
+      registrationNo: said.registrationNo,
+      address,
+      agentVersion: said.agentVersion,
+      allowedConfigKeys: said.allowedConfigKeys,
+      trainers: said.trainers,
+      outputs: said.outputs,
+      datasets: said.datasets,
+      gpuTroubles: plan.troubles,
+      registeredAt: core.clock.wall(),
+    },
+  };
+  tx.updateWorker(worker);
+  tx.afterCommit(() => {
+    core.deadlines.removal.delete(worker.id);
+    core.deadlines.firstContact.delete(worker.id);
+  });
+  core.connections.clearAbsence(worker.id);
+  const actor = { type: 'worker', id: worker.id, address } as const;
+  tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
+  core.connections.noteDoubted(worker.id, plan.doubted);
+  tellTroubles(core, tx, worker.id, plan);
+  return worker;
+}
+
+/** Identifies the agent's machine by its instance id or, without one, by its address and host name. */
+const machineOf = (
+  { instanceId, host }: Pick<Registration, 'instanceId' | 'host'>,
+  address: string | null,
+): string => instanceId ?? JSON.stringify([address, host]);
+
+/** Whether another machine uses the same token. The machine that was heard recently keeps it. */
+function isDuplicate(core: Core, known: Worker, said: Registration, address: string | null): boolean {
+  const metAt = core.connections.metAt(known.id);
+  if (known.agent === null || known.gone !== null || metAt === null) return false;
+  if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
+  return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
+}
+
+/**
+ * Orders a registration among those of the same start. Copies of a request may arrive in any order, and the agent
+ * accepts the response to either. An outdated one no longer describes the agent.
+ */
+function placeOf(
+  { agent, gone: left }: Worker,
+  { startId, registrationNo }: Registration,
+): 'next' | 'repeated' | 'outdated' {
+  if (startId === null || startId !== agent?.startId || registrationNo === null) return 'next';
+  const known = agent.registrationNo ?? 0;
+  if (registrationNo > known) return 'next';
+  return registrationNo === known && left === null ? 'repeated' : 'outdated';
+}
+
+/** Whether another machine has registered as this worker since `before` was read. */
+const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
+  agent !== null &&
+  (!before?.agent || machineOf(agent, agent.address) !== machineOf(before.agent, before.agent.address));
+
+function rejectDuplicate(
+  core: Core,
+  tx: Tx,
+  known: Worker,
+  said: Registration,
+  address: string | null,
+): ReturnType<typeof refuse> {
+  core.connections.noteDuplicate(known.id, { at: core.clock.wall(), host: said.host, address });
+  const actor = { type: 'worker', id: known.id, address } as const;
+  tellWorker(core, tx, 'worker.duplicate', known.id, actor, { host: said.host });
+  return refuse(
+    'duplicate_registration',
+    `Another machine (${known.agent?.host ?? 'of unknown name'}) works with the token of worker ${known.name} right now: ` +
+      'create a worker of its own for this machine',
+  );
+}
+
+/**
+ * Whether the worker has lost its job. One heartbeat without the job may have crossed an offer or a report. A second
+ * one, long enough afterwards, has not.
+ */
+function noticeAbsence(core: Core, worker: Worker): boolean {
+  const now = core.clock.mono();
+  const since = core.connections.noteAbsence(worker.id, now);
+  if (now - since < core.times.absentMs) return false;
+  if (worker.agent?.protocol === 1) {
+    // A clean end makes SimpleTuner's agent register again at once and report what it runs.
+    core.connections.clearAbsence(worker.id);
+    core.connections.hangUp(worker.id);
+  }
+  return true;
+}
+
+/** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
+function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration): void {
+  const live = tx.liveJobOf(worker.id);
+  const named =
+    live?.id === said.currentJobId && (said.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
+  if (!named) reconcileAbsence(core, tx, worker);
+}
+
+/** Delays the next job of SimpleTuner's agent, which would otherwise report the end of the abandoned job as that of the next one. */
+function letForeignEnd(core: Core, tx: Tx, { id, agent }: Worker, verdict: Verdict): void {
+  if (verdict.kind !== 'abandon' || agent?.protocol !== 1) return;
+  const { settleAfterStopMs } = core.times;
+  core.connections.settle(id, core.clock.mono() + settleAfterStopMs);
+  tx.afterCommit(() => core.later(settleAfterStopMs));
+}
+
+const verdictOn = (
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  { currentJobId, currentAttemptId }: Registration,
+): Verdict =>
+  currentJobId === null
+    ? { kind: 'nothing' }
+    : reconcileClaim(core, tx, worker, { jobId: currentJobId, attemptId: currentAttemptId });
+
+function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: Verdict): RegisterReply {
+  const { times } = core;
+  const wanted = core.trainerKeys.ask(worker.agent?.trainers ?? [], core.clock.mono());
+  return {
+    worker_id: worker.id,
+    name: worker.name,
+    sse_url: `/api/workers/stream?worker_id=${worker.id}`,
+    resume_job:
+      verdict.kind === 'resume'
+        ? {
+            job_id: verdict.job.id,
+            config_name: verdict.job.spec.configName,
+            status: verdict.job.status,
+            attempt_id: verdict.job.attempt.id,
+          }
+        : null,
+    // SimpleTuner's agent knows no other way to repeat a cancel that it may have missed.
+    abandon_job: verdict.kind === 'cancel' && worker.agent?.protocol === 1 ? said : abandoned(verdict, said),
+    cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
+    protocol: protocolVersion,
+    heartbeat_interval_s: times.heartbeatMs / 1000,
+    heartbeat_timeout_s: times.offlineAfterMs / 1000,
+    stop_grace_s: times.stopGraceMs / 1000,
+    stream_silence_s: times.streamSilenceMs / 1000,
+    ...(wanted.length > 0 && { trainer_keys_wanted: [...wanted] }),
+  };
+}
+
+const abandoned = (verdict: Verdict, said: JobId | null): JobId | null =>
+  verdict.kind === 'abandon' ? said : null;
+
+const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
+  live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
+
+/** Whether the heartbeat confirms the stored facts, so that there is nothing to write. */
+function asExpected(live: LiveJob | null, beat: Heartbeat): boolean {
+  if (live === null || !speaksOf(live, beat)) return false;
+  return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
+}
+
+function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number): HeartbeatReply {
+  const cancelled = verdict.kind === 'cancel' ? verdict.job : live?.status === 'cancelling' ? live : null;
+  return {
+    success: true,
+    cancel: cancelled && { job_id: cancelled.id, attempt_id: cancelled.attempt.id },
+    abandon_job: null,
+    heartbeat_interval_s: interval,
+  };
+}
+
+/** Sends what the worker may have missed when its stream opens: an offer, a cancel, or a shutdown. */
+export function greet(core: Core, tx: Tx, id: Worker['id']): void {
+  const known = tx.worker(id);
+  if (known === null) return;
+  welcome(core, tx, known);
+  tellWorker(core, tx, 'worker.connected', id, asWorker(id));
+  const live = tx.liveJobOf(id);
+  if (live?.status === 'dispatched') repeatOffer(core, tx, live);
+  else if (live?.status === 'cancelling' && known.agent?.protocol === 2) sendCancel(core, tx, live);
+  else release(core, tx, id);
+}
+
+/** Marks the worker as offline. Its job waits for it until the takeover. */
+export function markOffline(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  why: 'goodbye' | 'silent',
+  actor: Actor,
+): void {
+  if (worker.gone !== null) return;
+  tx.updateWorker({ ...worker, gone: why, lastContactAt: lastContact(core, worker) });
+  if (isEphemeral(worker)) {
+    const at = core.clock.mono() + core.times.removalMs;
+    tx.afterCommit(() => core.deadlines.removal.set(worker.id, at));
+  }
+  tellWorker(core, tx, 'worker.offline', worker.id, actor, { why });
+  const live = tx.liveJobOf(worker.id);
+  // A worker that says goodbye will not return for an offer. A silent one may still have received it.
+  const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';
+  if (live !== null) applyEvent(core, tx, live, { type }, actor);
+  tx.afterCommit(() => core.lookWithin(0));
+}

@@ -1,0 +1,181 @@
+import { withBatchedReads } from '../memory/batched-reads.ts';
+import type { Core } from '../core.ts';
+import { patienceOf } from '../memory/eligibility.ts';
+import { dispatch } from '../commands/dispatch.ts';
+import { isLive, type LiveJob, type MonoMs, system, type Worker } from '../model.ts';
+import type { Tx } from '../ports/index.ts';
+import { boostStarving } from '../commands/jobs/order.ts';
+import {
+  planRecovery,
+  type RecoveryAction,
+  type WatchedAttempt,
+  type WatchedWorker,
+} from '../rules/recovery.ts';
+import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from '../commands/transitions.ts';
+import { removeWorker } from '../commands/workers/worker-admin.ts';
+import { markOffline } from '../commands/workers/worker-calls.ts';
+
+export interface HealthLoop {
+  /** Checks again within this time, or earlier. */
+  lookWithin(ms: number): void;
+  /** Time since the last check, or since the creation. Much more than `maxMs` means that the loop has stopped. */
+  pace(): { readonly sinceMs: number; readonly maxMs: number };
+  stop(): void;
+}
+
+/**
+ * Wakes at the next deadline, and at least once in T, because a contact that happens now cannot expire earlier. Contact
+ * only postpones deadlines, so an early alarm finds nothing to do and is set again. If a full disk prevented an overdue
+ * action, the next check finds it again.
+ */
+export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
+  const maxMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
+  let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
+  let stopped = false;
+  let lookedAt = core.clock.mono();
+
+  const setAlarm = (inMs: number): void => {
+    alarm?.cancel();
+    alarm = stopped ? null : { at: core.clock.mono() + inMs, cancel: core.clock.after(inMs, look) };
+  };
+
+  const look = (): void => {
+    lookedAt = core.clock.mono();
+    if (takeLongPause()) grantGrace(core);
+    const plan = planRecovery(watched(core), core.clock.mono(), core.times);
+    for (const action of plan.actions) {
+      core.enqueue(tx => {
+        act(core, tx, action);
+        dispatch(core, tx);
+      });
+    }
+    boostStarving(core);
+    const nextInMs = plan.nextAt === null ? maxMs : plan.nextAt - core.clock.mono();
+    setAlarm(Math.min(nextInMs, maxMs));
+  };
+
+  return {
+    lookWithin(ms) {
+      const inMs = Math.min(ms, maxMs);
+      if (alarm === null || alarm.at > core.clock.mono() + inMs) setAlarm(inMs);
+    },
+    pace: () => ({ sinceMs: core.clock.mono() - lookedAt, maxMs }),
+    stop() {
+      stopped = true;
+      alarm?.cancel();
+    },
+  };
+}
+
+/**
+ * Restarts every worker's grace period after a start or a long pause of the orchestrator: its own absence must count
+ * against no worker.
+ */
+export function grantGrace(core: Core, live = core.store.liveJobs()): void {
+  const now = core.clock.mono();
+  for (const { id } of core.store.workers()) core.connections.grant(id, now);
+  for (const job of live) {
+    if (job.status !== 'dispatched') continue;
+    const offer = { jobId: job.id, attemptId: job.attempt.id };
+    core.connections.openOffer(job.attempt.workerId, offer, now, now + core.times.takeoverMs);
+  }
+}
+
+function watched(core: Core): readonly WatchedWorker[] {
+  const read = withBatchedReads(core.store);
+  const workers = new Map(read.workers().map(worker => [worker.id, worker]));
+  return core.connections.all().flatMap((id): readonly WatchedWorker[] => {
+    const worker = workers.get(id) ?? null;
+    const connections = core.connections.of(id);
+    if (worker === null || connections === null) return [];
+    const patience = patienceOf(core, worker);
+    const live = read.liveJobOf(id);
+    return [
+      {
+        id,
+        // A worker that never registered cannot become silent.
+        gone: worker.gone !== null || worker.agent === null,
+        offlineAt: connections.contactAt + patience.offlineMs,
+        takeoverAt: connections.contactAt + patience.takeoverMs,
+        removeAt: core.deadlines.removal.get(id) ?? null,
+        attempt: live && watchedAttempt(core, worker, live),
+      },
+    ];
+  });
+}
+
+function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
+  const begunAt = beginningOf(core, live);
+  const { timeoutMs } = live.spec;
+  const offer = core.connections.offerOf(worker.id);
+  return {
+    jobId: live.id,
+    status: live.status,
+    offer: offer?.attemptId === live.attempt.id ? offer : null,
+    timeoutAt: begunAt === null || timeoutMs === null ? null : begunAt + timeoutMs,
+    drainAt: worker.drain === null ? null : (core.deadlines.drain.get(worker.id) ?? null),
+  };
+}
+
+/**
+ * Carries out one action if it is still due, because the plan was made outside of the transaction. It must compute due
+ * times exactly as the plan does: a rounding difference would postpone the action to a much later check.
+ */
+function act(core: Core, tx: Tx, action: RecoveryAction): void {
+  const worker = tx.worker(action.workerId);
+  const contactAt = core.connections.of(action.workerId)?.contactAt;
+  if (worker === null || contactAt === undefined) return;
+  const now = core.clock.mono();
+  const patience = patienceOf(core, worker);
+  if (action.kind === 'offline') {
+    if (now >= contactAt + patience.offlineMs) markOffline(core, tx, worker, 'silent', system);
+    return;
+  }
+  if (action.kind === 'remove') {
+    if (isForgotten(core, tx, worker)) removeWorker(core, tx, worker, system);
+    return;
+  }
+  const job = tx.job(action.jobId);
+  if (job === null || !isLive(job) || job.attempt.workerId !== worker.id) return;
+  if (action.kind === 'takeover') {
+    if (now >= contactAt + patience.takeoverMs) applyEvent(core, tx, job, { type: 'lost' }, system);
+  } else if (action.kind === 'stop') {
+    if (isOverdue(core, worker, job, action.why))
+      applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);
+  } else if (
+    job.status === 'dispatched' &&
+    core.connections.offerOf(worker.id)?.attemptId === job.attempt.id
+  ) {
+    actOnOffer(core, tx, worker, job, action.kind);
+  }
+}
+
+function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'drain'): boolean {
+  const { timeoutAt, drainAt } = watchedAttempt(core, worker, job);
+  const at = why === 'timeout' ? timeoutAt : drainAt;
+  return at !== null && at <= core.clock.mono();
+}
+
+const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>
+  (worker.gone !== null || worker.agent === null) &&
+  (core.deadlines.removal.get(worker.id) ?? Number.POSITIVE_INFINITY) <= core.clock.mono() &&
+  tx.liveJobOf(worker.id) === null;
+
+function actOnOffer(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: LiveJob,
+  kind: 'repeat_offer' | 'withdraw_offer',
+): void {
+  if (kind === 'repeat_offer') {
+    repeatOffer(core, tx, job);
+    return;
+  }
+  const missed = countMissedOffer(core, tx, worker);
+  applyEvent(core, tx, job, { type: 'withdraw' }, system);
+  // SimpleTuner's agent cannot be told, but a clean close of its stream makes it register again and report what it
+  // runs. For any other agent, two missed offers suggest a dead stream. Close it immediately, so that the next offer in
+  // this transaction does not use it.
+  if (worker.agent?.protocol === 1 || missed > 1) core.connections.hangUp(worker.id);
+}

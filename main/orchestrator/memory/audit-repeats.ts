@@ -1,0 +1,81 @@
+import type { AuditFact } from '../model.ts';
+import type { Clock, Tx } from '../ports/index.ts';
+
+/** Repeated rows of one type from one source are counted over this time. */
+const windowMs = 600_000;
+/** Enough to show that a worker reconnects constantly, and to investigate why. */
+const maxRows = 30;
+/** While this many windows are open, new sources share one window per type. */
+const maxWindows = 10_000;
+
+interface Window {
+  readonly fact: AuditFact;
+  readonly source: string;
+  written: number;
+  repeats: number;
+}
+
+/** Open windows by type and source. */
+export type AuditRepeats = Map<string, Window>;
+
+export const createAuditRepeats = (): AuditRepeats => new Map();
+
+interface RepeatsDeps {
+  readonly repeats: AuditRepeats;
+  readonly clock: Pick<Clock, 'wall'>;
+  readonly after: (ms: number, act: () => void) => void;
+  readonly enqueue: (command: (tx: Tx) => void) => void;
+}
+
+/**
+ * Appends a row that a caller can cause repeatedly. Each source gets `max` rows of a type within ten minutes. Further
+ * rows are counted, and one `audit.repeated` row reports their number, so that no token makes the trail grow without
+ * bound.
+ */
+export function appendBounded(
+  deps: RepeatsDeps,
+  tx: Tx,
+  fact: AuditFact,
+  source: string,
+  max = maxRows,
+): void {
+  const window = openWindow(deps, fact, source);
+  const what = window.written < max ? 'written' : 'repeats';
+  window[what] += 1;
+  tx.afterRollback(() => {
+    window[what] -= 1;
+  });
+  if (what === 'written') tx.appendAudit(fact);
+}
+
+function openWindow(deps: RepeatsDeps, fact: AuditFact, wanted: string): Window {
+  const source = deps.repeats.size < maxWindows ? wanted : 'others';
+  const key = `${fact.type} ${source}`;
+  const open = deps.repeats.get(`${fact.type} ${wanted}`) ?? deps.repeats.get(key);
+  if (open !== undefined) return open;
+  const window = { fact, source, written: 0, repeats: 0 };
+  deps.repeats.set(key, window);
+  deps.after(windowMs, () => closeWindow(deps, key));
+  return window;
+}
+
+function closeWindow(deps: RepeatsDeps, key: string): void {
+  const window = deps.repeats.get(key);
+  deps.repeats.delete(key);
+  if (window === undefined || window.repeats === 0) return;
+  const { fact, source, repeats } = window;
+  deps.enqueue(tx =>
+    tx.appendAudit({
+      at: deps.clock.wall(),
+      type: 'audit.repeated',
+      actor: fact.actor,
+      target: { type: 'audit', id: 'audit' },
+      details: { event_type: fact.type, source, count: repeats, within_s: windowMs / 1_000 },
+    }),
+  );
+}
+
+/** Writes the pending counts when the process stops. */
+export function closeWindows(deps: RepeatsDeps): void {
+  for (const key of deps.repeats.keys()) closeWindow(deps, key);
+}

@@ -1,0 +1,218 @@
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import {
+  barredWorker,
+  blockersOf,
+  blockersOfAll,
+  blockersOfTeam,
+  blockersOfUser,
+} from '../rules/job-blockers.ts';
+import { isLive, type Job, type MonoMs, type PendingJob, type QueueSettings } from '../model.ts';
+import { createAgenda } from './placement/agenda.ts';
+import type { JobInLine } from '../ports/candidates.ts';
+import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
+import { createTally } from './placement/tally.ts';
+import type { Read } from '../ports/index.ts';
+import { candidacyOf, isFree, offeringIn, settingsOf, type EligibilityContext } from './eligibility.ts';
+
+/**
+ * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
+ * A change is only noted at first. `next` and `takerFor` evaluate it from the stored facts.
+ */
+export interface Line {
+  /** Adds a pending job at the orchestrator's start. */
+  takeWaiting(standing: EligibilityContext, job: JobInLine): void;
+  /** Updates the queue with the current state of a job. */
+  takeJob(standing: EligibilityContext, job: Job): void;
+  noteJob(id: JobId): void;
+  noteWorker(id: WorkerId): void;
+  /** Notes that the queue settings have changed. */
+  noteQueue(): void;
+  /**
+   * The next placement that this transaction sees. Null when there is none, or when the queue is paused or at its
+   * limit.
+   */
+  next(standing: EligibilityContext, read: Read): Placement | null;
+  /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
+  takerFor(standing: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
+}
+
+/** When to check again workers that become available without a notification. */
+const lookAgainMs = 1_000;
+
+/** Counts running jobs by user and team, and holds back those at their limit. */
+function createLoads(index: PlacementIndex) {
+  const running = createTally<JobId>();
+  const teams = createTally<JobId>();
+  /** Teams that have had a job since the start: a limit of 0 also holds back teams without running jobs. */
+  const known = new Set<string>();
+  let settings: QueueSettings | null = null;
+
+  /** Users without running jobs are never held back, so a changed limit requires a check of the other users only. */
+  const hold = (user: string): void => {
+    const count = running.of(user);
+    const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
+    index.setHeld(user, count > 0 && isAtLimit);
+  };
+  const holdTeam = (team: string): void => {
+    const count = teams.of(team);
+    const isHeld = settings !== null && blockersOfTeam(settings, team, count).length > 0;
+    index.setTeam(team, { running: count, isHeld });
+  };
+  const load = (read: Read): QueueSettings => {
+    settings = settingsOf(read);
+    index.setFairShare(settings.fairShare);
+    for (const user of running.owners()) hold(user);
+    for (const team of known) holdTeam(team);
+    return settings;
+  };
+  const noteTeam = (team: string): void => {
+    known.add(team);
+    holdTeam(team);
+  };
+  return {
+    noteTeam,
+    note(job: Job): void {
+      running.set(job.id, isLive(job) ? job.user : null);
+      hold(job.user);
+      teams.set(job.id, isLive(job) ? job.team : null);
+      if (job.team !== null) noteTeam(job.team);
+    },
+    drop(id: JobId): void {
+      running.set(id, null);
+      teams.set(id, null);
+      for (const team of known) holdTeam(team);
+    },
+    /** Makes the next call reload the settings. */
+    forgetSettings(): void {
+      settings = null;
+    },
+    /** False while the queue is paused or at its limit. */
+    takesJobs(read: Read): boolean {
+      settings ??= load(read);
+      return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
+    },
+  };
+}
+
+export function createLine(): Line {
+  const index = createPlacementIndex();
+  const loads = createLoads(index);
+  const jobs = createAgenda<JobId>();
+  const workers = createAgenda<WorkerId>();
+  /**
+   * Jobs that only the worker that lost them could take, but not yet. They wait for another worker or for the end of
+   * the backoff.
+   */
+  const barred = new Set<JobId>();
+  const takeWaiting = (standing: EligibilityContext, job: JobInLine): void => {
+    if (job.team !== null) loads.noteTeam(job.team);
+    const ready = readyAt(standing, job.id);
+    if (blockersOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
+    if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
+    index.removeJob(job.id);
+  };
+  const takeJob = (standing: EligibilityContext, job: Job): void => {
+    barred.delete(job.id);
+    loads.note(job);
+    if (job.status === 'pending') takeWaiting(standing, inLine(job));
+    else index.removeJob(job.id);
+  };
+  const judgeJob = (standing: EligibilityContext, read: Read, id: JobId): void => {
+    const job = read.job(id);
+    if (job !== null) return takeJob(standing, job);
+    barred.delete(id);
+    loads.drop(id);
+    index.removeJob(id);
+  };
+  const judgeWorker = (standing: EligibilityContext, read: Read, id: WorkerId): void => {
+    const againAt = placeWorker(standing, read, id, index);
+    if (againAt !== null) workers.addAt(id, againAt);
+  };
+  /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
+  const lookAround = (standing: EligibilityContext, read: Read): boolean => {
+    const now = standing.clock.mono();
+    const changed = [...workers.take(now)];
+    for (const id of changed) judgeWorker(standing, read, id);
+    if (changed.length > 0) for (const id of barred) jobs.add(id);
+    for (const id of jobs.take(now)) judgeJob(standing, read, id);
+    return loads.takesJobs(read);
+  };
+  return {
+    takeWaiting,
+    takeJob,
+    noteJob: jobs.add,
+    noteWorker: workers.add,
+    noteQueue: loads.forgetSettings,
+    next(standing, read) {
+      while (lookAround(standing, read)) {
+        const placement = index.next();
+        if (placement === null || !isBarred(standing, read, placement)) return placement;
+        index.removeJob(placement.jobId);
+        barred.add(placement.jobId);
+        jobs.addAt(placement.jobId, readyAt(standing, placement.jobId));
+      }
+      return null;
+    },
+    takerFor(standing, read, job) {
+      if (job.approval === 'wanted') return null;
+      while (lookAround(standing, read)) {
+        const worker = index.wouldPlace(inLine(job));
+        if (worker === null || isFree(standing, read, worker)) return worker;
+        // Time has passed since the queue evaluated this worker, so evaluate it again.
+        workers.add(worker);
+      }
+      return null;
+    },
+  };
+}
+
+const readyAt = ({ deadlines }: EligibilityContext, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
+
+function isBarred(standing: EligibilityContext, read: Read, { jobId, workerId }: Placement): boolean {
+  const job = read.job(jobId);
+  if (job?.status !== 'pending') return false;
+  return barredWorker(inLine(job), readyAt(standing, jobId), standing.clock.mono()) === workerId;
+}
+
+export const inLine = (job: PendingJob): JobInLine => ({
+  id: job.id,
+  requirements: job.spec.requirements,
+  user: job.user,
+  team: job.team,
+  level: job.rank.level,
+  order: job.order,
+  avoid: job.attempt?.workerId ?? null,
+  approval: job.approval,
+  notBefore: job.notBefore,
+  lastCause: job.attempt?.end?.cause ?? null,
+  retriesUsed: job.retriesUsed,
+});
+
+/**
+ * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again; null if a notification
+ * will follow.
+ */
+function placeWorker(
+  standing: EligibilityContext,
+  read: Read,
+  id: WorkerId,
+  index: PlacementIndex,
+): number | null {
+  const worker = read.worker(id);
+  index.removeWorker(id);
+  if (worker === null) return null;
+  const { status, reason, ineligibilityReasons, trialAt } = candidacyOf(standing, read, worker);
+  if (ineligibilityReasons.length === 0) {
+    index.addWorker({
+      id,
+      offering: offeringIn(read, worker),
+      datasets: worker.agent?.datasets ?? [],
+      order: worker.createdAt,
+    });
+    return null;
+  }
+  // After the trial time, something else blocks the worker, and a change of that notifies the queue.
+  if (status === 'idle') return trialAt !== null && trialAt > standing.clock.mono() ? trialAt : null;
+  if (reason === 'settling') return standing.connections.of(id)?.settledAt ?? null;
+  return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;
+}

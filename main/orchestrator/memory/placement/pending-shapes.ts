@@ -1,0 +1,66 @@
+import type { WaitingJob } from '../../ports/candidates.ts';
+import { createRanking } from './ranking.ts';
+import { byTurn, type Line, type Shape, type Waiting } from './shape.ts';
+
+/** Number of empty lines to tolerate before a sweep. */
+const spareLines = 32;
+
+const noData: readonly string[] = [];
+
+export function joinLine(shape: Shape, { id, user, level, order, avoid, requirements }: WaitingJob): Waiting {
+  const line = shape.lines.get(user) ?? createLine(shape, user);
+  shape.lines.set(user, line);
+  if (line.jobs.size === 0) shape.filled++;
+  const job = { id, level, order, avoid, data: requirements.data ?? noData, line, isLive: true };
+  line.jobs.add(job);
+  settleHead(line);
+  return job;
+}
+
+export function leaveLine(job: Waiting): void {
+  const { line } = job;
+  line.jobs.drop(job);
+  settleHead(line);
+  if (line.jobs.size > 0) return;
+  line.shape.filled--;
+  sweep(line.shape);
+}
+
+function sweep(shape: Shape): void {
+  if (shape.lines.size <= 2 * shape.filled + spareLines) return;
+  for (const line of shape.lines.values()) {
+    if (line.jobs.size > 0) continue;
+    shape.lines.delete(line.user);
+    line.parkedIn?.delete(line);
+  }
+}
+
+export function park(line: Line, among: Set<Line>): void {
+  among.add(line);
+  line.parkedIn = among;
+  settleHead(line);
+}
+
+export function unparkAll(lines: Set<Line>): void {
+  for (const line of lines) {
+    line.parkedIn = undefined;
+    settleHead(line);
+  }
+  lines.clear();
+}
+
+const createLine = (shape: Shape, user: string): Line => ({
+  shape,
+  user,
+  jobs: createRanking<Waiting>(byTurn),
+  head: undefined,
+  parkedIn: undefined,
+});
+
+function settleHead(line: Line): void {
+  const first = line.parkedIn === undefined ? line.jobs.first() : undefined;
+  if (first === line.head?.job) return;
+  if (line.head !== undefined) line.shape.heads.drop(line.head);
+  line.head = first && { job: first, isLive: true };
+  if (line.head !== undefined) line.shape.heads.add(line.head);
+}

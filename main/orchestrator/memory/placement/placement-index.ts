@@ -1,0 +1,170 @@
+import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
+import type { IdleWorker, WaitingJob } from '../../ports/candidates.ts';
+import { createDataHolders } from './data-holders.ts';
+import { createHolds } from './holds.ts';
+import { joinLine, leaveLine } from './pending-shapes.ts';
+import { createPairs } from './pairs.ts';
+import { createRoster } from './roster.ts';
+import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
+
+export interface Placement {
+  readonly jobId: JobId;
+  readonly workerId: WorkerId;
+}
+
+export interface TeamLoad {
+  readonly running: number;
+  readonly isHeld: boolean;
+}
+
+/**
+ * Pending jobs and idle workers, indexed so that the next placement is found without a full scan. Jobs with the same
+ * requirements form a shape; idle workers with the same offering form a class.
+ */
+export interface PlacementIndex {
+  /** Adds the job or replaces it. */
+  addJob(job: WaitingJob): void;
+  removeJob(id: JobId): void;
+  /** Adds the worker or replaces it. */
+  addWorker(worker: IdleWorker): void;
+  removeWorker(id: WorkerId): void;
+  /** A held user is at a limit. All their jobs, including future ones, are skipped until they are released. */
+  setHeld(user: string, isHeld: boolean): void;
+  /** Sets how many jobs of a team run. `isHeld`: the team is at its limit. */
+  setTeam(team: string, load: TeamLoad): void;
+  /** At equal priority, the team with the fewest running jobs goes first. Jobs without a team keep their position. */
+  setFairShare(isFair: boolean): void;
+  /**
+   * The first job in the queue that an idle worker fits, with the worker that has least to spare: big machines stay
+   * free for jobs that need them. The local machine comes after all others, and the worker to avoid comes last. Among
+   * equals, the worker with most of the job's datasets is chosen. Null when there is none.
+   */
+  next(): Placement | null;
+  /**
+   * The worker that would get this job, which is not in the queue, if it were queued now. Null if no worker is
+   * available for it or another job goes first. Exact only when all other placeable jobs have been placed.
+   */
+  wouldPlace(job: WaitingJob): WorkerId | null;
+}
+
+function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): void {
+  const known = heads.get(team);
+  if (known === undefined || byTurn(head, known) < 0) heads.set(team, head);
+}
+
+/** Among the teams whose first job has the level of `first`, the one with the fewest running jobs goes first. */
+const fairest = (
+  heads: ReadonlyMap<string, Waiting>,
+  first: Waiting | undefined,
+  runningOf: (team: string) => number,
+): Waiting | undefined =>
+  [...heads]
+    .filter(([, head]) => head.level === first?.level)
+    .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
+
+function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
+  const place = open.first();
+  // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
+  return (
+    place?.group.idle.first(avoided) ?? open.first(place)?.group.idle.first() ?? place?.group.idle.first()
+  );
+}
+
+/** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
+function withMostData(
+  shape: Shape,
+  first: Idle,
+  avoided: Idle | undefined,
+  counts: ReadonlyMap<Idle, number>,
+): Idle {
+  const countOf = (worker: Idle): number => counts.get(worker) ?? 0;
+  return [...counts.keys()]
+    .filter(worker => worker !== avoided && worker.group.fits.has(shape))
+    .filter(({ group }) => bySpare(group, first.group) === 0)
+    .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
+}
+
+export function createPlacementIndex(): PlacementIndex {
+  const pairs = createPairs();
+  const jobs = createRoster<Waiting>();
+  const workers = createRoster<Idle>();
+  const holds = createHolds();
+  const holders = createDataHolders();
+
+  const dropJob = (job: Waiting | undefined): void => {
+    if (job === undefined) return;
+    leaveLine(job);
+    pairs.leaveShape(job.line.shape);
+  };
+
+  const dropWorker = (worker: Idle | undefined): void => {
+    if (worker === undefined) return;
+    worker.group.idle.drop(worker);
+    holders.drop(worker);
+    pairs.leaveClass(worker.group);
+  };
+
+  const teams = new Map<string, TeamLoad>();
+  let isFair = false;
+  const isTeamHeld = (team: string | null): boolean => team !== null && teams.get(team)?.isHeld === true;
+  const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
+
+  const firstInLine = (): Waiting | undefined => {
+    let found: Waiting | undefined;
+    const ofTeams = new Map<string, Waiting>();
+    for (const shape of pairs.shapes()) {
+      if (shape.open.size === 0 || isTeamHeld(shape.team)) continue;
+      const head = holds.firstFree(shape);
+      if (head === undefined) continue;
+      if (found === undefined || byTurn(head, found) < 0) found = head;
+      if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
+    }
+    const isShared = isFair && found !== undefined && found.line.shape.team !== null;
+    return isShared ? fairest(ofTeams, found, runningOf) : found;
+  };
+
+  const bestFor = (shape: Shape, { avoid, data }: Pick<Waiting, 'avoid' | 'data'>): WorkerId | undefined => {
+    const avoided = avoid === null ? undefined : workers.get(avoid);
+    const first = firstFor(shape, avoided);
+    if (first === undefined || first === avoided || data.length === 0) return first?.id;
+    return withMostData(shape, first, avoided, holders.countsOf(data)).id;
+  };
+
+  return {
+    addJob(job) {
+      dropJob(jobs.set(joinLine(pairs.shapeFor(job.requirements, job.team), job)));
+    },
+    removeJob(id) {
+      dropJob(jobs.take(id));
+    },
+    addWorker({ id, offering, datasets, order }) {
+      const group = pairs.classFor(offering);
+      const worker = { id, datasets, order, group, isLive: true };
+      group.idle.add(worker);
+      holders.add(worker);
+      dropWorker(workers.set(worker));
+    },
+    removeWorker(id) {
+      dropWorker(workers.take(id));
+    },
+    setHeld: holds.set,
+    setTeam: (team, load) => void teams.set(team, load),
+    setFairShare(fair) {
+      isFair = fair;
+    },
+    next() {
+      const job = firstInLine();
+      const workerId = job && bestFor(job.line.shape, job);
+      return job && workerId !== undefined ? { jobId: job.id, workerId } : null;
+    },
+    wouldPlace(job) {
+      const ahead = firstInLine();
+      if (holds.has(job.user) || isTeamHeld(job.team) || (ahead !== undefined && byTurn(ahead, job) < 0))
+        return null;
+      const shape = pairs.shapeFor(job.requirements, job.team);
+      const workerId = bestFor(shape, { avoid: job.avoid, data: job.requirements.data ?? [] });
+      pairs.leaveShape(shape);
+      return workerId ?? null;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { Store, Tx } from '../ports/index.ts';
+
+/** Is notified of each job and worker that a command changes, and again if the command is rolled back. */
+export interface ChangeListener {
+  noteJob(id: JobId): void;
+  noteWorker(id: WorkerId): void;
+  noteQueue(): void;
+}
+
+/** Wraps a store so that it notifies `listener` of changes. Every write of the orchestrator goes through the wrapper. */
+export function watchStore(store: Store, listener: ChangeListener): Store {
+  const txs = new WeakMap<Tx, Tx>();
+  const watched = (tx: Tx): Tx => {
+    const known = txs.get(tx) ?? watchTx(tx, listener);
+    txs.set(tx, known);
+    return known;
+  };
+  return { ...store, write: command => store.write(tx => command(watched(tx))) };
+}
+
+function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx {
+  const note = <K>(tell: (id: K) => void, id: K): void => {
+    tell(id);
+    tx.afterRollback(() => tell(id));
+  };
+  return {
+    ...tx,
+    updateWorker(worker) {
+      tx.updateWorker(worker);
+      note(noteWorker, worker.id);
+    },
+    removeWorker(id) {
+      tx.removeWorker(id);
+      note(noteWorker, id);
+    },
+    insertJob(job, payload) {
+      tx.insertJob(job, payload);
+      note(noteJob, job.id);
+    },
+    replaceJob(was, next) {
+      note(noteJob, next.id);
+      for (const { attempt } of [was, next]) if (attempt !== null) note(noteWorker, attempt.workerId);
+      return tx.replaceJob(was, next);
+    },
+    setQueueSettings(settings) {
+      tx.setQueueSettings(settings);
+      note(noteQueue, undefined);
+    },
+  };
+}

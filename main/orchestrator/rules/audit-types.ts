@@ -1,0 +1,72 @@
+import { type AuditType, auditTypes } from '../model.ts';
+import type { AuditSieve } from '../ports/index.ts';
+
+/**
+ * Maps event types of SimpleTuner's guide to the types that record the same acts here. Users are the names of API
+ * tokens. Credentials are worker tokens, because workers provide the compute; a rotation deletes one and creates one.
+ */
+const documentedTypes = {
+  'auth.login.success': ['auth.signed_in'],
+  'auth.login.failed': ['auth.refused'],
+  'auth.logout': ['auth.signed_out'],
+  'auth.session.expired': ['session.expired'],
+  'auth.api_key.used': ['auth.signed_in'],
+  'user.created': ['token.created'],
+  'user.deleted': ['token.revoked'],
+  'user.*': ['token.created', 'token.revoked'],
+  'api_key.created': ['token.created'],
+  'api_key.revoked': ['token.revoked'],
+  'api_key.*': ['token.created', 'token.revoked'],
+  'credential.created': [
+    'worker.created',
+    'worker.join_token_created',
+    'worker.joined',
+    'worker.token_rotated',
+  ],
+  'credential.deleted': ['worker.deleted', 'worker.token_rotated'],
+  'credential.used': ['worker.registered', 'worker.joined'],
+  'credential.*': [
+    'worker.created',
+    'worker.join_token_created',
+    'worker.joined',
+    'worker.registered',
+    'worker.token_rotated',
+    'worker.deleted',
+  ],
+  'job.rejected': ['job.failed'],
+} as const satisfies Readonly<Record<string, readonly AuditType[]>>;
+
+/** Aliases as `GET /api/audit/types` returns them: comma-separated types. */
+export const auditAliases: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(documentedTypes).map(([name, types]) => [name, types.join(',')]),
+);
+
+/** Builds the filter for a requested type. `job.rejected` matches failed jobs with the cause `rejected`. */
+export function typeSieve(asked: string | null): Pick<AuditSieve, 'type' | 'types' | 'cause'> {
+  const types: readonly AuditType[] | undefined = Object.entries(documentedTypes).find(
+    ([name]) => name === asked,
+  )?.[1];
+  // A type that is recorded under this name needs no alias.
+  if (types === undefined || auditTypes.some(known => known === asked)) return { type: asked };
+  return asked === 'job.rejected' ? { type: null, types, cause: 'rejected' } : { type: null, types };
+}
+
+const securityGroups = ['auth.', 'token.', 'audit.', 'settings.', 'session.', 'user.'];
+const securityTypes = new Set([
+  'worker.token_rotated',
+  'worker.join_token_created',
+  'worker.joined',
+  'worker.duplicate',
+  'worker.deleted',
+  'job.report_refused',
+  'backup.made',
+]);
+
+/** Types for a security review: who got access, who tried to, and what made access easier or harder. */
+const auditSecurityTypes: readonly string[] = auditTypes.filter(
+  type => securityTypes.has(type) || securityGroups.some(group => type.startsWith(group)),
+);
+
+/** The security types that a filter requests; all of them when it names no types. */
+export const securityTypesAmong = (asked: readonly string[] | undefined): readonly string[] =>
+  asked === undefined ? auditSecurityTypes : auditSecurityTypes.filter(type => asked.includes(type));

@@ -1,0 +1,140 @@
+import { type CheckpointName, checkpointOf, manifestName } from '../../../protocol/artifact.ts';
+import type { Resumption } from '../model.ts';
+import type { Artifact } from '../ports/index.ts';
+import type { Bucket } from './series.ts';
+
+/** The files of one saved training state, from which a trainer can continue. */
+export interface Checkpoint extends CheckpointName {
+  readonly files: readonly Artifact[];
+  readonly bytes: number;
+  readonly isComplete: boolean;
+  /** The number of the attempt that uploaded the last file. */
+  readonly attempt: number;
+  readonly createdAt: number;
+}
+
+export interface JudgedCheckpoint extends Checkpoint {
+  readonly isNewest: boolean;
+  readonly isBest: boolean;
+  /** See `lossAt`; null if unknown. */
+  readonly loss: number | null;
+}
+
+/**
+ * Whether this file completes its checkpoint: it is a single-file checkpoint, or the manifest of a folder, which
+ * vouches for the other files.
+ */
+export const completes = (key: string): boolean => {
+  const of = checkpointOf(key);
+  return of !== null && (of.isFile || key === `${of.name}/${manifestName}`);
+};
+
+/**
+ * Newest first: by attempt, then by step, because an agent that lags behind uploads the newest checkpoint before older
+ * ones. At the same step, folders precede single files: some trainers save only the weights beside the folder, and
+ * cannot continue from those.
+ */
+export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoint[] {
+  const found = new Map<string, { readonly of: CheckpointName; readonly files: Artifact[] }>();
+  for (const artifact of artifacts) {
+    const of = checkpointOf(artifact.key);
+    if (of === null) continue;
+    const known = found.get(`${of.isFile} ${of.name}`);
+    if (known === undefined) found.set(`${of.isFile} ${of.name}`, { of, files: [artifact] });
+    else known.files.push(artifact);
+  }
+  return [...found.values()].map(({ of, files }) => checkpoint(of, files)).toSorted(newestFirst);
+}
+
+function checkpoint(of: CheckpointName, files: readonly Artifact[]): Checkpoint {
+  const last = files.reduce((a, b) => (b.order > a.order ? b : a));
+  return {
+    ...of,
+    files,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    isComplete: files.some(({ key }) => completes(key)),
+    attempt: last.attempt,
+    createdAt: last.createdAt,
+  };
+}
+
+function newestFirst(a: Checkpoint, b: Checkpoint): number {
+  if (a.attempt !== b.attempt) return b.attempt - a.attempt;
+  if (a.step !== null && b.step !== null && a.step !== b.step) return b.step - a.step;
+  if (a.step !== null && a.step === b.step && a.isFile !== b.isFile) return a.isFile ? 1 : -1;
+  return b.createdAt - a.createdAt;
+}
+
+/** In order of preference: an evaluation loss is more meaningful. */
+export const lossKeys = ['eval_loss', 'val_loss', 'validation_loss', 'loss'] as const;
+
+/** Share of the preceding steps to average, because a single training loss is mostly noise. */
+const judgedShare = 0.1;
+
+/**
+ * Returns the loss at a step: the mean over the last tenth of the steps up to it, or else the last value before those,
+ * as with rare evaluations. Null if there is none. Depends on the curve alone: other checkpoints are removed over time,
+ * and that must not change the result.
+ */
+export function lossAt(buckets: readonly Bucket[], step: number): number | null {
+  const before = buckets.filter(({ lastStep, count }) => count > 0 && lastStep !== null && lastStep <= step);
+  const recent = before.filter(({ lastStep }) => Number(lastStep) > step * (1 - judgedShare));
+  const count = recent.reduce((sum, bucket) => sum + bucket.count, 0);
+  if (count === 0) return before.at(-1)?.last ?? null;
+  return recent.reduce((sum, { mean, count: n }) => sum + mean * (n / count), 0);
+}
+
+/** Marks the newest checkpoint to continue from, and the best one. `checkpoints` must be sorted, newest first. */
+export function judge(
+  checkpoints: readonly Checkpoint[],
+  lossOf: (of: Checkpoint) => number | null,
+  mayContinue: (from: Checkpoint) => boolean = () => true,
+): readonly JudgedCheckpoint[] {
+  const newest = checkpoints.find(each => each.isComplete && mayContinue(each));
+  const losses = new Map(checkpoints.map(each => [each, each.isComplete ? lossOf(each) : null]));
+  let best: Checkpoint | null = null;
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const [each, loss] of losses) {
+    if (loss === null || loss >= lowest) continue;
+    best = each;
+    lowest = loss;
+  }
+  return checkpoints.map(each => ({
+    ...each,
+    isNewest: each === newest,
+    isBest: each === best,
+    loss: losses.get(each) ?? null,
+  }));
+}
+
+/**
+ * Returns the checkpoints to remove. `keep`: the number of steps to keep in addition to the best checkpoint and the one
+ * that the next attempt continues from; 0 keeps all. An incomplete checkpoint expires once a later attempt has uploaded
+ * a complete one.
+ */
+export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
+  if (keep === 0) return [];
+  const whole = checkpoints.filter(({ isComplete }) => isComplete);
+  const kept = new Set([...new Set(whole.map(momentOf))].slice(0, keep));
+  const [newest] = whole;
+  return checkpoints.filter(each =>
+    each.isComplete
+      ? !kept.has(momentOf(each)) && !each.isBest && !each.isNewest
+      : newest !== undefined && each.attempt < newest.attempt,
+  );
+}
+
+/** Identifies a step, which may have several checkpoints. */
+const momentOf = ({ step, name }: Checkpoint): number | string => step ?? name;
+
+/**
+ * Returns null if there is nothing to continue from and no step to repeat. `done`: the steps that the trainer reported;
+ * null if unknown.
+ */
+export function resumptionOf(newest: CheckpointName | null, done: number | null): Resumption | null {
+  if (newest === null)
+    return done === null || done === 0 ? null : { checkpoint: null, step: null, stepsLost: done };
+  const { name, step } = newest;
+  const stepsLost = step === null || done === null ? null : Math.max(0, done - step);
+  return { checkpoint: name, step, stepsLost };
+}

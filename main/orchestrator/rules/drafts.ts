@@ -1,0 +1,142 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { TrainerConfig } from '../../../protocol/job.ts';
+import { restrictedUses } from '../../../protocol/config-policy.ts';
+import type { JobData } from '../../../protocol/dataset.ts';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { type Bundle, isBuiltIn, trainerFor } from '../../../trainers/index.ts';
+import type { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { requestKinds, requestsOf } from '../../../protocol/requests.ts';
+import type { JobPayload, JobSpec } from '../model.ts';
+import type { Configs } from '../ports/index.ts';
+
+/** A job before it is stored. */
+export interface Draft {
+  readonly spec: JobSpec;
+  readonly payload: JobPayload;
+  readonly priority: number;
+  readonly requiresApproval: boolean;
+  readonly noWait: boolean;
+  readonly retryOf: JobId | null;
+}
+
+/** Builds the draft from the request and its config. Synchronous if the request contains the config. */
+export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
+  if (request.config !== undefined)
+    return draftOf(request, {
+      config: request.config,
+      dataloader: request.dataloader ?? null,
+      files: request.files ?? {},
+    });
+  return configs
+    .load(request.config_name ?? '')
+    .then(payload => (payload.ok ? draftOf(request, payload.value) : payload));
+}
+
+function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
+  const trainer = trainerFor(config);
+  const problem = trainer.problem(config);
+  if (problem !== null) return refuse('config_invalid', `The config cannot be used: ${problem}`);
+  const wanted = gpusWanted(request, config);
+  if (!wanted.ok) return wanted;
+  const requests = requestsOf(config);
+  if (!requests.ok) return refuse('config_invalid', requests.reason);
+  const spec: JobSpec = {
+    configName: request.config_name ?? 'inline',
+    requirements: {
+      target: request.target,
+      gpuCount: wanted.value.count,
+      ...usedOf(wanted.value),
+      vramGb: request.gpu_vram_gb,
+      accelerator: request.accelerator ?? null,
+      guarded: request.on_lost_contact === 'stop',
+      configKeys: restrictedUses(config, dataloader).map(({ key }) => key),
+      ...(!isBuiltIn(config) && { trainer: trainer.name }),
+      labels: request.worker_labels,
+    },
+    devices: wanted.value.devices,
+    maxRetries: request.max_retries,
+    retryOn: request.retry_on,
+    onLostContact: request.on_lost_contact,
+    timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
+    requests: requestKinds.filter(
+      kind => requests.value[kind] !== undefined || (!isBuiltIn(config) && trainer.requests?.includes(kind)),
+    ),
+  };
+  return accept({
+    spec,
+    payload: { config: request.any_gpu ? withoutDevices(config) : config, dataloader, files },
+    priority: request.priority,
+    requiresApproval: request.requires_approval,
+    noWait: request.no_wait,
+    retryOf: null,
+  });
+}
+
+const usedOf = ({ count, devices }: GpusWanted): Pick<JobSpec['requirements'], 'gpusUsed'> => {
+  const used = new Set(devices).size;
+  return devices === null || used === count ? {} : { gpusUsed: used };
+};
+
+/** Reads a key in either spelling, `name` or `--name`, as in SimpleTuner's configs. */
+const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];
+
+const devicesKey = 'accelerate_visible_devices';
+const maxGpus = 1024;
+
+interface GpusWanted {
+  readonly count: number;
+  readonly devices: readonly number[] | null;
+}
+
+/**
+ * Returns the GPU count of the request, else `num_processes` of the config, else the trainer's default: an unknown
+ * program runs anywhere. A config that names its GPUs needs a worker that has those, unless `any_gpu` is set. Refused
+ * if the config has malformed values.
+ */
+export function gpusWanted(
+  request: Pick<SubmitRequest, 'gpu_count' | 'any_gpu'>,
+  config: TrainerConfig,
+): Outcome<GpusWanted> {
+  const count =
+    request.gpu_count ??
+    wholeNumber(read(config, 'num_processes') ?? (isBuiltIn(config) ? 0 : trainerFor(config).defaultGpus));
+  if (count === null) {
+    return refuse(
+      'config_invalid',
+      `num_processes in the config must be a whole number from 0 to ${maxGpus}`,
+    );
+  }
+  const named = request.any_gpu ? null : (read(config, devicesKey) ?? null);
+  if (named === null) return accept({ count, devices: null });
+  const devices = Array.isArray(named) ? named : [named];
+  const known = devices.map(wholeNumber).filter(device => device !== null);
+  if (known.length < devices.length || known.length === 0) {
+    return refuse(
+      'config_invalid',
+      `${devicesKey} in the config must be a list of GPU numbers, such as [0, 1]`,
+    );
+  }
+  return accept({ count: Math.max(count, ...known.map(device => device + 1)), devices: known });
+}
+
+function wholeNumber(stated: unknown): number | null {
+  const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
+  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= maxGpus
+    ? count
+    : null;
+}
+
+const withoutDevices = (config: TrainerConfig): TrainerConfig =>
+  Object.fromEntries(
+    Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
+  );
+
+/** Adds datasets that the worker fetches before it starts the trainer. */
+export const withData = ({ spec, payload, ...draft }: Draft, data: readonly JobData[]): Draft => ({
+  ...draft,
+  spec: {
+    ...spec,
+    requirements: { ...spec.requirements, data: [...new Set(data.map(({ version }) => version))] },
+  },
+  payload: { ...payload, data },
+});

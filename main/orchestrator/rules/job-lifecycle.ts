@@ -1,0 +1,279 @@
+import type { JobStatus } from '../../../protocol/job.ts';
+import {
+  type Advance,
+  deny,
+  dispatchTo,
+  failOrRetry,
+  finish,
+  hold,
+  noExit,
+  type ReportedEnd,
+  repeated,
+  requeue,
+  revived,
+  stay,
+  stopFor,
+  uncharged,
+} from './job-moves.ts';
+import type {
+  Attempt,
+  EndedJob,
+  HeldJob,
+  Job,
+  LiveJob,
+  PendingJob,
+  StopOrder,
+  StoppingJob,
+  WallMs,
+} from '../model.ts';
+
+export type { Advance, ReportedEnd } from './job-moves.ts';
+
+/*
+ *             offer            claim             run
+ *   pending --------> dispatched ----> starting ----> running --+--> completed
+ *      ^                  |               |  ^          |  ^    +--> failed
+ *      +------------------+   silence     v  |  back    v  |
+ *      |  withdraw                       recovering <---+--+
+ *      +--------------------------------------+    lost, retries left
+ *
+ *   any live state -- stop --> cancelling --> cancelled          (a user cancelled the job)
+ *                                         --> failed, pending    (timeout, or its worker is draining)
+ *                                         --> completed          (it completed first)
+ */
+
+/** What can happen to a job. All events except `offer`, `stop` and `reject` concern its newest attempt. */
+export type JobEvent =
+  | { readonly type: 'offer'; readonly attempt: Attempt }
+  /** The worker accepts the offer; it has started nothing yet. */
+  | { readonly type: 'claim' }
+  | { readonly type: 'run' }
+  | { readonly type: 'complete'; readonly end: ReportedEnd | null }
+  | { readonly type: 'fail'; readonly end: ReportedEnd }
+  /** The worker stopped the trainer. */
+  | { readonly type: 'stopped' }
+  /** A user, a timeout or a drain requests a stop. */
+  | { readonly type: 'stop'; readonly why: StopOrder['why'] }
+  /** The worker is offline. */
+  | { readonly type: 'silence' }
+  /** The worker reports that it still has the attempt. */
+  | { readonly type: 'back' }
+  /** The worker is in contact, but its trainer is gone, and nothing reported its end. */
+  | { readonly type: 'vanished' }
+  /** The worker was silent for too long. Its trainer may still run. */
+  | { readonly type: 'lost' }
+  /** A person stops waiting for the worker. */
+  | { readonly type: 'release' }
+  /** The worker never acknowledged the offer. */
+  | { readonly type: 'withdraw' }
+  /** A person rejects a job that waits for approval. */
+  | { readonly type: 'reject'; readonly by: string; readonly reason: string | null };
+
+type JobIn<S extends JobStatus> = S extends 'pending'
+  ? PendingJob
+  : S extends 'cancelling'
+    ? StoppingJob
+    : S extends HeldJob['status']
+      ? HeldJob
+      : EndedJob;
+type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
+/** Declared as a method, so that parameters may be narrower than the types that `advance` calls it with. */
+type Rule<J extends Job, E extends JobEvent> = { decide(job: J, event: E, now: WallMs): Advance }['decide'];
+type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S>, EventOf<T>> };
+
+const final = (job: Job): Advance =>
+  deny('job_final', `job ${job.id} has already ended as ${job.status}`, 'stop');
+const notPending = (job: Job): Advance =>
+  deny('attempt_superseded', `job ${job.id} is ${job.status} and cannot be offered`);
+const unapproved = (job: Job): Advance =>
+  deny('attempt_superseded', `job ${job.id} waits for approval and cannot be offered`);
+const nothingToRelease = (job: Job): Advance =>
+  deny('nothing_to_release', `job ${job.id} is ${job.status}: it does not wait for a silent worker`);
+
+const noApprovalWanted = (job: Job): Advance =>
+  deny('no_approval_wanted', `job ${job.id} is ${job.status} and does not wait for approval`);
+
+const rejected: Rule<PendingJob, EventOf<'reject'>> = (job, { by, reason }, now) => {
+  if (job.approval !== 'wanted') return noApprovalWanted(job);
+  const error = reason === null ? `rejected by ${by}` : `rejected by ${by}: ${reason}`;
+  return finish(job, now, 'failed', { ...noExit, cause: 'rejected', error });
+};
+
+const go =
+  (status: HeldJob['status']): Rule<LiveJob, JobEvent> =>
+  (job, _event, now) =>
+    hold(job, status, now);
+
+const lostEnd: ReportedEnd = { ...noExit, cause: 'worker_lost', error: 'the worker was lost' };
+const vanishedEnd: ReportedEnd = {
+  ...noExit,
+  cause: 'worker_lost',
+  error: 'the worker no longer has the trainer, and does not know how it ended',
+};
+/** The machine's owner stopped the trainer; the orchestrator did not request it. */
+const preemptedEnd: ReportedEnd = { ...noExit, cause: 'preempted', error: 'the worker stopped the trainer' };
+
+const failed: Rule<HeldJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, 'requeued', now);
+const preempted: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  failOrRetry(job, preemptedEnd, 'requeued', now);
+const vanished: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  failOrRetry(job, vanishedEnd, 'requeued', now);
+const lost: Rule<HeldJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
+
+/** A person decided before the takeover deadline, so the job loses no retry. */
+const released: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
+
+/** Nothing has run, so the job loses no retry. */
+const giveBack: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  requeue(job, now, { ...noExit, outcome: 'withdrawn', cause: null }, null);
+
+const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
+  finish(job, now, 'completed', { ...(end ?? noExit), cause: null });
+
+const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, { why }, now) => stopFor(job, why, now);
+
+/** Ends an attempt after a stop order, depending on the order's reason. `unsure`: nobody confirmed the stop. */
+function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
+  const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
+  const outcome = unsure ? 'given_up' : 'requeued';
+  switch (job.stop.why) {
+    case 'cancel':
+      return finish(job, now, 'cancelled', { ...noExit, cause: null, error: unsure ? doubt : null });
+    case 'drain':
+      return requeue(job, now, { ...noExit, cause: null, outcome }, null);
+    case 'timeout': {
+      const limit = `the attempt ran longer than its timeout of ${(job.spec.timeoutMs ?? 0) / 1000} s`;
+      const error = unsure ? `${limit}; ${doubt}` : limit;
+      return failOrRetry(job, { ...noExit, cause: 'timeout', error }, outcome, now);
+    }
+  }
+}
+
+const confirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, false);
+const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, true);
+
+/**
+ * Applies `rule` to an event of a pending job's last attempt if it is unknown how that attempt ended, and `known`
+ * otherwise.
+ */
+const fromBefore =
+  <T extends JobEvent['type']>(
+    rule: Rule<HeldJob, EventOf<T>>,
+    known: (job: PendingJob) => Advance,
+  ): Rule<PendingJob, EventOf<T>> =>
+  (job, event, now) => {
+    const running = revived(job, now);
+    return running === null ? known(job) : rule(running, event, now);
+  };
+
+const alreadyEnded = (job: PendingJob): Advance =>
+  deny('attempt_superseded', `no attempt of job ${job.id} runs any more`, 'stop');
+
+/** The former worker returns with the trainer still running, so the job continues there. */
+const readopt = fromBefore<'run' | 'back'>(running => moved(running), alreadyEnded);
+const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
+
+/** The result exists, even if its worker was given up meanwhile. */
+const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {
+  if (job.attempt === null) return alreadyEnded(job);
+  return finish(revived(job, now) ?? uncharged(job), now, 'completed', { ...(end ?? noExit), cause: null });
+};
+
+const claimed = {
+  offer: notPending,
+  claim: stay,
+  complete,
+  fail: failed,
+  stopped: preempted,
+  stop: requestStop,
+  vanished,
+  lost,
+  release: nothingToRelease,
+  withdraw: stay,
+  reject: noApprovalWanted,
+} as const;
+
+const ended = {
+  offer: final,
+  claim: final,
+  run: final,
+  back: final,
+  silence: stay,
+  vanished: stay,
+  lost: stay,
+  release: final,
+  withdraw: stay,
+  reject: final,
+} as const;
+
+/** A rule for every (status, event) pair. A missing one does not compile. */
+const table: { readonly [S in JobStatus]: Row<S> } = {
+  pending: {
+    offer: (job, { attempt }) => (job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)),
+    // The worker has started nothing yet, so the withdrawn offer stays withdrawn.
+    claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
+    run: readopt,
+    complete: completeLate,
+    fail: fromBefore(failed, repeated),
+    stopped: fromBefore(preempted, repeated),
+    stop: (job, { why }, now) =>
+      why === 'cancel' ? finish(job, now, 'cancelled', { ...noExit, cause: null }) : stay(),
+    silence: stay,
+    back: readopt,
+    vanished: stay,
+    lost: stay,
+    release: nothingToRelease,
+    withdraw: stay,
+    reject: rejected,
+  },
+  dispatched: {
+    ...claimed,
+    claim: go('starting'),
+    run: go('running'),
+    back: go('starting'),
+    // The worker keeps the offer until it is withdrawn, or until the worker returns without it.
+    silence: stay,
+    vanished: giveBack,
+    lost: giveBack,
+    withdraw: giveBack,
+  },
+  starting: { ...claimed, run: go('running'), back: stay, silence: go('recovering') },
+  running: { ...claimed, run: stay, back: stay, silence: go('recovering') },
+  recovering: {
+    ...claimed,
+    claim: go('running'),
+    run: go('running'),
+    back: go('running'),
+    silence: stay,
+    // A drain needs no stop here: either the worker returns, or the takeover gives the job to another one.
+    stop: (job, event, now) => (event.why === 'drain' ? stay() : requestStop(job, event, now)),
+    release: released,
+  },
+  cancelling: {
+    ...claimed,
+    run: stay,
+    fail: confirmed,
+    stopped: confirmed,
+    // A user's cancel overrides a timeout and a drain.
+    stop: (job, { why }, now) =>
+      why === 'cancel' && job.stop.why !== 'cancel' ? stopFor(job, why, now) : stay(),
+    silence: stay,
+    back: stay,
+    vanished: confirmed,
+    lost: unconfirmed,
+    release: unconfirmed,
+    withdraw: confirmed,
+  },
+  completed: { ...ended, complete: repeated, fail: final, stopped: final, stop: final },
+  failed: { ...ended, complete: final, fail: repeated, stopped: final, stop: final },
+  // SimpleTuner's agent may report a failure after the cancellation that caused it (docs/internals/worker-contract.md, section 3).
+  cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
+};
+
+/** Every status change of a job goes through this function. */
+export function advance(job: Job, event: JobEvent, now: WallMs): Advance {
+  // Safe: the status and type that select the rule are those that narrow its parameters.
+  const rule: Rule<Job, JobEvent> = table[job.status][event.type];
+  return rule(job, event, now);
+}

@@ -1,0 +1,147 @@
+import type { JobEventType } from '../../../protocol/events.ts';
+import type { FailureCause, FinalStatus } from '../../../protocol/job.ts';
+import { type Refusal, refuse } from '../../../protocol/problem.ts';
+import type {
+  Attempt,
+  AttemptEnd,
+  EndedJob,
+  HeldJob,
+  Job,
+  LiveJob,
+  PendingJob,
+  StopOrder,
+  StoppingJob,
+  WallMs,
+} from '../model.ts';
+import { startWaiting } from './priority.ts';
+import { planRetry } from './retry.ts';
+
+/** How a trainer ended, as reported by its worker. */
+export interface ReportedEnd {
+  readonly cause: FailureCause;
+  readonly error: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+export type Advance =
+  | { readonly kind: 'moved'; readonly job: Job; readonly event: JobEventType }
+  /** Nothing changes. `duplicate`: the worker repeated an earlier report. */
+  | { readonly kind: 'same'; readonly duplicate: boolean }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+export const stay = (): Advance => ({ kind: 'same', duplicate: false });
+export const repeated = (): Advance => ({ kind: 'same', duplicate: true });
+
+export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Advance => ({
+  kind: 'refused',
+  refusal: refuse(code, detail, action).refusal,
+});
+
+/** The fields that a job keeps in every status. */
+const baseOf = (job: Job) => {
+  const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
+  return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+};
+
+export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
+  const live: HeldJob = { ...baseOf(job), attempt, status: 'dispatched' };
+  return { kind: 'moved', job: live, event: 'job.dispatched' };
+}
+
+/** `starting` and `running` start the attempt's time, unless it has already started. */
+export function hold(job: LiveJob, status: HeldJob['status'], now: WallMs): Advance {
+  const begins = status === 'starting' || status === 'running';
+  const attempt = begins ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
+  const held: HeldJob = { ...baseOf(job), attempt, status };
+  return { kind: 'moved', job: held, event: `job.${status}` };
+}
+
+export function stopFor(job: LiveJob, why: StopOrder['why'], now: WallMs): Advance {
+  const stopping: StoppingJob = {
+    ...baseOf(job),
+    attempt: job.attempt,
+    status: 'cancelling',
+    stop: { why, since: now },
+  };
+  return { kind: 'moved', job: stopping, event: 'job.cancelling' };
+}
+
+type Exit = Omit<ReportedEnd, 'cause'>;
+export const noExit: Exit = { error: null, exitCode: null, signal: null };
+
+export function finish(
+  job: LiveJob | PendingJob,
+  now: WallMs,
+  status: FinalStatus,
+  end: Exit & { readonly cause: FailureCause | null },
+): Advance {
+  // A pending job's last attempt already has an end. Only a late completion replaces it.
+  const closes = job.status !== 'pending' || status === 'completed';
+  const attempt =
+    job.attempt && closes
+      ? { ...job.attempt, end: { at: now, outcome: status, charged: false, ...end } }
+      : job.attempt;
+  const ended: EndedJob = {
+    ...baseOf(job),
+    attempt,
+    status,
+    endedAt: now,
+    cause: end.cause,
+    error: end.error,
+  };
+  return { kind: 'moved', job: ended, event: `job.${status}` };
+}
+
+/** Returns the job to the queue. `retry`: the retry that this costs the job; null if it costs none. */
+export function requeue(
+  job: LiveJob,
+  now: WallMs,
+  end: Omit<AttemptEnd, 'at' | 'charged'>,
+  retry: { readonly retriesUsed: number; readonly delayMs: number } | null,
+): Advance {
+  const pending: PendingJob = {
+    ...baseOf(job),
+    // An attempt that never started does not restart the job's waiting time.
+    rank: job.attempt.startedAt === null ? job.rank : startWaiting(job.rank, now),
+    attempt: { ...job.attempt, end: { at: now, charged: retry !== null, ...end } },
+    status: 'pending',
+    notBefore: now + (retry?.delayMs ?? 0),
+    retriesUsed: retry?.retriesUsed ?? job.retriesUsed,
+  };
+  return { kind: 'moved', job: pending, event: 'job.requeued' };
+}
+
+/**
+ * Requeues the job if the cause and the retry budget allow it; otherwise the job fails. `outcome`: the attempt's
+ * outcome if the job is requeued.
+ */
+export function failOrRetry(
+  job: LiveJob,
+  end: ReportedEnd,
+  outcome: 'requeued' | 'given_up',
+  now: WallMs,
+): Advance {
+  const { maxRetries: max, retryOn } = job.spec;
+  const plan = planRetry(end.cause, { used: job.retriesUsed, max, retryOn });
+  return plan.retry ? requeue(job, now, { ...end, outcome }, plan) : finish(job, now, 'failed', end);
+}
+
+/**
+ * The job as it was while its last attempt ran, with the charged retry refunded. Null when there is no attempt, or when
+ * its end is known: then the event is outdated or a duplicate (F14).
+ */
+export function revived(job: PendingJob, now: WallMs): HeldJob | null {
+  const { attempt } = job;
+  const end = attempt?.end;
+  if (!attempt || (end?.outcome !== 'given_up' && end?.outcome !== 'withdrawn')) return null;
+  return {
+    ...baseOf(uncharged(job)),
+    status: 'running',
+    attempt: { ...attempt, startedAt: attempt.startedAt ?? now, end: null },
+  };
+}
+
+/** Refunds the retry that the last attempt's end has cost, because the attempt ended differently after all. */
+export const uncharged = (job: PendingJob): PendingJob =>
+  job.attempt?.end?.charged === true ? { ...job, retriesUsed: job.retriesUsed - 1 } : job;

@@ -1,0 +1,162 @@
+import type { Requirements } from '../../../protocol/job.ts';
+import type { Labels } from '../../../protocol/labels.ts';
+import { trainerNamed } from '../../../trainers/index.ts';
+import { run } from './automaton.ts';
+import { compilePattern } from './label-pattern.ts';
+
+/** The properties of a worker that matching uses. */
+export interface Offering {
+  /** The orchestrator's own machine; all others are remote. */
+  readonly local: boolean;
+  readonly gpuCount: number;
+  /** How many of its GPUs a job may use; null for all. */
+  readonly gpuLimit: number | null;
+  /** Memory of each GPU in GiB; 0 if unknown. */
+  readonly vramGb: number;
+  readonly accelerator: string | null;
+  readonly guarded: boolean;
+  /** Restricted config keys that jobs may use there. */
+  readonly configKeys: readonly string[];
+  /** Whether its agent replaces the output folders that configs for its trainers name. */
+  readonly replacesOutputs: boolean;
+  /** Trainers on the rig, with `any` for a program that takes every config; null if unknown. */
+  readonly trainers: readonly string[] | null;
+  /** Whether its agent fetches datasets from the orchestrator. */
+  readonly fetchesData: boolean;
+  readonly labels: Labels;
+}
+
+/** One reason why a worker cannot take a job: what the job wants, and what the worker has. */
+export interface Mismatch {
+  readonly code:
+    | 'target'
+    | 'gpu_count'
+    | 'gpu_limit'
+    | 'vram'
+    | 'accelerator'
+    | 'guard'
+    | 'config_key'
+    | 'trainer'
+    | 'data'
+    | 'label';
+  readonly wanted: string;
+  readonly there: string;
+}
+
+/** Returns all reasons against a worker; empty when it fits. */
+export type Matcher = (offering: Offering) => readonly Mismatch[];
+
+const usedGpus = ({ gpusUsed, gpuCount }: Requirements): number => gpusUsed ?? gpuCount;
+
+/** Jobs with the same shape fit the same workers. */
+export const shapeOf = (needs: Requirements): string =>
+  JSON.stringify([
+    needs.target,
+    needs.gpuCount,
+    usedGpus(needs),
+    needs.vramGb,
+    needs.accelerator,
+    needs.guarded,
+    needs.configKeys,
+    needs.trainer ?? null,
+    needs.data !== undefined,
+    sorted(needs.labels),
+  ]);
+
+/** Workers of the same class can take the same jobs. */
+export const classOf = (offering: Offering): string =>
+  JSON.stringify([
+    offering.local,
+    offering.gpuCount,
+    offering.gpuLimit,
+    offering.vramGb,
+    offering.accelerator,
+    offering.guarded,
+    offering.configKeys,
+    offering.trainers,
+    offering.replacesOutputs,
+    offering.fetchesData,
+    sorted(offering.labels),
+  ]);
+
+const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
+  Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/**
+ * The share of a card's nominal memory that its driver and error correction may use: an L4 of 24 GB has 22.5 GiB, a T4
+ * of 16 GB has 15.
+ */
+const kept = 0.07;
+
+/** Compiles the patterns once, for any number of workers. */
+export function compileMatcher(needs: Requirements): Matcher {
+  const labels = Object.entries(needs.labels).map(([key, pattern]) => ({
+    key,
+    pattern,
+    automaton: compilePattern(pattern),
+  }));
+  return offering => [
+    ...place(needs.target, offering.local),
+    ...figures(needs, offering),
+    ...trainer(needs, offering),
+    ...data(needs, offering),
+    ...configKeys(needs, offering),
+    ...labels.flatMap(({ key, pattern, automaton }) => {
+      const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
+      // A label that equals the pattern always matches, even if it contains special characters.
+      if (value !== undefined && (value === pattern || run(automaton, value).accepted)) return [];
+      return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
+    }),
+  ];
+}
+
+const placeNames = { local: 'this machine', worker: 'a remote worker' } as const;
+
+function place(target: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
+  const there = isLocal ? 'local' : 'worker';
+  if (target === 'auto' || target === there) return [];
+  return [{ code: 'target', wanted: placeNames[target], there: placeNames[there] }];
+}
+
+function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
+  if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))
+    return [];
+  return [{ code: 'trainer', wanted, there: trainers.length === 0 ? 'none' : trainers.join(', ') }];
+}
+
+function data({ data: versions }: Requirements, offering: Offering): readonly Mismatch[] {
+  if (versions === undefined || offering.fetchesData) return [];
+  return [{ code: 'data', wanted: 'a worker that fetches data', there: 'none' }];
+}
+
+/** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
+const replacedBy = ({ trainer: wanted }: Requirements, offering: Offering): readonly string[] =>
+  wanted !== undefined && offering.replacesOutputs && offering.trainers?.includes(wanted) === true
+    ? (trainerNamed(wanted)?.replacedKeys ?? [])
+    : [];
+
+function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[] {
+  const replaced = replacedBy(needs, offering);
+  const refused = needs.configKeys.filter(
+    key => !offering.configKeys.includes(key) && !replaced.includes(key),
+  );
+  if (refused.length === 0) return [];
+  return [{ code: 'config_key', wanted: refused.join(', '), there: 'not allowed' }];
+}
+
+function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
+  const { gpuCount, gpuLimit, vramGb, accelerator } = offering;
+  const used = usedGpus(needs);
+  const reasons: Mismatch[] = [];
+  if (gpuCount < needs.gpuCount)
+    reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), there: String(gpuCount) });
+  if (gpuLimit !== null && used > gpuLimit)
+    reasons.push({ code: 'gpu_limit', wanted: String(used), there: String(gpuLimit) });
+  if (vramGb < needs.vramGb * (1 - kept))
+    reasons.push({ code: 'vram', wanted: `${needs.vramGb} GB`, there: `${Math.round(vramGb * 10) / 10} GB` });
+  if (needs.accelerator !== null && needs.accelerator !== accelerator)
+    reasons.push({ code: 'accelerator', wanted: needs.accelerator, there: accelerator ?? 'none' });
+  if (needs.guarded && !offering.guarded)
+    reasons.push({ code: 'guard', wanted: 'a worker that stops without contact', there: 'none' });
+  return reasons;
+}

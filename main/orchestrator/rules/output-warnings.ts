@@ -1,0 +1,64 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { JobWarning, Requirements } from '../../../protocol/job.ts';
+import { type Job, type JobSpec, offeringOf, type QueueSettings, type Worker } from '../model.ts';
+import { compileMatcher } from './matching.ts';
+import type { Read } from '../ports/index.ts';
+
+type Needs = Pick<Requirements, 'trainer' | 'configKeys'>;
+type Code = 'old_worker' | 'off' | 'checkpoints_only' | 'no_folder' | 'own_folder';
+
+const messages: Readonly<Record<Code, (worker: string) => string>> = {
+  old_worker: worker =>
+    `Worker ${worker} is SimpleTuner's own, which uploads no files: outputs stay on its machine. Run Trainyard's worker there to get them`,
+  off: worker =>
+    `Worker ${worker} uploads no files (--bring none): outputs stay on its machine. Its owner can restart it without --bring`,
+  checkpoints_only: worker =>
+    `Worker ${worker} uploads checkpoints only (--bring checkpoints): other outputs stay on its machine. Its owner can restart it without --bring`,
+  no_folder: worker =>
+    `The trainer command of worker ${worker} has no {output_dir}: outputs stay on its machine unless the command uploads them itself. Its owner can add {output_dir} to --trainer`,
+  own_folder: worker =>
+    `Worker ${worker} lets this config choose its output_dir: outputs stay there. Remove output_dir from the config to get them here`,
+};
+
+/**
+ * Why a worker does not upload everything that a job writes. Empty if it does, and if the agent does not report it. Tests of the
+ * fleet have no trainer, and write nothing worth uploading.
+ *
+ * @internal
+ */
+export function outputWarnings(worker: Worker, needs: Needs): readonly JobWarning[] {
+  const code = needs.trainer === undefined ? null : reasonFor(worker, needs.trainer, needs.configKeys);
+  if (code === null) return [];
+  return [{ code: `outputs_${code}`, worker_name: worker.name, message: messages[code](worker.name) }];
+}
+
+function reasonFor({ agent }: Worker, trainer: string, keys: readonly string[]): Code | null {
+  if (agent?.protocol === 1) return 'old_worker';
+  const outputs = agent?.outputs ?? null;
+  if (agent === null || outputs === null) return null;
+  if (outputs.upload === 'none') return 'off';
+  const isKnown = trainer !== 'command' && agent.trainers?.some(({ name }) => name === trainer) === true;
+  if (!isKnown && outputs.commandHasOutputDir === false) return 'no_folder';
+  // Of the known trainers, only SimpleTuner keeps an output folder of the config; all others always write to the job's folder.
+  const keepsOwn = isKnown && trainer === 'simpletuner' && agent.allowedConfigKeys?.includes('output_dir');
+  if (keepsOwn === true && keys.includes('output_dir')) return 'own_folder';
+  return outputs.upload === 'checkpoints' ? 'checkpoints_only' : null;
+}
+
+/** What the owner of a job should know about the worker that runs it. */
+export function warningsAbout(read: Read, workerId: WorkerId | null, { spec }: Job): readonly JobWarning[] {
+  const worker = workerId === null ? null : read.worker(workerId);
+  return worker === null ? [] : outputWarnings(worker, spec.requirements);
+}
+
+/** For a job without a worker. If all workers that could take it have warnings, returns those of the first one. */
+export function sharedOutputWarnings(
+  workers: readonly Worker[],
+  { requirements }: JobSpec,
+  settings: Pick<QueueSettings, 'maxLocalGpus'>,
+): readonly JobWarning[] {
+  const matches = compileMatcher(requirements);
+  const able = workers.filter(worker => matches(offeringOf(worker, settings)).length === 0);
+  const warnings = able.map(worker => outputWarnings(worker, requirements));
+  return warnings.every(({ length }) => length > 0) ? (warnings[0] ?? []) : [];
+}

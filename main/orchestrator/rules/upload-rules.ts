@@ -1,0 +1,125 @@
+import type { AttemptId } from '../../../protocol/ids.ts';
+import { type Refusal, refuse } from '../../../protocol/problem.ts';
+import type { Job, MonoMs, Outstanding, WallMs } from '../model.ts';
+import type { StoredBytes } from '../ports/index.ts';
+
+/** Storage limits of artifacts, in bytes. */
+export interface StorageLimits {
+  readonly perJob: number;
+  readonly inAll: number;
+  /** How many steps of a job keep their checkpoints, in addition to the best; 0 keeps all. */
+  readonly keepCheckpoints: number;
+}
+
+/**
+ * How long an attempt may upload after a completed end if its worker reports no outstanding files, as SimpleTuner's own worker
+ * does not. It runs on the steady clock, so neither the server's absence nor a clock jump shortens it.
+ */
+const lastUploadsMs = 600_000;
+/** A restarted server opens no window for a job that ended longer ago: its upload token may have leaked since. */
+const maxAbsenceMs = 7 * 24 * 3_600_000;
+
+export interface UploadState {
+  readonly job: Job | null;
+  readonly outstanding: Outstanding | null;
+  /** When the attempt's last window opened; null when the next call opens it. */
+  readonly windowOpenedAt: MonoMs | null;
+}
+
+export interface Now {
+  readonly wall: WallMs;
+  readonly mono: MonoMs;
+}
+
+/**
+ * Why an attempt may not upload; null when it may. As with reports, only the newest attempt may, and only while it holds the
+ * job. `upload_token_over` may pass, since an attempt that was given up can still complete; `uploads_closed` is final.
+ */
+export function uploadRefusal(
+  { job, outstanding, windowOpenedAt }: UploadState,
+  attemptId: AttemptId,
+  now: Now,
+): Refusal | null {
+  const closed = (why: string): Refusal => refuse('uploads_closed', `${why}: its uploads are closed`).refusal;
+  if (job === null) return closed('The job was deleted');
+  if (job.attempt?.id !== attemptId) return closed(`A newer attempt of job ${job.id} has begun`);
+  if (job.status === 'pending')
+    return refuse('upload_token_over', `The attempt of job ${job.id} was given up: it may not upload now`)
+      .refusal;
+  if (!('endedAt' in job)) return null;
+  if (job.status !== 'completed') return closed(`Job ${job.id} has ended as ${job.status}`);
+  if (outstanding?.attemptId === attemptId) {
+    if (outstanding.state === 'pending') return null;
+    return closed(
+      outstanding.state === 'done'
+        ? `The worker of job ${job.id} has uploaded every file`
+        : `The outstanding files of job ${job.id} were given up`,
+    );
+  }
+  const isOpen =
+    windowOpenedAt === null
+      ? Math.abs(now.wall - job.endedAt) <= maxAbsenceMs
+      : now.mono - windowOpenedAt <= lastUploadsMs;
+  return isOpen ? null : closed(`Job ${job.id} has completed, and its time for last uploads is over`);
+}
+
+/** When the last window of each attempt opened: at its completed end, or with its first call after a restart. */
+export interface UploadWindows {
+  openedAt(attemptId: AttemptId): MonoMs | null;
+  /** Has no effect on a window that has opened before. */
+  open(attemptId: AttemptId, now: MonoMs): void;
+}
+
+/** Beyond this many, the oldest entry is dropped. */
+const maxWindows = 20_000;
+
+export function createUploadWindows(): UploadWindows {
+  const opened = new Map<AttemptId, MonoMs>();
+  return {
+    openedAt: attemptId => opened.get(attemptId) ?? null,
+    open(attemptId, now) {
+      if (opened.has(attemptId)) return;
+      opened.set(attemptId, now);
+      for (const oldest of opened.keys()) {
+        if (opened.size <= maxWindows) break;
+        opened.delete(oldest);
+      }
+    },
+  };
+}
+
+/** Files of one job and its unfinished uploads: each costs rows, and listing them costs time. */
+const maxFiles = 100_000;
+
+/** Returns why an upload of this size may not start; null when it may. */
+export function quotaRefusal(
+  limits: Pick<StorageLimits, 'perJob' | 'inAll'>,
+  stored: StoredBytes,
+  bytes: number,
+): Refusal | null {
+  const over = (whose: string, limit: number): Refusal =>
+    refuse(
+      'quota_exceeded',
+      `With these ${bytes} bytes the files of ${whose} would be more than ${limit} bytes: delete some, or set a higher limit`,
+    ).refusal;
+  if (stored.filesOfJob >= maxFiles)
+    return refuse(
+      'quota_exceeded',
+      `The job has ${maxFiles} files and unfinished uploads, which is the limit: delete some files`,
+    ).refusal;
+  if (stored.ofJob + bytes > limits.perJob) return over('this job', limits.perJob);
+  return stored.inAll + bytes > limits.inAll ? over('all jobs', limits.inAll) : null;
+}
+
+/** Returns why an upload that has started may not take this many more bytes; null when it may. */
+export function growthRefusal(
+  { inAll: limit }: Pick<StorageLimits, 'inAll'>,
+  { inAll }: Pick<StoredBytes, 'inAll'>,
+  more: number,
+): Refusal | null {
+  if (more <= 0 || inAll + more <= limit) return null;
+  return refuse(
+    'quota_exceeded',
+    `The files of all jobs leave no room for the rest of this file: the limit is ${limit} bytes. Delete some, or set a higher limit`,
+  ).refusal;
+}

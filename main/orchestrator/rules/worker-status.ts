@@ -1,0 +1,104 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { GpuTrouble, WorkerStatus } from '../../../protocol/worker.ts';
+import { leavesAfterJob, type MonoMs, type Worker } from '../model.ts';
+
+/** What only this process knows about a worker. A restart loses it, and workers provide it again when they reconnect. */
+export interface Presence {
+  /** When the worker was last heard; after a restart, the time of the orchestrator's start. */
+  readonly contactAt: MonoMs;
+  readonly streaming: boolean;
+  /** The worker gets no job before this, because SimpleTuner's agent (v1) drops a job that arrives too early after a report. */
+  readonly settledAt: MonoMs;
+}
+
+/** Everything that determines a worker's status. */
+export interface WorkerFacts {
+  readonly worker: Worker;
+  readonly connections: Presence | null;
+  /** The job of its live attempt; null for none. */
+  readonly jobId: JobId | null;
+  /** It has never registered, and may still be connecting. */
+  readonly awaited: boolean;
+  /** Silence in milliseconds after which it is offline. */
+  readonly offlineAfterMs: number;
+  /** When a quarantined worker gets a trial job; null otherwise. */
+  readonly trialAt: MonoMs | null;
+  /** Whether the limit of jobs is 0 on this worker, the orchestrator's own machine. */
+  readonly isClosed: boolean;
+  /** The GPU troubles that keep jobs from it, according to the settings. */
+  readonly troubles: readonly GpuTrouble[];
+}
+
+export interface DerivedStatus {
+  readonly status: WorkerStatus;
+  readonly reason: string | null;
+}
+
+/** Why a worker cannot take any job. */
+export type IneligibilityReason =
+  | { readonly code: 'never_registered'; readonly awaited: boolean }
+  | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
+  | { readonly code: 'draining'; readonly reason: string | null }
+  | { readonly code: 'busy'; readonly jobId: JobId }
+  | { readonly code: 'settling' | 'no_stream' | 'leaving' | 'local_limit' }
+  | { readonly code: 'quarantined'; readonly reason: string }
+  | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
+
+/** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
+export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
+  const { worker, connections, jobId } = facts;
+  const { agent, drain, quarantine } = worker;
+  const ineligibilityReasons: IneligibilityReason[] = [];
+  const offline = absenceOf(facts, now);
+  if (offline !== null) ineligibilityReasons.push(offline);
+  if (drain !== null) ineligibilityReasons.push({ code: 'draining', reason: drain.reason });
+  // Nothing else is known about a worker that never registered.
+  if (agent === null) return ineligibilityReasons;
+  if (jobId !== null) ineligibilityReasons.push({ code: 'busy', jobId });
+  if (connections !== null && now < connections.settledAt) ineligibilityReasons.push({ code: 'settling' });
+  if (connections?.streaming !== true) ineligibilityReasons.push({ code: 'no_stream' });
+  if (worker.served && leavesAfterJob(worker)) ineligibilityReasons.push({ code: 'leaving' });
+  if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
+    ineligibilityReasons.push({ code: 'quarantined', reason: quarantine.reason });
+  if (facts.troubles.length > 0) ineligibilityReasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
+  if (facts.isClosed) ineligibilityReasons.push({ code: 'local_limit' });
+  return ineligibilityReasons;
+}
+
+function absenceOf(
+  { worker, connections, awaited, offlineAfterMs }: WorkerFacts,
+  now: MonoMs,
+): IneligibilityReason | null {
+  if (worker.agent === null) return { code: 'never_registered', awaited };
+  if (worker.gone !== null) return { code: 'offline', why: worker.gone };
+  const isSilent = connections === null || now - connections.contactAt >= offlineAfterMs;
+  return isSilent ? { code: 'offline', why: 'silent' } : null;
+}
+
+/** docs/internals/semantics.md, section 1: the first rule that matches. */
+export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
+  const [first] = ineligibilityReasonsOf(facts, now);
+  switch (first?.code) {
+    case 'never_registered':
+      return { status: first.awaited ? 'connecting' : 'offline', reason: first.code };
+    case 'offline':
+      return { status: 'offline', reason: first.why };
+    case 'draining':
+      return { status: 'draining', reason: first.reason };
+    case 'busy':
+      return { status: 'busy', reason: null };
+    case 'settling':
+    case 'leaving':
+      return { status: 'busy', reason: first.code };
+    case 'no_stream':
+      return { status: 'connecting', reason: first.code };
+    case 'quarantined':
+    case 'gpu_trouble':
+    case 'local_limit':
+    case undefined:
+      return {
+        status: 'idle',
+        reason: facts.worker.quarantine === null ? (first?.code ?? null) : 'quarantined',
+      };
+  }
+}

@@ -1,0 +1,65 @@
+import type { ShownStatus } from '../../../protocol/job.ts';
+import type { GpuTroubleKind, WorkerStatus } from '../../../protocol/worker.ts';
+import { withBatchedReads } from '../memory/batched-reads.ts';
+import type { Core } from '../core.ts';
+import { statusOf } from '../memory/eligibility.ts';
+
+export interface FleetFigures {
+  readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;
+  readonly quarantined: number;
+  /** GPU troubles of all workers, as last reported. */
+  readonly gpuTroubles: Readonly<Record<GpuTroubleKind, number>>;
+  /** GPUs of workers that are not offline. */
+  readonly gpus: { readonly total: number; readonly busy: number };
+  readonly jobs: Readonly<Partial<Record<ShownStatus, number>>>;
+  /** How long the oldest job waits that may be dispatched; null when there is none. */
+  readonly oldestWaitMs: number | null;
+  readonly isPaused: boolean;
+  /** Open worker streams. */
+  readonly streams: number;
+}
+
+/** Figures of the fleet for monitoring. Reads each worker once. */
+export function createFleetFigures(core: Core) {
+  return {
+    /** Whether the store accepts changes. Reads and heartbeats work in either case. */
+    takesChanges: (): boolean => core.store.takesChanges(),
+
+    fleetFigures(): FleetFigures {
+      const { store } = core;
+      const read = withBatchedReads(store);
+      const workers: Partial<Record<WorkerStatus, number>> = {};
+      const gpus = { total: 0, busy: 0 };
+      const gpuTroubles: Record<GpuTroubleKind, number> = { missing: 0, errors: 0, held: 0 };
+      let quarantined = 0;
+      for (const worker of read.workers()) {
+        const { status } = statusOf(core, read, worker);
+        workers[status] = (workers[status] ?? 0) + 1;
+        if (worker.quarantine !== null) quarantined += 1;
+        for (const { kind } of worker.agent?.gpuTroubles ?? []) gpuTroubles[kind] += 1;
+        if (status === 'offline') continue;
+        const count = worker.agent?.capabilities.gpuCount ?? 0;
+        gpus.total += count;
+        const job = read.liveJobOf(worker.id);
+        gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
+      }
+      const jobs: Partial<Record<ShownStatus, number>> = {};
+      for (const { status, count } of store.countJobs()) jobs[status] = (jobs[status] ?? 0) + count;
+      return {
+        workers,
+        quarantined,
+        gpuTroubles,
+        gpus,
+        jobs,
+        oldestWaitMs: oldestWait(core),
+        isPaused: (store.queueSettings()?.pause ?? null) !== null,
+        streams: core.connections.streaming().length,
+      };
+    },
+  };
+}
+
+function oldestWait({ store, queueTime }: Core): number | null {
+  const since = store.oldestPending();
+  return since === null ? null : Math.max(0, queueTime() - since);
+}

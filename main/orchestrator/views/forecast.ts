@@ -1,0 +1,120 @@
+import type { Explanation, WaitReason } from '../../../protocol/explain.ts';
+import type { Core } from '../core.ts';
+import { blockersOf } from '../rules/job-blockers.ts';
+import { inLine } from '../memory/job-queue.ts';
+import { isLive, leavesAfterJob, type PendingJob } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { predictStart, remainingMs, type Taker } from '../rules/predict.ts';
+import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
+import type { IneligibilityReason } from '../rules/worker-status.ts';
+
+/** Inputs for the forecast of a pending job. */
+interface Known {
+  readonly job: PendingJob;
+  /** The evaluation of each worker, in the same order for every job. */
+  readonly verdict: readonly Judged[];
+  readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
+  /** The evaluations for each job ahead; null when there are too many. */
+  readonly ahead: readonly (readonly Judged[])[] | null;
+}
+
+type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
+
+interface KnownTaker extends Taker {
+  /** Its index in every verdict. */
+  readonly index: number;
+  readonly source: 'idle' | 'measured' | 'usual';
+}
+
+const dayMs = 86_400_000;
+
+/** Estimates when a job will start, from the jobs ahead of it, or says why there is no estimate. */
+export function forecast(core: Core, read: Read, known: Known): Forecast {
+  const { job, verdict, reasons, ahead } = known;
+  const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
+  if (barred !== undefined) return unknown(barred.detail);
+  if (isUnsatisfiable(verdict)) return unknown('No worker that ever registered could take it');
+  if (ahead === null) return unknown('Too many jobs are before it');
+  const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
+  const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
+  const isHeldBack = blockersOf(inLine(job), backoffMs, 0).length > 0;
+  const takers = verdict
+    .flatMap(({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [])
+    .map(taker => {
+      const isBarred = !isHeldBack && verdict[taker.index]?.candidate.id === job.attempt?.workerId;
+      return isBarred ? { ...taker, freeInMs: Math.max(taker.freeInMs, backoffMs) } : taker;
+    });
+  const fitsWith =
+    (judged: readonly Judged[]) =>
+    ({ index }: KnownTaker): boolean =>
+      judged[index]?.mismatches.length === 0;
+  const fits = fitsWith(verdict);
+  const rivals = ahead.map(fitsWith).filter(fitsOther => takers.some(fitsOther));
+  const freeMs = predictStart({ workers: takers, fits, ahead: rivals, runMs });
+  if (freeMs === null) return unknown(whyUnknown(verdict));
+  const inMs = isHeldBack ? Math.max(freeMs, backoffMs) : freeMs;
+  const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
+  const at = core.clock.iso(core.clock.wall() + inMs);
+  return {
+    predicted_start: { at, in_s: Math.round(inMs / 1000), guess: true, basis },
+    no_prediction: null,
+  };
+}
+
+const unknown = (why: string): Forecast => ({ predicted_start: null, no_prediction: why });
+
+function takerOf(
+  core: Core,
+  read: Read,
+  { id, ineligibilityReasons }: Judged['candidate'],
+  index: number,
+  runMs: number | null,
+): KnownTaker | null {
+  const worker = read.worker(id);
+  // An offline or draining worker may return, but nobody knows when.
+  if (worker === null || !ineligibilityReasons.every(isPassing)) return null;
+  const takesOne = leavesAfterJob(worker);
+  const busy = ineligibilityReasons.find(({ code }) => code === 'busy');
+  if (busy?.code !== 'busy') return { index, freeInMs: 0, takesOne, source: 'idle' };
+  const left = takesOne ? null : timeLeft(core, read, busy.jobId, runMs);
+  return left && { index, takesOne, ...left };
+}
+
+const isPassing = ({ code }: IneligibilityReason): boolean => code === 'busy' || code === 'settling';
+
+function timeLeft(
+  core: Core,
+  read: Read,
+  jobId: PendingJob['id'],
+  runMs: number | null,
+): Pick<KnownTaker, 'freeInMs' | 'source'> | null {
+  const job = read.job(jobId);
+  if (job === null || !isLive(job)) return null;
+  if (job.status === 'cancelling') return { freeInMs: core.times.stopGraceMs, source: 'measured' };
+  const begun = core.deadlines.begun.get(jobId);
+  const elapsedMs = begun === undefined ? null : core.clock.mono() - begun;
+  const measured = job.status === 'running' ? remainingMs(job.progress, elapsedMs) : null;
+  if (measured !== null) return { freeInMs: measured, source: 'measured' };
+  return runMs === null ? null : { freeInMs: Math.max(0, runMs - (elapsedMs ?? 0)), source: 'usual' };
+}
+
+function whyUnknown(verdict: readonly Judged[]): string {
+  const matching = verdict.filter(({ mismatches }) => mismatches.length === 0);
+  return matching.some(({ candidate }) => candidate.ineligibilityReasons.every(isPassing))
+    ? 'Nothing is known of how long the jobs before it run'
+    : 'Every worker that fits is away, and nobody knows for how long';
+}
+
+function basisOf(takers: readonly KnownTaker[], ahead: number, freeMs: number): string {
+  if (ahead === 0 && freeMs === 0) return 'an idle worker fits';
+  const measured = takers.filter(({ source }) => source === 'measured').length;
+  const usual = ahead > 0 || takers.some(({ source }) => source === 'usual');
+  return [
+    counted(ahead, 'job', 'ahead'),
+    ...(measured > 0 ? [`speed of ${counted(measured, 'running job')}`] : []),
+    ...(usual ? ['average run of the last 24 hours'] : []),
+  ].join('; ');
+}
+
+const counted = (count: number, noun: string, rest = ''): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'} ${rest}`.trimEnd();

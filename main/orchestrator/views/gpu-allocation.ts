@@ -1,0 +1,147 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../../protocol/health-api.ts';
+import type { LocalStats, WorkerCounts } from '../../../protocol/queue.ts';
+import { withBatchedReads } from '../memory/batched-reads.ts';
+import type { Core } from '../core.ts';
+import { gpusFor, type Worker } from '../model.ts';
+import type { Read } from '../ports/index.ts';
+import { candidacyOf, settingsOf, statusOf } from '../memory/eligibility.ts';
+
+/** The GPUs of a worker that its job uses, by their numbers on that machine. */
+interface GpuAllocation {
+  readonly worker: Worker;
+  readonly jobId: JobId | null;
+  readonly total: number;
+  readonly allocated: readonly number[];
+  /** GPUs that a new job could use. Empty while the worker is busy: it runs one job at a time. */
+  readonly available: readonly number[];
+}
+
+function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
+  const job = read.liveJobOf(worker.id);
+  const total = worker.agent?.capabilities.gpuCount ?? 0;
+  const held = new Set(job === null ? [] : gpusFor(job.spec));
+  const all = Array.from({ length: total }, (_, n) => n);
+  // Dispatch uses the same facts.
+  const isFree = candidacyOf(core, read, worker).ineligibilityReasons.length === 0;
+  return {
+    worker,
+    jobId: job?.id ?? null,
+    total,
+    allocated: all.filter(gpu => held.has(gpu)),
+    available: isFree ? all : [],
+  };
+}
+
+function devicesOf({ worker, jobId, total, allocated }: GpuAllocation): FleetAllocation['devices'] {
+  const able = worker.agent?.capabilities;
+  return Array.from({ length: total }, (_, index) => {
+    const isAllocated = allocated.includes(index);
+    return {
+      index,
+      name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
+      memory_gb: able?.gpus[index]?.vram_gb ?? able?.gpuVramGb ?? null,
+      allocated: isAllocated,
+      job_id: isAllocated ? jobId : null,
+    };
+  });
+}
+
+function rowOf(core: Core, read: Read, worker: Worker): NonNullable<FleetAllocation['workers']>[number] {
+  const { jobId, total, allocated, available } = allocationOf(core, read, worker);
+  return {
+    worker_id: worker.id,
+    name: worker.name,
+    local: worker.local,
+    status: statusOf(core, read, worker).status,
+    job_id: jobId,
+    total_gpus: total,
+    allocated_gpus: [...allocated],
+    available_gpus: [...available],
+  };
+}
+
+const nothing = { jobId: null, total: 0, allocated: [], available: [] } as const;
+
+export function createGpuAllocations(core: Core) {
+  /** All figures are 0 where no worker runs on this machine. */
+  const localStats = (read: Read): LocalStats => {
+    const worker = read.workers().find(({ local }) => local);
+    const { jobId, total, allocated, available } =
+      worker === undefined ? nothing : allocationOf(core, read, worker);
+    const { maxLocalGpus, maxLocalJobs } = settingsOf(read);
+    return {
+      running_jobs: jobId === null ? 0 : 1,
+      pending_jobs: core.store.pendingLocally(),
+      allocated_gpus: [...allocated],
+      available_gpus: [...available],
+      total_gpus: total,
+      max_concurrent_gpus: maxLocalGpus,
+      max_concurrent_jobs: maxLocalJobs,
+    };
+  };
+
+  const workerCounts = (read: Read): WorkerCounts => {
+    const statuses = read
+      .workers()
+      .filter(({ local }) => !local)
+      .map(worker => statusOf(core, read, worker).status);
+    const countOf = (wanted: string): number => statuses.filter(status => status === wanted).length;
+    return {
+      total_workers: statuses.length,
+      idle_workers: countOf('idle'),
+      busy_workers: countOf('busy'),
+      offline_workers: countOf('offline'),
+      draining_workers: countOf('draining'),
+      connecting_workers: countOf('connecting'),
+    };
+  };
+
+  return {
+    /** For SimpleTuner's clients: this machine and the other workers. */
+    localAndWorkers(): { readonly local: LocalStats; readonly workers: WorkerCounts } {
+      const read = withBatchedReads(core.store);
+      return { local: localStats(read), workers: workerCounts(read) };
+    },
+
+    /** The GPUs of this machine and, where `hasWorkers`, those of all workers. */
+    gpuAllocation(hasWorkers: boolean): FleetAllocation {
+      const read = withBatchedReads(core.store);
+      const workers = read.workers();
+      const here = workers.find(({ local }) => local);
+      const local = here && allocationOf(core, read, here);
+      return {
+        allocated_gpus: [...(local?.allocated ?? [])],
+        available_gpus: [...(local?.available ?? [])],
+        running_local_jobs: local === undefined || local.jobId === null ? 0 : 1,
+        devices: local === undefined ? [] : devicesOf(local),
+        ...(hasWorkers && { workers: workers.map(worker => rowOf(core, read, worker)) }),
+      };
+    },
+
+    /** The GPUs of this machine, as its agent last reported them. */
+    gpusHere(): Pick<SystemStatus, 'gpus' | 'gpu_inventory'> {
+      const here = core.store.workers().find(({ local }) => local);
+      const able = here?.agent?.capabilities;
+      const total = able?.gpuCount ?? 0;
+      const backend = able?.accelerator ?? null;
+      const load = here === undefined || total !== 1 ? null : core.connections.loadOf(here.id);
+      const vram = able?.gpuVramGb ?? null;
+      const used = load?.vramUsedGb ?? null;
+      return {
+        gpus: Array.from({ length: total }, (_, index) => ({
+          index,
+          name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
+          backend,
+          utilization_percent: load?.gpuUtilization ?? null,
+          memory_percent: used === null || !vram ? null : Math.round((used / vram) * 1_000) / 10,
+        })),
+        gpu_inventory: {
+          backend,
+          count: total,
+          capabilities: { driver: able?.driver ?? null, vram_gb: vram },
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import type { ArtifactFiles, Clock, Log, Store, TrustedTime } from '../../orchestrator/ports/index.ts';
+
+/** Uploads without activity for this long are dropped; a client that returns later starts over. */
+const forgottenAfterMs = 24 * 3_600_000;
+/** Interval for retrying failed removals and dropping old uploads. */
+const everyMs = 600_000;
+const batch = 200;
+
+export interface ArtifactSweep {
+  /** Call it after files were dropped. */
+  soon(): void;
+  /** Stops after the current step. */
+  stop(): Promise<void>;
+}
+
+export interface SweepDeps {
+  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges' | 'uploads'>;
+  readonly files: Pick<ArtifactFiles, 'remove' | 'sizeOf'>;
+  /** Drops the uploads of attempts that can no longer finish them. */
+  readonly releaseUploads: () => Promise<void>;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Measures age with trusted time, so that a clock jump drops nothing. */
+  readonly time: Pick<TrustedTime, 'earliest'>;
+  readonly log: Log;
+}
+
+/**
+ * Removes the files of deleted, replaced and abandoned uploads. A file that cannot be removed does not block the others.
+ */
+export function startArtifactSweep({
+  store,
+  files,
+  releaseUploads,
+  clock,
+  time,
+  log,
+}: SweepDeps): ArtifactSweep {
+  let underWay: Promise<void> | null = null;
+  let isWanted = false;
+  let isOver = false;
+  let cancel = (): void => {};
+
+  const giveUp = async (): Promise<void> => {
+    if (!store.takesChanges()) return;
+    await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
+    await releaseUploads();
+  };
+  const removeSome = async (): Promise<boolean> => {
+    const dropped = store.droppedFiles(batch);
+    const gone: string[] = [];
+    for (const { jobId, file } of dropped) {
+      try {
+        await files.remove(jobId, file);
+        gone.push(file);
+      } catch (cause) {
+        log.warn('artifact.not_removed', { job_id: jobId, file, cause });
+      }
+    }
+    if (gone.length > 0) await store.write(tx => tx.forgetDropped(gone));
+    return gone.length === batch;
+  };
+  const work = async (): Promise<void> => {
+    while (isWanted && !isOver) {
+      isWanted = false;
+      try {
+        while (!isOver && (await removeSome()));
+      } catch (cause) {
+        // The disk rejects writes; the next round retries.
+        log.warn('artifact.sweep_failed', { cause });
+      }
+    }
+    underWay = null;
+  };
+  const soon = (): void => {
+    isWanted = true;
+    if (!isOver) underWay ??= work();
+  };
+  const round = (): void => {
+    if (isOver) return;
+    cancel = clock.after(everyMs, round);
+    giveUp().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
+  };
+  /**
+   * Requests of the previous process are gone. Removes uploads that cannot be resumed, and reserves for the others what has
+   * arrived.
+   */
+  const recount = async (): Promise<void> => {
+    if (!store.takesChanges()) return;
+    await store.write(tx => tx.removeUploads(null));
+    for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
+      const bytes = await files.sizeOf(jobId, file);
+      if (bytes === reserved) continue;
+      // A request that has resumed the upload meanwhile reserves more and adjusts this itself.
+      await store.write(tx => {
+        if (tx.upload(attemptId, key)?.reserved === reserved) tx.reserveUpload(file, bytes);
+      });
+    }
+  };
+  recount()
+    .catch((cause: unknown) => log.warn('artifact.sweep_failed', { cause }))
+    .then(round, round);
+  return {
+    soon,
+    async stop() {
+      isOver = true;
+      cancel();
+      await underWay;
+    },
+  };
+}

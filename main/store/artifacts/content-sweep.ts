@@ -1,0 +1,120 @@
+import { stat } from 'node:fs/promises';
+import type { ContentFiles } from '../../../datasets/content-files.ts';
+import type { Locks } from '../../../datasets/locks.ts';
+import type { Clock, Log, Store, StoredContent, TrustedTime } from '../../orchestrator/ports/index.ts';
+
+/** How long to keep contents that no dataset lists, and partial uploads without progress. */
+const unlistedForMs = 24 * 3_600_000;
+/** A version that is still incomplete after this long is abandoned. */
+const incompleteForMs = 3_600_000;
+const everyMs = 600_000;
+const batch = 500;
+
+export interface ContentSweep {
+  /** Call it after versions of datasets were removed. */
+  soon(): void;
+  /** Stops after the current step. */
+  stop(): Promise<void>;
+}
+
+export interface ContentSweepDeps {
+  readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'takesChanges'>;
+  readonly files: ContentFiles;
+  /** Shared with the code that stores contents. */
+  readonly locks: Locks;
+  /** Removes versions of datasets that nothing needs. */
+  readonly collect: () => Promise<unknown>;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly time: Pick<TrustedTime, 'earliest' | 'latest'>;
+  readonly log: Log;
+}
+
+/**
+ * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
+ */
+export function startContentSweep(parts: ContentSweepDeps): ContentSweep {
+  const { store, files, locks, collect, clock, time, log } = parts;
+  let isOver = false;
+  let cancel = (): void => {};
+
+  const giveUp = async (): Promise<void> => {
+    await collect();
+    await store.write(tx => tx.removeIncompleteVersions(time.earliest() - incompleteForMs));
+    await files.removeParts(time.earliest() - unlistedForMs);
+  };
+
+  const removeDropped = async (): Promise<void> => {
+    const before = time.earliest() - unlistedForMs;
+    while (!isOver && (await store.write(tx => tx.removeUnlistedContents(before, batch))) === batch);
+    for (let gone = batch; gone === batch && !isOver; ) {
+      const removed: string[] = [];
+      for (const sha256 of store.droppedContents(batch)) if (await removeOne(sha256)) removed.push(sha256);
+      if (removed.length > 0) await store.write(tx => tx.forgetContents(removed));
+      gone = removed.length;
+    }
+  };
+
+  const removeOne = async (sha256: string): Promise<boolean> => {
+    const release = locks.take(sha256);
+    if (release === null) return false;
+    try {
+      // A client may have uploaded the content again.
+      if (store.storedContents([sha256]).length === 0) await files.remove(sha256);
+      return true;
+    } catch (cause) {
+      log.warn('content.not_removed', { sha256, cause });
+      return false;
+    } finally {
+      release();
+    }
+  };
+
+  /** Registers files that the database does not know, left by a restored backup or a crash. */
+  const countUnknown = async (): Promise<void> => {
+    let some: string[] = [];
+    const note = async (): Promise<void> => {
+      const known = new Set(store.storedContents(some).map(({ sha256 }) => sha256));
+      const unknown: StoredContent[] = [];
+      for (const sha256 of some.filter(each => !known.has(each)))
+        unknown.push({ sha256, bytes: (await stat(files.pathOf(sha256))).size });
+      some = [];
+      if (unknown.length === 0) return;
+      await store.write(tx => {
+        for (const content of unknown) tx.putContent(content, time.latest());
+      });
+    };
+    for await (const sha256 of files.all()) {
+      if (isOver) return;
+      some.push(sha256);
+      if (some.length === batch) await note();
+    }
+    await note();
+  };
+
+  // Runs one task at a time.
+  let underWay: Promise<void> = Promise.resolve();
+  const then = (act: () => Promise<void>): void => {
+    underWay = underWay
+      .then(async () => {
+        if (!isOver && store.takesChanges()) await act();
+      })
+      .catch((cause: unknown) => log.warn('content.sweep_failed', { cause }));
+  };
+  const round = (): void => {
+    then(giveUp);
+    then(removeDropped);
+    void underWay.then(() => {
+      if (!isOver) cancel = clock.after(everyMs, round);
+    });
+  };
+  then(countUnknown);
+  round();
+  return {
+    soon: () => then(removeDropped),
+    async stop() {
+      isOver = true;
+      cancel();
+      await underWay;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { Clock } from '../../orchestrator/ports/index.ts';
+import {
+  type Backup,
+  type BackupKind,
+  backupName,
+  hasRestoredTooOften,
+  parseBackupName,
+  planRetention,
+} from './backup-plan.ts';
+import { quickCheck, sizeOf } from '../db/file-check.ts';
+import { syncFile, syncNames } from '../db/sync.ts';
+
+export interface BackupFolder {
+  readonly path: string;
+  /** Newest first. */
+  list(): readonly Backup[];
+  /** Whether another restore must wait until an earlier one is more than a day old. */
+  hasRestoredTooOften(): boolean;
+  /** Copies and checks the database synchronously and drops old backups. Throws on failure. */
+  addNow(kind: BackupKind, db: Database.Database): void;
+  /**
+   * Copies the database, checks the copy one table per turn of the event loop, and drops old backups. Resolves with the path;
+   * rejects on failure or abort.
+   */
+  add(kind: BackupKind, copyTo: (file: string) => Promise<void>, signal: AbortSignal): Promise<string>;
+}
+
+/**
+ * Each backup is a complete database in one file, accessible only to its owner. It gets its final name after the check. Names
+ * contain the wall clock time; `present` is used to compute ages.
+ */
+export function openBackupFolder(
+  databaseFile: string,
+  clock: Clock,
+  present: Clock['wall'] = clock.wall,
+): BackupFolder {
+  const path = join(dirname(databaseFile), 'backups');
+  const unfinished = join(path, 'unfinished');
+
+  const list = (): readonly Backup[] =>
+    (existsSync(path) ? readdirSync(path) : [])
+      .map(parseBackupName)
+      .filter(backup => backup !== null)
+      .toSorted((a, b) => b.number - a.number);
+
+  const begin = (): void => {
+    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+    drop();
+    refuseWithoutRoom(path, databaseFile);
+    closeSync(openSync(unfinished, 'wx', 0o600));
+  };
+
+  const finish = (kind: BackupKind): string => {
+    syncFile(unfinished);
+    const file = join(path, backupName(kind, (list()[0]?.number ?? 0) + 1, clock.wall()));
+    renameSync(unfinished, file);
+    syncNames(file);
+    return file;
+  };
+
+  const dropOld = (): void => {
+    for (const { name } of planRetention(list(), present())) rmSync(join(path, name));
+  };
+
+  const drop = (): void => {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
+  };
+
+  return {
+    path,
+    list,
+    hasRestoredTooOften: () => hasRestoredTooOften(list(), present()),
+    addNow(kind, db) {
+      begin();
+      try {
+        db.prepare('VACUUM INTO ?').run(unfinished);
+        refuseDamaged(quickCheck(unfinished));
+        finish(kind);
+        dropOld();
+      } finally {
+        drop();
+      }
+    },
+    async add(kind, copyTo, signal) {
+      begin();
+      try {
+        await copyTo(unfinished);
+        refuseDamaged(await findDamageInSlices(unfinished, signal));
+        const file = finish(kind);
+        dropOld();
+        return file;
+      } finally {
+        drop();
+      }
+    },
+  };
+}
+
+/** Leaves at least as much free space as the backup takes, because a backup is not worth a full disk. */
+function refuseWithoutRoom(path: string, databaseFile: string): void {
+  const { bavail, bsize } = statfsSync(path);
+  const needed = 2 * ((sizeOf(databaseFile) ?? 0) + (sizeOf(`${databaseFile}-wal`) ?? 0));
+  if (bavail * bsize < needed)
+    throw new Error(`a backup needs ${Math.ceil(needed / 1_048_576)} MiB of room on the disk of ${path}`);
+}
+
+/**
+ * Returns SQLite's description of the damage to a copy; null when it is intact. Checking a large database takes a second, so
+ * other work runs between tables. Throws SQLite's error when the file cannot be opened.
+ */
+export async function findDamageInSlices(file: string, signal: AbortSignal): Promise<string | null> {
+  const db = new Database(file);
+  try {
+    // The copy of a database in WAL mode is marked as WAL, too.
+    db.pragma('journal_mode = DELETE');
+    const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
+    for (const table of tables.all()) {
+      const [found] = db
+        .prepare<[], string>(`PRAGMA quick_check("${table.replaceAll('"', '""')}")`)
+        .pluck()
+        .all();
+      if (found !== 'ok') return String(found);
+      await setImmediate(undefined, { signal });
+    }
+    return null;
+  } finally {
+    db.close();
+  }
+}
+
+function refuseDamaged(damage: string | null): void {
+  if (damage === null) return;
+  throw new Error(`the copy is damaged, and so the database may be: the next start checks it (${damage})`);
+}

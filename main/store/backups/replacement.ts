@@ -1,0 +1,192 @@
+import { chmodSync, constants, renameSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import type { AuditFact, AuditRow, Log, Store } from '../../orchestrator/ports/index.ts';
+import type { KeptBackup } from './backup-plan.ts';
+import { type BackupFolder, findDamageInSlices } from './backups.ts';
+import { openFailure } from '../db/disk-fault.ts';
+import { passOverEvents } from '../rows/event-rows.ts';
+import { companions, sizeOf } from '../db/file-check.ts';
+import { knownSchema } from '../db/migrations.ts';
+import { openSqliteStore, type StoreDeps } from '../db/sqlite-store.ts';
+import { syncFile, syncNames } from '../db/sync.ts';
+import { carryTrail } from './trail-transfer.ts';
+
+type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
+
+/** A copy of a backup, ready beside the database: checked, migrated, and read as at startup. */
+export interface Replacement {
+  readonly backup: KeptBackup;
+  /**
+   * Copies the database's audit trail into the copy and appends the row that records the restore. `describe` receives the newest
+   * row of the backup itself. Close the database's store first. Both happen before the copy is used, so a crash cannot separate
+   * them.
+   */
+  sign(describe: (had: AuditPosition | null) => AuditFact): Promise<void>;
+  /** Replaces the database, whose store must be closed. Throws without any change on failure. */
+  takePlace(): void;
+  drop(): void;
+}
+
+export interface ReplacementDeps {
+  readonly file: string;
+  readonly folder: BackupFolder;
+  readonly store: Omit<StoreDeps, 'onFatal' | 'log' | 'beforeMigration'>;
+  /** Only the log contains paths of this machine; responses do not. */
+  readonly log: Log;
+  /** Number of the newest event that readers may have seen. */
+  readonly lastEvent: number;
+}
+
+/** Removes a copy that an interrupted restore left behind; a later start cannot use it. */
+export function dropReplacement(file: string): void {
+  for (const suffix of companions) rmSync(readyFile(file) + suffix, { force: true });
+}
+
+/** Prepares a backup. Refuses a missing or unusable one without any change. */
+export async function prepareReplacement(
+  parts: ReplacementDeps,
+  name: string,
+): Promise<Outcome<Replacement>> {
+  const { file, folder, log } = parts;
+  const found = folder.list().find(each => each.name === name);
+  if (found === undefined)
+    return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
+  if (folder.hasRestoredTooOften())
+    return refuse(
+      'too_many_restores',
+      'Too many backups were restored within a day, and each keeps the database that it replaced: try again tomorrow, or move ' +
+        'backups of the kind before-restore out of the folder',
+    );
+  const ready = readyFile(file);
+  const drop = (): void => dropReplacement(file);
+  try {
+    drop();
+    await copyFile(join(folder.path, name), ready, constants.COPYFILE_FICLONE);
+    chmodSync(ready, 0o600);
+  } catch (cause) {
+    drop();
+    log.error('backup.not_copied', { name, cause });
+    return refuse(
+      'storage',
+      `The backup ${name} could not be copied: there must be room for it on the disk of the database, whose folder must be ` +
+        'writable. Nothing was changed. The log has more under this request_id',
+    );
+  }
+  const unusable = (why: string) => {
+    drop();
+    return refuse('backup_unusable', `The backup ${name} cannot be used: ${why}`);
+  };
+  try {
+    const fault = await examine(ready, parts.lastEvent);
+    if (fault !== null) return unusable(`${fault}. Nothing was changed`);
+    await withStore(parts, readAll);
+    const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
+    return accept({
+      backup,
+      drop,
+      async sign(describe) {
+        const fact = describe(await carryTrail(file, ready));
+        await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
+      },
+      takePlace: () => swap(file),
+    });
+  } catch (cause) {
+    log.error('backup.unusable', { file: join(folder.path, name), cause });
+    return unusable(
+      'it could not be read as a start reads it. Nothing was changed. The log has more under this request_id',
+    );
+  }
+}
+
+const readyFile = (file: string): string => `${file}.restoring`;
+
+/**
+ * Checks the copy. Returns why it is damaged or not a Trainyard database, without naming a file; null when it is fine.
+ */
+async function examine(ready: string, lastEvent: number): Promise<string | null> {
+  const damage = await findDamageInSlices(ready, new AbortController().signal).catch(wordsOfSqlite);
+  if (damage !== null) return `it is damaged (${damage.split('\n').at(-1)})`;
+  const db = new Database(ready);
+  try {
+    const schema = Number(db.pragma('user_version', { simple: true }));
+    if (schema === 0) return 'it is no database of Trainyard';
+    if (schema > knownSchema)
+      return `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`;
+    passOverEvents(db, lastEvent);
+    // Otherwise the store would skip its event numbers a second time.
+    db.pragma('journal_mode = WAL');
+    return null;
+  } finally {
+    db.close();
+  }
+}
+
+/** Returns SQLite's message. Rethrows any other error. */
+function wordsOfSqlite(cause: unknown): string {
+  if (cause instanceof Database.SqliteError) return cause.message;
+  throw cause;
+}
+
+/**
+ * Reads everything that startup reads, so that an unreadable backup fails here, where the old database is still in place.
+ */
+function readAll(store: Store): void {
+  store.workers();
+  store.pendingJobs();
+  store.waitingJobs();
+  store.liveJobs();
+  store.apiTokens();
+  store.queueSettings();
+  store.countJobs();
+  store.eventRange();
+  store.audit.row(store.audit.lastSeq());
+}
+
+/** Failures here concern only the copy and are reported to the client, so they must not stop the process. */
+async function withStore<T>(
+  { file, store: parts }: ReplacementDeps,
+  act: (store: Store) => T | Promise<T>,
+): Promise<T> {
+  const store = openSqliteStore(readyFile(file), { ...parts, log: silent, onFatal: () => undefined });
+  try {
+    return await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** How long to wait for another program to release its lock. */
+const waitForLockMs = 1_000;
+
+/**
+ * Replaces the database by one rename, so after a crash the next start finds either the old or the new one intact. The old log
+ * must be removed first, because a log does not identify its database.
+ */
+function swap(file: string): void {
+  const ready = readyFile(file);
+  try {
+    foldLog(file);
+    if (companions.some(suffix => suffix !== '' && sizeOf(ready + suffix) !== null))
+      throw new Error(`${ready} is still in use`);
+    syncFile(ready);
+    renameSync(ready, file);
+    syncNames(file);
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}
+
+/** Merges the log into the database. Throws when another program uses it. */
+function foldLog(file: string): void {
+  const db = new Database(file, { timeout: waitForLockMs });
+  try {
+    db.pragma('journal_mode = DELETE');
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,305 @@
+import type { Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { formatOf } from '../../../trainers/index.ts';
+import type {
+  ConfigChange,
+  ConfigFolder,
+  ExpectedConfig,
+  RecordChange,
+} from '../../orchestrator/ports/index.ts';
+import { type Companion, companionsOf } from './config-companions.ts';
+import { checkName, checkNewName, filesOf, foldName, missing, nameOfFile } from './config-names.ts';
+import { holdsList, readInside, tagOf } from './config-reading.ts';
+import { configText } from './config-text.ts';
+import { resolved } from './resolved.ts';
+import { syncNames } from '../db/sync.ts';
+
+/** The file of a config name, with its current state. */
+interface Place {
+  readonly root: string;
+  readonly name: string;
+  /** Path below the configs folder. */
+  readonly file: string;
+  /** Null when the file does not exist. */
+  readonly now: { readonly tag: string | null; readonly bytes: number; readonly mode: number } | null;
+  /**
+   * Another config whose name differs only by case, which some file systems treat as the same; null for none, or when both files
+   * exist.
+   */
+  readonly rival: string | null;
+}
+
+/**
+ * Writes atomically: a file gets its name once it is complete and synced, so neither readers nor a crash see a partial one. Never
+ * replaces or removes a link, because only its creator knows its target.
+ */
+export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 'remove'> {
+  // Runs changes one at a time, so the state that a change was checked against still holds when it applies.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+    const mine = last.then(act);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+  const placeOf = async (name: string): Promise<Outcome<Place>> => {
+    const checked = checkName(name);
+    if (!checked.ok) return checked;
+    const root = await resolved(folder);
+    return root === null ? notStored('ENOENT') : findPlace(root, name);
+  };
+  return {
+    put: ({ name, config, files = {}, expected }, record) =>
+      inTurn(async () => {
+        const portable = formatOf(name) === null ? null : checkNewName(name);
+        if (portable?.ok === false) return portable;
+        const text = configText(config);
+        if (!text.ok) return text;
+        const companions = companionsOf(config, files);
+        if (!companions.ok) return companions;
+        const found = await placeOf(name);
+        if (!found.ok) return found;
+        const place = companions.value.length === 0 ? found.value : inOwnFolder(found.value);
+        const refused = whyNot(place, expected) ?? whyNotNew(place) ?? whyNotJson(place);
+        if (refused !== null) return refused;
+        const crowded = await whyNotBeside(place, companions.value);
+        return crowded ?? write(place, Buffer.from(text.value), companions.value, record);
+      }),
+    remove: ({ name, expected }, record) =>
+      inTurn(async () => {
+        const place = await placeOf(name);
+        if (!place.ok) return place;
+        const { root, file, now } = place.value;
+        const refused = whyNot(place.value, expected);
+        if (refused !== null) return refused;
+        if (now === null) return missing(name);
+        const change = {
+          what: 'deleted',
+          name,
+          file: file,
+          tag: now.tag,
+          bytes: now.bytes,
+        } as const;
+        await record(change);
+        return finish(change, async () => {
+          await unlink(join(root, file));
+          syncNames(join(root, file));
+        });
+      }),
+  };
+}
+
+type Refused = ReturnType<typeof refuse>;
+
+/** Existing files keep their names. */
+function whyNotNew({ name, now, rival }: Place): Refused | null {
+  if (now !== null) return null;
+  if (rival !== null)
+    return inTheWay(`There is a config ${rival} already, whose name differs from ${name} by its case alone`);
+  const checked = checkNewName(name);
+  return checked.ok ? null : checked;
+}
+
+const ownFile = (name: string): string => `${name}/config.json`;
+
+/** A new config with files gets its own folder; otherwise other configs could claim its files. */
+const inOwnFolder = (place: Place): Place =>
+  place.now === null ? { ...place, file: ownFile(place.name) } : place;
+
+/** Replaces only regular files, and only in the config's own folder. */
+async function whyNotBeside(
+  { root, name, file }: Place,
+  companions: readonly Companion[],
+): Promise<Refused | null> {
+  if (companions.length === 0) return null;
+  if (file !== ownFile(name))
+    return inTheWay(`${file} is there, and a config with files is ${ownFile(name)}`);
+  const folder = await factsOf(join(root, name));
+  if (folder !== null && !folder.isDirectory()) return inTheWay(`${name} is there, and is no folder`);
+  for (const companion of companions) {
+    const there = await factsOf(join(root, name, companion.name));
+    if (there !== null && !there.isFile())
+      return inTheWay(`${name}/${companion.name} is there, and is no file`);
+  }
+  return null;
+}
+
+/** The server writes configs as JSON only. */
+function whyNotJson({ file }: Place): Refused | null {
+  const format = formatOf(file);
+  return format === 'json'
+    ? null
+    : inTheWay(
+        `${file} is ${String(format).toUpperCase()}, which only an editor on the server's machine can change`,
+      );
+}
+
+async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
+  const flat = `${name}.json`;
+  for (const file of filesOf(name)) {
+    const link = await linkOn(root, file);
+    if (link !== null) return isLink(link);
+    if ((await factsOf(join(root, file)))?.isFile() === true) return placeAt(root, name, file);
+  }
+  const entries = await readdir(root).catch((): string[] => []);
+  const other = entries.map(nameOfFile).find(found => found !== name && foldName(found) === foldName(name));
+  if (other !== undefined) return accept({ root, name, file: flat, now: null, rival: other });
+  return (await factsOf(join(root, flat))) === null
+    ? accept({ root, name, file: flat, now: null, rival: null })
+    : inTheWay(`${flat} is there, and is no file`);
+}
+
+async function placeAt(root: string, name: string, file: string): Promise<Outcome<Place>> {
+  const [top = ''] = file.split('/', 1);
+  const entries = await readdir(root).catch((): string[] => []);
+  // A case-insensitive file system also finds the file of a differently cased name.
+  const rival = entries.includes(top)
+    ? null
+    : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
+  if (rival !== null) return accept({ root, name, file: `${name}.json`, now: null, rival });
+  const found = await readInside(root, join(root, file));
+  if (found === null) return inTheWay(`${file} cannot be read by the orchestrator`);
+  if (holdsList(found.content, file))
+    return inTheWay(`${file} is there, and holds a list, as dataloaders do: it is no config`);
+  return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
+}
+
+/** Returns the first part of a path that is a link; null when there is none. */
+async function linkOn(root: string, file: string): Promise<string | null> {
+  const parts = file.split('/');
+  for (let count = 1; count <= parts.length; count += 1) {
+    const path = parts.slice(0, count).join('/');
+    if ((await factsOf(join(root, path)))?.isSymbolicLink() === true) return path;
+  }
+  return null;
+}
+
+/** Describes a link itself, not its target. */
+const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
+
+const inTheWay = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
+
+const isLink = (file: string): Refused =>
+  refuse(
+    'config_in_the_way',
+    `${file} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
+  );
+
+/** Returns null when the precondition holds. */
+function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null {
+  if (expected === 'anything') return null;
+  if (expected === 'nothing') {
+    if (now === null) return null;
+    return refuse('config_exists', `There is a config ${name} already: choose another name, or replace it`);
+  }
+  if (now === null) return refuse('config_changed', `There is no config ${name} any more`);
+  if (expected === 'something' || (now.tag !== null && expected.includes(now.tag))) return null;
+  return refuse(
+    'config_changed',
+    `Somebody has changed the config ${name} since you read it: read it again, and then make your change`,
+  );
+}
+
+/** A complete file that still has to be renamed to its final name. */
+interface Unfinished {
+  readonly from: string;
+  readonly to: string;
+}
+
+async function write(
+  { root, name, file, now }: Place,
+  content: Buffer,
+  companions: readonly Companion[],
+  record: RecordChange,
+): Promise<Outcome<ConfigChange>> {
+  const path = join(root, file);
+  const folder = dirname(path);
+  const change: ConfigChange = {
+    what: now === null ? 'created' : 'replaced',
+    name,
+    file,
+    tag: tagOf(content),
+    bytes: content.length,
+  };
+  // The config is renamed last, so that its readers find its files.
+  const parts = [
+    ...companions.map(({ name: own, text }) => ({ to: join(folder, own), content: Buffer.from(text) })),
+    { to: path, content, mode: now?.mode },
+  ];
+  const unfinished: Unfinished[] = [];
+  const takeBack = async (): Promise<void> => {
+    for (const { from } of unfinished) await discard(from);
+    // Fails for a folder with content, as intended.
+    if (now === null && folder !== root) await rmdir(folder).catch(() => undefined);
+  };
+  try {
+    if (companions.length > 0) await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const [index, part] of parts.toReversed().entries()) {
+      const from = join(folder, `.trainyard-unfinished${index === 0 ? '' : `-${index}`}`);
+      unfinished.unshift({ from, to: part.to });
+      await writeUnfinished(from, part);
+    }
+  } catch (cause) {
+    await takeBack();
+    return notStored(codeOf(cause));
+  }
+  try {
+    await record(change);
+  } catch (cause) {
+    await takeBack();
+    throw cause;
+  }
+  const done = await finish(change, async () => {
+    for (const { from, to } of unfinished) await rename(from, to);
+    syncNames(path);
+  });
+  if (!done.ok) await takeBack();
+  return done;
+}
+
+/** Changes run one at a time, so a file that a crash left behind can be overwritten. */
+async function writeUnfinished(
+  path: string,
+  { content, mode }: { readonly content: Buffer; readonly mode?: number | undefined },
+): Promise<void> {
+  await rm(path, { force: true });
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    if (mode !== undefined) await handle.chmod(mode);
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function finish(change: ConfigChange, act: () => Promise<void>): Promise<Outcome<ConfigChange>> {
+  try {
+    await act();
+    return accept(change);
+  } catch (cause) {
+    return notStored(codeOf(cause));
+  }
+}
+
+const discard = (file: string): Promise<void> => rm(file, { force: true }).catch(() => undefined);
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+
+/** Keyed by system error code. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk is full',
+  EROFS: 'its disk takes no changes',
+  EACCES: 'the orchestrator may not write there',
+  EPERM: 'the orchestrator may not write there',
+};
+
+const notStored = (why: string): Refused =>
+  refuse(
+    'storage',
+    `The folder of configs could not be changed: ${reasons[why] ?? `it cannot be written (${why})`}`,
+  );

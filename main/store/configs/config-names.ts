@@ -1,0 +1,99 @@
+import { basename, dirname, extname } from 'node:path/posix';
+import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
+import { formatOf } from '../../../trainers/index.ts';
+
+/** Maximum length of one path segment in bytes, as in most file systems. */
+const maxSegmentBytes = 255;
+/** Maximum depth of a config's path; deeper files are ignored. */
+export const maxDepth = 8;
+
+/** Control characters, invisible characters, and those that change the text direction. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+/** Windows opens devices or streams by such names, and strips trailing dots and spaces. */
+const meansOther = (segment: string): boolean =>
+  process.platform === 'win32' && (deviceName.test(segment) || /[<>:"|?*]|[. ]$/.test(segment));
+
+/** Whether a path segment is valid: neither hidden nor `..`. */
+export const isPlainFile = (segment: string): boolean =>
+  segment !== '' &&
+  !segment.startsWith('.') &&
+  !/[/\\]/.test(segment) &&
+  !unseen.test(segment) &&
+  Buffer.byteLength(segment) <= maxSegmentBytes &&
+  !meansOther(segment);
+
+/** A config's path below the folder, without the extension: `flux/kontext`. */
+export const isConfigName = (name: string): boolean => {
+  const segments = name.split('/');
+  return segments.length <= maxDepth && segments.every(isPlainFile);
+};
+
+export const checkName = (name: string): Outcome<string> =>
+  isConfigName(name)
+    ? accept(name)
+    : refuse(
+        'invalid_request',
+        'config_name must be the path of a config below the configs folder, such as flux/kontext: no way up, nothing hidden',
+      );
+
+const endings = ['.json', '.jsonc', '.yaml', '.yml', '.toml'] as const;
+
+/** A file that may contain a config. */
+export interface Candidate {
+  readonly name: string;
+  /** Path below the folder, with forward slashes. */
+  readonly file: string;
+}
+
+/** Returns the possible files of a config, in search order. */
+export const filesOf = (name: string): readonly string[] => [
+  ...endings.flatMap(ending => [`${name}${ending}`, `${name}/config${ending}`]),
+  ...(formatOf(name) === null ? [] : [name]),
+];
+
+/** Returns the config name for a file: its folder when the file is named `config`. */
+export function nameOfFile(file: string): string {
+  const bare = file.slice(0, file.length - extname(file).length);
+  return basename(bare) === 'config' && dirname(bare) !== '.' ? dirname(bare) : bare;
+}
+
+/** Accepts letters of any script, but only names that every file system supports. */
+const portableName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. +-]{0,126}[\p{L}\p{M}\p{N}_+-])?$/u;
+
+/** Stricter than `checkName`; applies to new files only. */
+export function checkNewName(name: string): Outcome<string> {
+  if (Buffer.byteLength(`${name}.json`) > maxSegmentBytes)
+    return refuse(
+      'invalid_request',
+      `The name is too long for a file: the limit is ${maxSegmentBytes} bytes`,
+    );
+  if (formatOf(name) !== null)
+    return refuse('invalid_request', 'Leave the ending out: the file of a config NAME is called NAME.json');
+  return portableName.test(name) && !deviceName.test(name)
+    ? accept(name)
+    : refuse(
+        'invalid_request',
+        'A new config needs a name that every system takes: letters, digits, . _ + - and spaces',
+      );
+}
+
+/** A companion file must not be mistaken for the config itself. */
+export function checkNewFile(name: string): Outcome<string> {
+  const isConfig = formatOf(name) !== null && /^config\./i.test(name);
+  return isPlainFile(name) && portableName.test(name) && !deviceName.test(name) && !isConfig
+    ? accept(name)
+    : refuse(
+        'config_invalid',
+        `The config names a file ${name}, which cannot lie beside it: rename the file`,
+      );
+}
+
+/** Maps names that some file systems treat as the same to one key. */
+export const foldName = (name: string): string => name.normalize('NFC').toLowerCase();
+
+export const missing = (name: string) =>
+  refuse(
+    'config_not_found',
+    `There is no config ${name}: the configs folder has neither ${name}.json nor ${name}/config.json, and none in YAML or TOML`,
+  );

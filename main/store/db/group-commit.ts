@@ -1,0 +1,261 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Database } from 'better-sqlite3';
+import type { Log } from '../../orchestrator/ports/index.ts';
+import { diskFault } from './disk-fault.ts';
+import type { DiskState } from './disk-state.ts';
+import type { WriteAheadLog } from './write-ahead-log.ts';
+
+/** Runs a function in the async context of the client whose command it is, for the log. */
+type Scope = (run: () => void) => void;
+
+interface Queued {
+  readonly run: () => unknown;
+  readonly scope: Scope;
+  readonly resolve: (value: never) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+interface Done {
+  readonly command: Queued;
+  readonly result:
+    | { readonly ok: true; readonly value: unknown }
+    | { readonly ok: false; readonly cause: unknown };
+}
+
+export interface Writer {
+  /** Never settles when the disk failed so that it is unknown whether the change is stored. */
+  write<T>(run: () => T): Promise<T>;
+  afterCommit(effect: () => void): void;
+  /** Runs when the current command is rolled back. */
+  afterRollback(effect: () => void): void;
+  /** Commits the queue; later writes are rejected. */
+  close(): void;
+}
+
+interface WriterDeps {
+  readonly db: Database;
+  readonly wal: WriteAheadLog;
+  readonly disk: DiskState;
+  readonly log: Log;
+  /** Throws a fatal disk fault when the commit went to a file that no later start will find. */
+  readonly checkPlace: () => void;
+}
+
+/**
+ * Rejects writers when the whole transaction could not be stored; nothing of it is on disk.
+ * @internal
+ */
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+}
+
+/**
+ * Single writer with group commit. Commands queue up during a turn of the event loop and run in order inside one transaction.
+ * They are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
+ * command has its own savepoint, so one that throws rolls back only itself.
+ */
+export function createWriter(parts: WriterDeps): Writer {
+  const { db, wal, disk, log } = parts;
+  const scopes = { now: runHere };
+  const effects = createEffects(log, scopes);
+  const rollbackHooks = createEffects(log, scopes);
+  const commit = createCommit(parts, { effects, rollbackHooks, scopes });
+  let queue: Queued[] = [];
+  let closed = false;
+
+  const flush = (): void => {
+    const batch = queue;
+    queue = [];
+    if (batch.length === 0 || disk.now() === 'dead') return;
+    const done = disk.now() === 'working' ? commit(batch) : failed(batch, refused(disk));
+    if (done === null) return;
+    effects.run();
+    for (const { command, result } of done) {
+      if (result.ok) command.resolve(result.value as never);
+      else command.reject(result.cause);
+    }
+    // In a separate turn, so that responses, which leave at the end of this one, do not wait for a checkpoint.
+    setImmediate(() => {
+      tend(() => {
+        if (wal.isLong()) wal.checkpoint();
+      });
+    });
+  };
+
+  const tend = (work: () => void): void => {
+    if (disk.now() !== 'working' || !db.open) return;
+    try {
+      work();
+    } catch (cause) {
+      if (disk.note(cause) === null) log.error('store.checkpoint_failed', { cause });
+    }
+  };
+
+  return {
+    write<T>(run: () => T): Promise<T> {
+      if (closed) return Promise.reject(new StorageError('the store is closed'));
+      if (disk.now() === 'refusing') return Promise.reject(refused(disk));
+      return new Promise<T>((resolve, reject) => {
+        if (queue.length === 0) setImmediate(flush);
+        // Equivalent to `AsyncLocalStorage.snapshot()`, but 40 times faster.
+        const asked = new AsyncResource('store.write');
+        queue.push({ run, scope: runIn => asked.runInAsyncScope(runIn), resolve, reject });
+      });
+    },
+    afterCommit: effects.add,
+    afterRollback: rollbackHooks.add,
+    close() {
+      closed = true;
+      flush();
+      disk.stop();
+      // SQLite would checkpoint on closing, but ignore a failure.
+      tend(wal.checkpoint);
+    },
+  };
+}
+
+const runHere: Scope = run => run();
+
+/** Scope of the command that is running. */
+interface Scopes {
+  now: Scope;
+}
+
+/** Callbacks to run in order after a commit or a rollback. */
+interface Effects {
+  readonly add: (effect: () => void) => void;
+  count(): number;
+  /** Discards the callbacks added after the count was `count`. */
+  backTo(count: number): void;
+  /** Runs and discards the callbacks added after the count was `count`. */
+  run(count?: number): void;
+}
+
+function createEffects(log: Log, scopes: Scopes): Effects {
+  const effects: { readonly effect: () => void; readonly scope: Scope }[] = [];
+  const runOne = (effect: () => void): void => {
+    try {
+      effect();
+    } catch (cause) {
+      log.error('store.effect_failed', { cause });
+    }
+  };
+  return {
+    add: effect => void effects.push({ effect, scope: scopes.now }),
+    count: () => effects.length,
+    backTo(count) {
+      effects.length = count;
+    },
+    run(count = 0) {
+      const due = effects.splice(count);
+      // Runs those of one command together: entering a scope takes longer than most callbacks.
+      for (let at = 0; at < due.length; ) {
+        const scope = due[at]?.scope ?? runHere;
+        let end = at;
+        while (due[end]?.scope === scope) end += 1;
+        const part = due.slice(at, end);
+        scope(() => {
+          for (const { effect } of part) runOne(effect);
+        });
+        at = end;
+      }
+    },
+  };
+}
+
+interface Ledger {
+  readonly effects: Effects;
+  readonly rollbackHooks: Effects;
+  readonly scopes: Scopes;
+}
+
+/** Runs one transaction. Returns null when no client may be answered. */
+function createCommit(
+  { db, disk, log, checkPlace }: WriterDeps,
+  { effects, rollbackHooks, scopes }: Ledger,
+): (batch: readonly Queued[]) => readonly Done[] | null {
+  const save = db.prepare('SAVEPOINT command');
+  const release = db.prepare('RELEASE command');
+  const run = (command: Queued): Done => ({
+    command,
+    result: { ok: true, value: runScoped(command, scopes) },
+  });
+  /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
+  const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
+  const runOne = (command: Queued): Done => {
+    const kept = [effects.count(), rollbackHooks.count()] as const;
+    save.run();
+    try {
+      const done = run(command);
+      release.run();
+      return done;
+    } catch (cause) {
+      if (!isOwnFault(cause)) throw cause;
+      db.exec('ROLLBACK TO command');
+      db.exec('RELEASE command');
+      effects.backTo(kept[0]);
+      rollbackHooks.run(kept[1]);
+      return { command, result: { ok: false, cause } };
+    }
+  };
+  /** Savepoints copy every changed page, so a command that is alone in its transaction does without. */
+  const runAlone = (command: Queued): Done => {
+    try {
+      return run(command);
+    } catch (cause) {
+      if (!isOwnFault(cause)) throw cause;
+      db.exec('ROLLBACK');
+      effects.backTo(0);
+      rollbackHooks.run();
+      return { command, result: { ok: false, cause } };
+    }
+  };
+
+  const rollBack = (): void => {
+    try {
+      if (db.inTransaction) db.exec('ROLLBACK');
+    } catch (cause) {
+      disk.note(cause);
+    }
+  };
+
+  return batch => {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      const done = batch.map(batch.length === 1 ? runAlone : runOne);
+      // A single command that threw has already rolled back the transaction.
+      if (batch.length > 1 || done.every(({ result }) => result.ok)) db.exec('COMMIT');
+      checkPlace();
+      rollbackHooks.backTo(0);
+      return done;
+    } catch (cause) {
+      effects.backTo(0);
+      const fault = disk.note(cause);
+      if (fault === 'fatal') return null;
+      if (fault === null) log.error('store.commit_failed', { cause });
+      rollBack();
+      if (disk.now() === 'dead') return null;
+      rollbackHooks.run();
+      return failed(batch, new StorageError('the change could not be stored', { cause }));
+    }
+  };
+}
+
+function runScoped({ run, scope }: Queued, scopes: Scopes): unknown {
+  let value: unknown;
+  scopes.now = scope;
+  try {
+    scope(() => {
+      value = run();
+    });
+  } finally {
+    scopes.now = runHere;
+  }
+  return value;
+}
+
+const refused = (disk: DiskState): StorageError =>
+  new StorageError('the disk takes no changes at present', { cause: disk.cause() });
+
+const failed = (batch: readonly Queued[], cause: StorageError): readonly Done[] =>
+  batch.map(command => ({ command, result: { ok: false, cause } }));

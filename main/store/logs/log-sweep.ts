@@ -1,0 +1,71 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { Clock, Log, LogFiles, Store, TrustedTime } from '../../orchestrator/ports/index.ts';
+
+const dayMs = 86_400_000;
+const everyMs = 3_600_000;
+/** A restored backup may lack the job of a log. Keep the log for a while, in case the newer database is restored. */
+const orphanedForMs = dayMs;
+
+export interface LogSweep {
+  /** Stops after the current step. */
+  stop(): Promise<void>;
+}
+
+export interface LogSweepDeps {
+  readonly store: Pick<Store, 'job'>;
+  readonly files: Pick<LogFiles, 'jobs' | 'orphans' | 'remove'>;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Measures age with trusted time, so that a clock jump removes nothing. */
+  readonly time: Pick<TrustedTime, 'earliest' | 'latest'>;
+  readonly log: Log;
+  /** Removes the logs of jobs that ended this many days ago; null keeps them as long as their jobs. */
+  readonly days: number | null;
+}
+
+/** Removes expired logs and those of deleted jobs, at startup and every hour. */
+export function startLogSweep({ store, files, clock, time, log, days }: LogSweepDeps): LogSweep {
+  let underWay: Promise<void> | null = null;
+  let isStopped = false;
+  let cancel = (): void => {};
+
+  /** Age in trusted time since the first sweep that missed the job, across restarts. */
+  const isOrphanTooOld = async (id: JobId): Promise<boolean> => {
+    const at = await files.orphans.at(id);
+    if (at === null) await files.orphans.set(id, time.latest());
+    return at !== null && time.earliest() - at > orphanedForMs;
+  };
+  const isTooOld = async (id: JobId): Promise<boolean> => {
+    const job = store.job(id);
+    if (job === null) return isOrphanTooOld(id);
+    await files.orphans.clear(id);
+    return days !== null && 'endedAt' in job && time.earliest() - job.endedAt > days * dayMs;
+  };
+  const sweep = async (): Promise<void> => {
+    for (const id of await files.jobs()) {
+      if (isStopped) return;
+      try {
+        if (!(await isTooOld(id))) continue;
+        await files.remove(id);
+        log.info('log.removed', { job_id: id });
+      } catch (cause) {
+        log.warn('log.not_removed', { job_id: id, cause });
+      }
+    }
+  };
+  const round = (): void => {
+    underWay = sweep()
+      .catch((cause: unknown) => log.warn('log.sweep_failed', { cause }))
+      .then(() => {
+        underWay = null;
+        if (!isStopped) cancel = clock.after(everyMs, round);
+      });
+  };
+  round();
+  return {
+    async stop() {
+      isStopped = true;
+      cancel();
+      await underWay;
+    },
+  };
+}

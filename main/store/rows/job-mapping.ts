@@ -1,0 +1,326 @@
+import type { Approval, FailureCause, FinalStatus, JobStatus } from '../../../protocol/job.ts';
+import { isFinal } from '../../../protocol/job.ts';
+import type { Attempt, AttemptEnd, Job, StoppingJob } from '../../orchestrator/ports/index.ts';
+
+export interface AttemptRow {
+  readonly id: Attempt['id'];
+  readonly job_id: Attempt['jobId'];
+  readonly n: number;
+  readonly worker_id: Attempt['workerId'];
+  readonly offered_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly outcome: AttemptEnd['outcome'] | null;
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly charged: 0 | 1;
+  readonly late: string | null;
+  readonly resumed: string | null;
+}
+
+export interface JobRow {
+  readonly id: Job['id'];
+  readonly ord: number;
+  readonly status: JobStatus;
+  readonly config_name: string;
+  readonly requirements: string;
+  readonly priority: number;
+  readonly max_retries: number;
+  readonly queued_at: number;
+  readonly not_before: number;
+  readonly retries_used: number;
+  readonly progress: string | null;
+  readonly attempt_n: number;
+  readonly ended_at: number | null;
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+  readonly retry_on: string;
+  readonly on_lost_contact: Job['spec']['onLostContact'];
+  readonly timeout_ms: number | null;
+  readonly stop: string | null;
+  readonly devices: string | null;
+  readonly user: string;
+  readonly team: string | null;
+  readonly boosts: number;
+  readonly boost_at: number | null;
+  readonly top: number;
+  readonly level: number;
+  readonly approval: Approval | null;
+  readonly retry_of: Job['id'] | null;
+  readonly requests: string;
+  /** Worker of the newest attempt. */
+  readonly worker_id: Attempt['workerId'] | null;
+  /** Time between submission and the start of the last attempt of an ended job; null when that never started. */
+  readonly waited_ms: number | null;
+  /** Run time of that attempt. */
+  readonly ran_ms: number | null;
+}
+
+/** Values to write by column; objects become JSON. */
+export type Written<C extends string> = Readonly<Record<C, string | number | object | null>>;
+
+/** A job joined with the columns of its newest attempt, prefixed `a_`; null without an attempt. */
+export type JoinedRow = JobRow & { readonly [K in keyof AttemptRow as `a_${K}`]: AttemptRow[K] | null };
+
+export function toAttempt(row: AttemptRow): Attempt {
+  const end: AttemptEnd | null =
+    row.ended_at === null || row.outcome === null
+      ? null
+      : {
+          at: row.ended_at,
+          outcome: row.outcome,
+          cause: row.cause,
+          error: row.error,
+          exitCode: row.exit_code,
+          signal: row.signal,
+          charged: row.charged === 1,
+        };
+  return {
+    id: row.id,
+    jobId: row.job_id,
+    n: row.n,
+    workerId: row.worker_id,
+    offeredAt: row.offered_at,
+    startedAt: row.started_at,
+    end,
+    late: row.late === null ? null : (JSON.parse(row.late) as Attempt['late']),
+    resumed: row.resumed === null ? null : (JSON.parse(row.resumed) as Attempt['resumed']),
+  };
+}
+
+/** Columns of an attempt that are unknown when it is offered. */
+export const endingColumns = [
+  'started_at',
+  'ended_at',
+  'outcome',
+  'cause',
+  'error',
+  'exit_code',
+  'signal',
+  'charged',
+] as const satisfies readonly (keyof AttemptRow)[];
+
+export const attemptColumns = [
+  'id',
+  'job_id',
+  'n',
+  'worker_id',
+  'offered_at',
+  'late',
+  'resumed',
+  ...endingColumns,
+] as const satisfies readonly (keyof AttemptRow)[];
+
+export const newAttemptColumns = [...attemptColumns, 'gpus'] as const;
+
+export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingColumns)[number]> => ({
+  started_at: startedAt,
+  ended_at: end?.at ?? null,
+  outcome: end?.outcome ?? null,
+  cause: end?.cause ?? null,
+  error: end?.error ?? null,
+  exit_code: end?.exitCode ?? null,
+  signal: end?.signal ?? null,
+  charged: end?.charged ? 1 : 0,
+});
+
+/** Includes the number of GPUs, which does not change after submission. */
+export const newAttemptRow = (
+  attempt: Attempt,
+  { spec: { devices, requirements } }: Job,
+): Written<(typeof newAttemptColumns)[number]> => ({
+  ...attemptRow(attempt),
+  gpus: devices?.length ?? requirements.gpuCount,
+});
+
+const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> => ({
+  ...endingRow(attempt),
+  id: attempt.id,
+  job_id: attempt.jobId,
+  n: attempt.n,
+  worker_id: attempt.workerId,
+  offered_at: attempt.offeredAt,
+  late: attempt.late,
+  resumed: attempt.resumed,
+});
+
+/** Defaults for jobs stored before these requirements existed. */
+const anyGpu = { vramGb: 0, accelerator: null, guarded: false, configKeys: [] };
+
+/** Maximum size of the cache; when full, it is cleared. */
+const maxTexts = 1_000;
+
+/** Caches parsed values, because many jobs share the same text. Callers must not modify them. */
+function remembering<T>(read: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return text => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= maxTexts) known.clear();
+    const value = read(text);
+    known.set(text, value);
+    return value;
+  };
+}
+
+type Spec = Job['spec'];
+
+/** Returns a parser for stored job requirements. */
+export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
+  remembering(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
+
+/** The columns were written by `jobRow` and `attemptRow`, so the casts are safe. */
+export function createJobReader(): (row: JoinedRow) => Job {
+  const requirementsIn = createRequirementsReader();
+  const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
+  const requestsIn = remembering(text => JSON.parse(text) as Spec['requests']);
+  const baseOf = (row: JobRow): Base => ({
+    id: row.id,
+    order: row.ord,
+    spec: {
+      configName: row.config_name,
+      requirements: requirementsIn(row.requirements),
+      devices: row.devices === null ? null : (JSON.parse(row.devices) as Spec['devices']),
+      maxRetries: row.max_retries,
+      retryOn: retryOnIn(row.retry_on),
+      onLostContact: row.on_lost_contact,
+      timeoutMs: row.timeout_ms,
+      requests: requestsIn(row.requests),
+    },
+    user: row.user,
+    team: row.team,
+    rank: {
+      priority: row.priority,
+      boosts: row.boosts,
+      boostAt: row.boost_at,
+      top: row.top,
+      level: row.level,
+    },
+    approval: row.approval,
+    retryOf: row.retry_of,
+    queuedAt: row.queued_at,
+    retriesUsed: row.retries_used,
+    progress: row.progress === null ? null : (JSON.parse(row.progress) as Job['progress']),
+  });
+  return row => {
+    const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
+    const base = baseOf(row);
+    const { status } = row;
+    if (status === 'pending') return { ...base, attempt, status, notBefore: row.not_before };
+    if (isFinal(status)) return ended(base, attempt, status, row);
+    if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
+    if (status !== 'cancelling') return { ...base, attempt, status };
+    if (row.stop === null) throw new Error(`job ${row.id} is cancelling by nobody's order`);
+    return { ...base, attempt, status, stop: JSON.parse(row.stop) as StoppingJob['stop'] };
+  };
+}
+
+type Base = Omit<StoppingJob, 'attempt' | 'status' | 'stop'>;
+
+const ended = (base: Base, attempt: Attempt | null, status: FinalStatus, row: JobRow): Job => ({
+  ...base,
+  attempt,
+  status,
+  endedAt: row.ended_at ?? 0,
+  cause: row.cause,
+  error: row.error,
+});
+
+const joinedNames = attemptColumns.map(name => [name, `a_${name}`] as const);
+
+function newestAttempt(row: JoinedRow): AttemptRow {
+  const attempt: Partial<Record<keyof AttemptRow, unknown>> = {};
+  for (const [name, joined] of joinedNames) attempt[name] = row[joined];
+  return attempt as AttemptRow;
+}
+
+/** Columns that change during the life of a job. */
+export const changingColumns = [
+  'status',
+  'priority',
+  'not_before',
+  'retries_used',
+  'progress',
+  'attempt_n',
+  'ended_at',
+  'cause',
+  'error',
+  'stop',
+  'boosts',
+  'boost_at',
+  'top',
+  'level',
+  'approval',
+  'worker_id',
+  'waited_ms',
+  'ran_ms',
+] as const satisfies readonly (keyof JobRow)[];
+
+export const jobColumns = [
+  'id',
+  'ord',
+  'config_name',
+  'requirements',
+  'max_retries',
+  'queued_at',
+  'retry_on',
+  'on_lost_contact',
+  'timeout_ms',
+  'devices',
+  'user',
+  'team',
+  'retry_of',
+  'requests',
+  ...changingColumns,
+] as const satisfies readonly (keyof JobRow)[];
+
+export const changingRow = (job: Job): Written<(typeof changingColumns)[number]> => ({
+  status: job.status,
+  priority: job.rank.priority,
+  not_before: job.status === 'pending' ? job.notBefore : 0,
+  retries_used: job.retriesUsed,
+  progress: job.progress,
+  attempt_n: job.attempt?.n ?? 0,
+  ended_at: 'endedAt' in job ? job.endedAt : null,
+  cause: 'cause' in job ? job.cause : null,
+  error: 'error' in job ? job.error : null,
+  stop: job.status === 'cancelling' ? job.stop : null,
+  boosts: job.rank.boosts,
+  boost_at: job.rank.boostAt,
+  top: job.rank.top,
+  level: job.rank.level,
+  approval: job.approval,
+  worker_id: job.attempt?.workerId ?? null,
+  ...timesOf(job),
+});
+
+/** Stored with the end of the job, so that averages over many jobs need no other table. */
+function timesOf(job: Job): Written<'waited_ms' | 'ran_ms'> {
+  const startedAt = job.attempt?.startedAt ?? null;
+  if (!('endedAt' in job) || startedAt === null) return { waited_ms: null, ran_ms: null };
+  const ranUntil = job.attempt?.end?.at ?? null;
+  return {
+    waited_ms: Math.max(0, startedAt - job.queuedAt),
+    ran_ms: ranUntil === null ? null : Math.max(0, ranUntil - startedAt),
+  };
+}
+
+export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
+  ...changingRow(job),
+  id: job.id,
+  ord: job.order,
+  config_name: job.spec.configName,
+  requirements: job.spec.requirements,
+  max_retries: job.spec.maxRetries,
+  queued_at: job.queuedAt,
+  retry_on: job.spec.retryOn,
+  on_lost_contact: job.spec.onLostContact,
+  timeout_ms: job.spec.timeoutMs,
+  devices: job.spec.devices,
+  user: job.user,
+  team: job.team,
+  retry_of: job.retryOf,
+  requests: job.spec.requests,
+});

@@ -1,0 +1,221 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { liveStatuses } from '../../../protocol/job.ts';
+import type { Job, JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../../orchestrator/ports/index.ts';
+import {
+  type AttemptRow,
+  attemptColumns,
+  changingColumns,
+  changingRow,
+  createJobReader,
+  endingColumns,
+  endingRow,
+  jobColumns,
+  type JoinedRow,
+  jobRow,
+  newAttemptColumns,
+  newAttemptRow,
+  toAttempt,
+  type Written,
+} from './job-mapping.ts';
+import { createJobSearch } from './job-search.ts';
+
+export type JobStatements = Pick<
+  Tx,
+  | 'job'
+  | 'jobs'
+  | 'jobPlace'
+  | 'countFound'
+  | 'pendingJobs'
+  | 'pendingAhead'
+  | 'liveJobs'
+  | 'liveJobOf'
+  | 'payload'
+  | 'attempts'
+  | 'replaceJob'
+  | 'setProgress'
+  | 'setLateResult'
+  | 'nextJobOrder'
+  | 'starvingJobs'
+  | 'removeJob'
+> & {
+  /** Also inserts the job's attempt, if it has one. */
+  insertJob(job: Job, texts: PayloadTexts): void;
+};
+
+/** A payload as JSON. */
+export interface PayloadTexts {
+  readonly config: string;
+  readonly dataloader: string;
+  /** Null for none. */
+  readonly files: string | null;
+  /** Null for none. */
+  readonly data: string | null;
+}
+
+export const textsOf = ({ config, dataloader, files, data }: JobPayload): PayloadTexts => ({
+  config: JSON.stringify(config),
+  dataloader: JSON.stringify(dataloader ?? null),
+  files: Object.keys(files).length === 0 ? null : JSON.stringify(files),
+  data: data === undefined ? null : JSON.stringify(data),
+});
+
+const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}`;
+const selectFrom = (jobs: string): string =>
+  `${joined} FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
+const select = selectFrom('jobs j');
+/** Pending jobs that wait for a worker and not for approval. */
+const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted'`;
+const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE j.status = 'pending' AND j.approval = 'wanted'`;
+const live = liveStatuses.map(status => `'${status}'`).join(', ');
+
+/** Values are bound by position: binding by name takes longer than many statements. */
+const bound = <C extends string>(
+  columns: readonly C[],
+  row: Written<C>,
+): readonly (string | number | null)[] =>
+  columns.map(name => {
+    const value: string | number | object | null = row[name];
+    return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  });
+
+function createInsert<C extends string>(db: Database, table: string, columns: readonly C[]) {
+  const places = columns.map(() => '?').join(', ');
+  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`);
+  return (row: Written<C>): void => void insert.run(...bound(columns, row));
+}
+
+/**
+ * Writes only the columns whose values differ, because SQLite rewrites the index of every named column even for an equal value.
+ * `guard` holds the values for `where`. Returns whether a row matched.
+ */
+function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
+  const statements = new Map<string, Statement>();
+  return (was: Written<C>, next: Written<C>, ...guard: readonly (string | number)[]): boolean => {
+    const different = columns.filter(name => was[name] !== next[name]);
+    const changed = different.length === 0 ? columns.slice(0, 1) : different;
+    const assigned = changed.join(' = ?, ');
+    const statement =
+      statements.get(assigned) ?? db.prepare(`UPDATE ${table} SET ${assigned} = ? WHERE ${where}`);
+    statements.set(assigned, statement);
+    return statement.run(...bound(changed, next), ...guard).changes > 0;
+  };
+}
+
+export function createJobRows(db: Database): JobStatements {
+  return { ...jobReads(db), ...jobWrites(db) };
+}
+
+/**
+ * Finds the row with a subquery. SQLite is built with STAT4 here, so binding a value in a join condition prepares the whole
+ * statement again. That takes ten times as long as running it.
+ */
+const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
+const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
+
+function jobReads(db: Database) {
+  const toJob = createJobReader();
+  const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
+  const pending = db.prepare<[], JoinedRow>(`${inLine} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`);
+  // Two index ranges: a single condition would also scan everything behind the job.
+  const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
+    db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
+      AND ${range} ORDER BY j.level DESC, j.ord LIMIT @limit`),
+  );
+  const alive = db.prepare<[], JoinedRow>(`${joined}
+    FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id AND j.attempt_n = a.n
+    WHERE a.ended_at IS NULL AND j.status IN (${live}) ORDER BY j.ord`);
+  const ofWorker = db.prepare<[string], JoinedRow>(
+    `${select} WHERE ${liveAttemptOf} AND j.status IN (${live})`,
+  );
+  const { findJobs, ...searches } = createJobSearch(db, joined);
+  const payloadOf = db.prepare<[string], PayloadTexts>(
+    'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
+  );
+  const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
+  const starving = db.prepare<[number, number], JoinedRow>(
+    `${selectFrom('jobs j INDEXED BY jobs_starving')}
+     WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND j.boost_at <= ?
+     ORDER BY j.boost_at, j.ord LIMIT ?`,
+  );
+  return {
+    starvingJobs: (now: number, limit: number) =>
+      starving.all(now, limit).map(row => toJob(row) as PendingJob),
+    job(id: string) {
+      const row = byId.get(id);
+      return row === undefined ? null : toJob(row);
+    },
+    ...searches,
+    jobs: (filter: JobFilter) => findJobs(filter).map(toJob),
+    pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
+    pendingAhead: ({ rank: { level }, order }: PendingJob, limit: number) =>
+      ahead
+        .flatMap(range => range.all({ level, order, limit }))
+        .slice(0, limit)
+        .map(row => toJob(row) as PendingJob),
+    liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
+    liveJobOf(worker: string) {
+      const row = ofWorker.get(worker);
+      return row === undefined ? null : (toJob(row) as LiveJob);
+    },
+    payload(job: string) {
+      const row = payloadOf.get(job);
+      if (row === undefined) return null;
+      return {
+        config: JSON.parse(row.config) as JobPayload['config'],
+        dataloader: JSON.parse(row.dataloader) as unknown,
+        files: row.files === null ? {} : (JSON.parse(row.files) as JobPayload['files']),
+        ...(row.data !== null && { data: JSON.parse(row.data) as NonNullable<JobPayload['data']> }),
+      };
+    },
+    attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
+  };
+}
+
+function jobWrites(db: Database) {
+  const insert = createInsert(db, 'jobs', jobColumns);
+  const insertPayload = db.prepare(
+    'INSERT INTO payloads (job_id, config, dataloader, files, data) VALUES (?, ?, ?, ?, ?)',
+  );
+  const replace = createUpdates(db, 'jobs', changingColumns, 'id = ? AND status = ? AND attempt_n = ?');
+  const insertAttempt = createInsert(db, 'attempts', newAttemptColumns);
+  const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = ?');
+  const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
+  const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
+  const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
+  const removals = [
+    'metric_series',
+    'metric_runs',
+    'outstanding_uploads',
+    'uploads',
+    'artifacts',
+    'payloads',
+    'attempts',
+  ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
+  const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
+  const writes: Pick<
+    JobStatements,
+    'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
+  > = {
+    insertJob(job, { config, dataloader, files, data }) {
+      insert(jobRow(job));
+      insertPayload.run(job.id, config, dataloader, files, data);
+      if (job.attempt !== null) insertAttempt(newAttemptRow(job.attempt, job));
+    },
+    replaceJob(was, next) {
+      const { id, attempt } = next;
+      if (!replace(changingRow(was), changingRow(next), id, was.status, was.attempt?.n ?? 0)) return false;
+      if (attempt === null || attempt === was.attempt) return true;
+      if (attempt.id !== was.attempt?.id) insertAttempt(newAttemptRow(attempt, next));
+      else updateAttempt(endingRow(was.attempt), endingRow(attempt), attempt.id);
+      return true;
+    },
+    setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
+    setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
+    nextJobOrder: () => nextOrder.get() ?? 1,
+    removeJob(id) {
+      for (const removal of removals) removal.run(id);
+      removeRow.run(id);
+    },
+  };
+  return writes;
+}

@@ -1,0 +1,205 @@
+import type { Database } from 'better-sqlite3';
+import type {
+  JobCount,
+  JobInLine,
+  JobTimes,
+  KeyedSubmission,
+  PendingJob,
+  QueueSettings,
+  Tx,
+  WaitingKind,
+} from '../../orchestrator/ports/index.ts';
+import { createRequirementsReader } from './job-mapping.ts';
+
+type QueueStatements = Pick<
+  Tx,
+  | 'position'
+  | 'highestTop'
+  | 'endedJobs'
+  | 'jobCounts'
+  | 'countJobs'
+  | 'oldestPending'
+  | 'jobTimes'
+  | 'gpuMs'
+  | 'line'
+  | 'waitingJobs'
+  | 'waitingKinds'
+  | 'pendingLocally'
+  | 'queueSettings'
+  | 'setQueueSettings'
+  | 'submissionOf'
+  | 'rememberSubmission'
+>;
+
+interface SubmissionRow {
+  readonly job_id: KeyedSubmission['jobId'];
+  readonly fingerprint: string;
+  readonly at: number;
+}
+
+/** Pending jobs that wait for a worker and not for approval. */
+const line = "jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'";
+const unapproved = "jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'";
+/** Attempts of active jobs; no other job has an attempt without an end. */
+const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS NULL';
+
+/** Queries and settings of the queue as a whole. */
+export const createQueueRows = (db: Database): QueueStatements => ({
+  ...queueReads(db),
+  ...lineReads(db),
+  ...gpuReads(db),
+  ...keptSettings(db),
+});
+
+function queueReads(db: Database) {
+  const ahead = db
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT (SELECT count(*) FROM ${line} AND level > @level)
+            + (SELECT count(*) FROM ${line} AND level = @level AND ord < @order)`,
+    )
+    .pluck();
+  const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${line}`).pluck();
+  const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
+    `SELECT approved + blocked AS pending, blocked, live
+     FROM (SELECT (SELECT count(*) FROM ${line}) AS approved, (SELECT count(*) FROM ${unapproved}) AS blocked,
+                  (SELECT count(*) FROM ${running}) AS live)`,
+  );
+  const ended = db
+    .prepare<[number, number], PendingJob['id']>(
+      'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, ord LIMIT ?',
+    )
+    .pluck();
+  // Includes running jobs: if one returns to the queue, it must not overtake a job that was moved to the top meanwhile.
+  const top = db
+    .prepare<[], number | null>(
+      'SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL AND top > 0',
+    )
+    .pluck();
+  const users = db.prepare<[], JobCount>(
+    `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
+     WHERE ended_at IS NOT NULL GROUP BY user, status
+     UNION ALL SELECT user, 'pending', count(*) FROM ${line} GROUP BY user
+     UNION ALL SELECT user, 'blocked', count(*) FROM ${unapproved} GROUP BY user
+     UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
+     GROUP BY user, status
+     ORDER BY user, status`,
+  );
+  const times = db.prepare<[number], JobTimes>(`
+    SELECT count(*) FILTER (WHERE status = 'completed') AS completed,
+           count(*) FILTER (WHERE status = 'failed') AS failed,
+           count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
+           avg(waited_ms) AS averageWaitMs, avg(ran_ms) AS averageRunMs
+    FROM jobs INDEXED BY jobs_ended WHERE ended_at >= ?`);
+  return {
+    position: (job: PendingJob) => (ahead.get({ level: job.rank.level, order: job.order }) ?? 0) + 1,
+    highestTop: () => top.get() ?? 0,
+    endedJobs: (before: number, limit: number) => ended.all(before, limit),
+    jobCounts: () => counts.get() ?? { pending: 0, blocked: 0, live: 0 },
+    countJobs: () => users.all(),
+    oldestPending: () => oldest.get() ?? null,
+    jobTimes: (since: number) => times.get(since) ?? noTimes,
+  };
+}
+
+interface KindRow {
+  readonly id: WaitingKind['first'];
+  readonly requirements: string;
+  readonly count: number;
+}
+
+interface WaitingRow {
+  readonly id: JobInLine['id'];
+  readonly requirements: string;
+  readonly user: string;
+  readonly team: string | null;
+  readonly level: number;
+  readonly order: number;
+  readonly avoid: JobInLine['avoid'];
+  readonly approval: JobInLine['approval'];
+  readonly notBefore: number;
+  readonly lastCause: JobInLine['lastCause'];
+  readonly retriesUsed: number;
+}
+
+/** Jobs without an attempt skip the lookup of their last worker. */
+const waiting = `SELECT id, requirements, user, team, level, ord AS "order", approval, not_before AS notBefore,
+  retries_used AS retriesUsed,
+  iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
+  iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;
+
+function lineReads(db: Database) {
+  const requirementsIn = createRequirementsReader();
+  const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${unapproved}`);
+  const ids = db
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
+    .pluck();
+  // With min(), SQLite takes the other columns from the row of the minimum.
+  const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(
+    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line} AND (@user IS NULL OR user = @user)
+     GROUP BY requirements ORDER BY first LIMIT @limit`,
+  );
+  const local = db
+    .prepare<[], number>(`SELECT count(*) FROM ${line} AND requirements ->> '$.target' = 'local'`)
+    .pluck();
+  return {
+    pendingLocally: () => local.get() ?? 0,
+    line: (limit: number) => ids.all(limit),
+    waitingJobs: (): readonly JobInLine[] =>
+      all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),
+    waitingKinds: (limit: number, user: string | null): readonly WaitingKind[] =>
+      kinds.all({ limit, user }).map(({ id, requirements, count }) => ({
+        first: id,
+        count,
+        requirements: requirementsIn(requirements),
+      })),
+  };
+}
+
+function gpuReads(db: Database) {
+  const spent = (until: string): string =>
+    `coalesce(sum(max(0, min(${until}, @now) - max(started_at, @since)) * gpus), 0)`;
+  const used = db
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT (SELECT ${spent('ended_at')} FROM attempts INDEXED BY attempts_ended
+               WHERE ended_at > @since AND started_at IS NOT NULL)
+            + (SELECT ${spent('@now')} FROM ${running} AND started_at IS NOT NULL)`,
+    )
+    .pluck();
+  return { gpuMs: (since: number, now: number) => used.get({ since, now }) ?? 0 };
+}
+
+const noTimes: JobTimes = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
+
+function keptSettings(db: Database) {
+  const setting = db.prepare<[], string>("SELECT value FROM settings WHERE name = 'queue'").pluck();
+  const set = db.prepare<[string]>(
+    "INSERT INTO settings (name, value) VALUES ('queue', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const submission = db.prepare<[string, string], SubmissionRow>(
+    'SELECT job_id, fingerprint, at FROM submissions WHERE user = ? AND key = ?',
+  );
+  const forget = db.prepare<[number]>('DELETE FROM submissions WHERE at < ?');
+  const remember = db.prepare<[string, string, string, string, number]>(
+    'INSERT OR REPLACE INTO submissions (user, key, job_id, fingerprint, at) VALUES (?, ?, ?, ?, ?)',
+  );
+  return {
+    queueSettings() {
+      const value = setting.get();
+      return value === undefined ? null : (JSON.parse(value) as QueueSettings);
+    },
+    setQueueSettings: (settings: QueueSettings) => void set.run(JSON.stringify(settings)),
+    submissionOf(user: string, key: string) {
+      const row = submission.get(user, key);
+      return row === undefined ? null : { jobId: row.job_id, fingerprint: row.fingerprint, at: row.at };
+    },
+    rememberSubmission(
+      user: string,
+      key: string,
+      { jobId, fingerprint, at }: KeyedSubmission,
+      forgetBefore: number,
+    ) {
+      forget.run(forgetBefore);
+      remember.run(user, key, jobId, fingerprint, at);
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { Job, JobPayload, LiveJob, Tx, Worker } from '../../orchestrator/ports/index.ts';
+import { type JobStatements, textsOf } from './job-rows.ts';
+import type { WorkerStatements } from './worker-rows.ts';
+
+/** Excludes calls that always read from the database. New calls must be considered here. */
+type JobRows = Omit<
+  JobStatements,
+  | 'jobs'
+  | 'jobPlace'
+  | 'countFound'
+  | 'pendingJobs'
+  | 'pendingAhead'
+  | 'liveJobs'
+  | 'starvingJobs'
+  | 'attempts'
+>;
+type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
+type WorkerRows = Omit<
+  WorkerStatements,
+  'workersAfter' | 'deletedWorkerName' | 'uploadGenerations' | 'startUploadGeneration'
+>;
+/** Runs `drop` now, and again if the current command is rolled back. */
+type Forget = (drop: () => void) => void;
+
+/**
+ * Answers from memory while a row is unchanged. This works because this process is the only writer and all writes pass through
+ * here. A write invalidates the cached row, or replaces it when the whole row is known. A rollback invalidates it again.
+ */
+export function cacheRows(
+  rows: JobRows & WorkerRows,
+  afterRollback: Tx['afterRollback'],
+): CachedJobRows & WorkerRows {
+  const forget: Forget = drop => {
+    drop();
+    afterRollback(drop);
+  };
+  return { ...cacheJobs(rows, forget), ...cacheWorkers(rows, forget) };
+}
+
+/**
+ * Maximum number of cached jobs: recently used ones, such as those that run, are dispatched, or are shown in a panel.
+ */
+const maxJobs = 5_000;
+/**
+ * Maximum number of cached payloads: those of the newest jobs, most of which are dispatched soon. At most 4 MB of text.
+ */
+const maxPayloads = 256;
+const maxPayload = 16_384;
+
+function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
+  const jobs = createRowCache<JobId, Job>(maxJobs);
+  /** The live job of each worker. */
+  const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
+  const payloads = createRowCache<JobId, JobPayload>(maxPayloads);
+  /** Null when it must be read. */
+  let nextOrder: number | null = null;
+  const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
+  const nextJobOrder = (): number => (nextOrder ??= rows.nextJobOrder());
+  return {
+    job,
+    nextJobOrder,
+    payload: id => payloads.peek(id) ?? rows.payload(id),
+    liveJobOf(id) {
+      const { job: jobId } = held.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? { job: null };
+      return jobId === null ? null : (job(jobId) as LiveJob);
+    },
+    insertJob(inserted, payload) {
+      const behind = Math.max(nextJobOrder(), inserted.order + 1);
+      const texts = textsOf(payload);
+      rows.insertJob(inserted, texts);
+      forget(() => {
+        jobs.drop(inserted.id);
+        payloads.drop(inserted.id);
+        nextOrder = null;
+      });
+      jobs.put(inserted.id, inserted);
+      const { config, dataloader, files } = texts;
+      const length = config.length + dataloader.length + (files?.length ?? 0);
+      if (length <= maxPayload) payloads.put(inserted.id, payload);
+      nextOrder = behind;
+    },
+    replaceJob(was, next) {
+      const isAsItWas = jobs.has(was.id, was);
+      forget(() => {
+        jobs.drop(next.id);
+        for (const { attempt } of [was, next]) if (attempt !== null) held.drop(attempt.workerId);
+      });
+      if (!rows.replaceJob(was, next)) return false;
+      // `next` lacks changes that were made after `was` was read, so it must not be cached.
+      if (isAsItWas) jobs.put(next.id, next);
+      // A unique index ensures that a worker has at most one live job, so one whose job has ended has none.
+      if (next.attempt !== null && (was.attempt?.id !== next.attempt.id || was.attempt.end === null))
+        held.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
+      return true;
+    },
+    setProgress(id, progress) {
+      rows.setProgress(id, progress);
+      forget(() => jobs.drop(id));
+    },
+    setLateResult(attempt, late) {
+      rows.setLateResult(attempt, late);
+      forget(jobs.clear);
+    },
+    removeJob(id) {
+      rows.removeJob(id);
+      forget(() => {
+        jobs.drop(id);
+        payloads.drop(id);
+        held.clear();
+        nextOrder = null;
+      });
+    },
+  };
+}
+
+function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
+  const workers = createRowCache<WorkerId, Worker>();
+  const byHash = createRowCache<string, WorkerId>();
+  /** Workers without a previous token. */
+  const withOneToken = new Set<WorkerId>();
+  /** Ids in order; null when they must be read. */
+  let everyone: readonly WorkerId[] | null = null;
+  const forgetOrder = (): void =>
+    forget(() => {
+      everyone = null;
+    });
+  const forgetWithToken = (id: WorkerId): void =>
+    forget(() => {
+      workers.drop(id);
+      byHash.clear();
+      withOneToken.delete(id);
+    });
+  const worker: WorkerRows['worker'] = id => workers.get(id, () => rows.worker(id));
+  return {
+    worker,
+    workers() {
+      if (everyone !== null) return everyone.flatMap(id => worker(id) ?? []);
+      const all = rows.workers();
+      for (const each of all) workers.put(each.id, each);
+      everyone = all.map(({ id }) => id);
+      return all;
+    },
+    workerByTokenHash(hash) {
+      const id = byHash.get(hash, () => rows.workerByTokenHash(hash)?.id ?? null);
+      return id === null ? null : worker(id);
+    },
+    insertWorker(inserted, hash) {
+      rows.insertWorker(inserted, hash);
+      forgetOrder();
+      forgetWithToken(inserted.id);
+    },
+    updateWorker(updated) {
+      const known = worker(updated.id);
+      // The end of a job rarely changes its worker.
+      if (known === null || isSame(known, updated)) return;
+      rows.updateWorker(updated);
+      forget(() => workers.drop(updated.id));
+    },
+    setTokenHash(id, hash, keepOld) {
+      rows.setTokenHash(id, hash, keepOld);
+      forgetWithToken(id);
+    },
+    dropOldToken(id) {
+      // Called whenever a job ends, but a previous token is rare.
+      if (withOneToken.has(id)) return false;
+      const wasThere = rows.dropOldToken(id);
+      if (wasThere) forgetWithToken(id);
+      withOneToken.add(id);
+      return wasThere;
+    },
+    removeWorker(id) {
+      rows.removeWorker(id);
+      forgetOrder();
+      forgetWithToken(id);
+    },
+  };
+}
+
+const isSame = (known: Worker, updated: Worker): boolean =>
+  (Object.keys(updated) as (keyof Worker)[]).every(
+    key => known[key] === updated[key] || JSON.stringify(known[key]) === JSON.stringify(updated[key]),
+  );
+
+interface RowCache<K, V> {
+  /** Does not cache missing rows, because they may be inserted later. */
+  get(key: K, read: () => V | null): V | null;
+  /** Null when the key is not cached. */
+  peek(key: K): V | null;
+  put(key: K, value: V): void;
+  /** Whether exactly this object is cached. */
+  has(key: K, value: V): boolean;
+  readonly drop: (key: K) => void;
+  readonly clear: () => void;
+}
+
+/**
+ * Cache with two generations: once the young one holds half of `most`, it replaces the old one. Finding the least recently used
+ * entry of a Map would take longer than reading a row, because iteration also visits deleted entries.
+ */
+function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
+  let young = new Map<K, V>();
+  let old = new Map<K, V>();
+  const known = (key: K): V | undefined => young.get(key) ?? old.get(key);
+  const put = (key: K, value: V): void => {
+    if (young.size >= most / 2) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
+  };
+  return {
+    put,
+    peek: key => known(key) ?? null,
+    get(key, read) {
+      const found = known(key);
+      if (found !== undefined) return found;
+      const value = read();
+      if (value !== null) put(key, value);
+      return value;
+    },
+    has: (key, value) => known(key) === value,
+    drop(key) {
+      young.delete(key);
+      old.delete(key);
+    },
+    clear() {
+      young.clear();
+      old.clear();
+    },
+  };
+}

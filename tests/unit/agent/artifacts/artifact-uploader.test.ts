@@ -1,0 +1,421 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type ArtifactUploader,
+  type ArtifactUploaderDeps,
+  createArtifactUploader,
+} from '../../../../agent/artifacts/artifact-uploader.ts';
+import { CheckpointManifest } from '../../../../protocol/artifact.ts';
+import { createNotices } from '../../../support/notices.ts';
+import { tempFolder } from '../builders.ts';
+import {
+  createHastyClock,
+  createShelf,
+  type Fate,
+  proxyAnswerOf,
+  refusalOf,
+  sha256Of,
+  type Shelf,
+} from '../storage-bench.ts';
+
+interface Bench extends ArtifactUploader {
+  readonly shelf: Shelf;
+  readonly said: readonly string[];
+  write(path: string, text: string): void;
+  remove(path: string): void;
+  /** Resolves when this file has been sent this many times. */
+  sent(key: string, times?: number): Promise<unknown>;
+  /** Resolves when this has been asked so often. */
+  asked(call: string, times: number): Promise<unknown>;
+  /** What was sent, in order. */
+  sentKeys(): readonly string[];
+}
+
+function bring(
+  shelf = createShelf(),
+  parts: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
+): Bench {
+  const root = tempFolder();
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (const [path, text] of Object.entries(parts.files ?? {})) write(path, text);
+  const said: string[] = [];
+  const notices = createNotices();
+  shelf.onCall = notices.changed;
+  const uploader = createArtifactUploader({
+    storage: shelf.storage,
+    clock: createHastyClock(),
+    random: () => 0,
+    signal: new AbortController().signal,
+    root,
+    images: null,
+    which: 'all',
+    begunAt: null,
+    say: message => void said.push(message),
+    ...parts,
+  });
+  onTestFinished(async () => {
+    uploader.stop();
+    await uploader.done;
+  });
+  const sentKeys = () =>
+    shelf.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
+  return {
+    ...uploader,
+    shelf,
+    said,
+    write,
+    remove: path => rmSync(join(root, path), { recursive: true }),
+    sentKeys,
+    asked: (call, times) =>
+      notices.waitFor(
+        `${call} for the ${times}th time`,
+        () => shelf.calls.filter(made => made === call).length >= times,
+      ),
+    sent: (key, times = 1) =>
+      notices.waitFor(
+        `${key} for the ${times}th time`,
+        () => sentKeys().filter(sent => sent === key).length >= times,
+      ),
+  };
+}
+const textOf = ({ files }: Shelf, key: string): string | undefined => files.get(key)?.toString();
+
+describe('what a trainer makes', () => {
+  it('is brought while it runs, a checkpoint first, and again when it changes', async () => {
+    const bench = bring();
+    for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
+    await bench.sent('notes.txt');
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
+    expect(bench.said).toEqual(['Brought checkpoint-1.bin to the orchestrator (16 bytes)']);
+    bench.write('a.png', 'another one');
+    await bench.sent('a.png', 2);
+    bench.write('last.png', 'x');
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(bench.shelf, 'a.png')).toBe('another one');
+    expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
+  });
+
+  it('is not sent again when the trainer has uploaded it meanwhile', async () => {
+    const bench = bring();
+    bench.write('a.png', 'a');
+    await bench.sent('a.png');
+    bench.shelf.files.set('b.png', Buffer.from('b'));
+    bench.shelf.files.set('c.png', Buffer.from('another one'));
+    for (const name of ['b.png', 'c.png', 'notes.txt']) bench.write(name, name.slice(0, 1));
+    // Images go before it.
+    await bench.sent('notes.txt');
+    expect(bench.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+  });
+
+  it('is a folder with its manifest behind all of its files, and nothing written into it', async () => {
+    const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
+    const bench = bring(createShelf(), { files });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    // The files of a checkpoint are sent at the same time, and end in any order.
+    const sent = bench.sentKeys();
+    expect(sent.slice(0, -1).toSorted()).toEqual(['checkpoint-2/a/c', 'checkpoint-2/b']);
+    expect(sent.at(-1)).toBe('checkpoint-2/checkpoint-manifest.json');
+    const manifest = CheckpointManifest.parse(
+      JSON.parse(textOf(bench.shelf, 'checkpoint-2/checkpoint-manifest.json') ?? ''),
+    );
+    expect(manifest.files).toEqual([
+      { path: 'a/c', bytes: 1, sha256: sha256Of('c') },
+      { path: 'b', bytes: 2, sha256: sha256Of('bb') },
+    ]);
+  });
+
+  it('is not sent where it is there already, nor what is older than the newest checkpoint there', async () => {
+    const files = {
+      'checkpoint-1.bin': 'old',
+      'checkpoint-2.bin': 'new',
+      'a.png': 'here',
+      'b.png': 'changed',
+    };
+    const shelf = createShelf({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
+    const bench = bring(shelf, { files });
+    bench.finish('completed');
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['b.png']);
+    expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
+    expect(bench.said).toEqual([
+      expect.stringContaining('checkpoint-1.bin (older than the newest checkpoint of the job on the server)'),
+    ]);
+  });
+
+  it('names a few of the checkpoints that are not sent because they are older, and only if they are missing', async () => {
+    const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
+    const shelf = createShelf({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
+    const bench = bring(shelf, { files });
+    bench.finish('completed');
+    await bench.done;
+    expect(bench.sentKeys()).toEqual([]);
+    expect(bench.said).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
+    expect(bench.said[0]).not.toMatch(/checkpoint-[78]\.bin/);
+  });
+
+  it('is no checkpoint that was there before the attempt began, unless it is written anew', async () => {
+    const bench = bring(createShelf(), {
+      begunAt: Date.now() + 10_000,
+      files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
+    });
+    await bench.sent('a.png');
+    bench.write('checkpoint-3.bin', 'whole');
+    await bench.sent('checkpoint-3.bin');
+    bench.finish('completed');
+    await bench.done;
+    expect(textOf(bench.shelf, 'checkpoint-3.bin')).toBe('whole');
+    expect(bench.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
+  });
+
+  it('is not sent again when the trainer has sent it itself in the end', async () => {
+    const bench = bring();
+    bench.write('a.png', 'a');
+    await bench.sent('a.png');
+    bench.write('result.json', '{}');
+    bench.shelf.files.set('result.json', Buffer.from('{}'));
+    bench.finish('completed');
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['a.png']);
+  });
+
+  it('is checkpoints alone where the owner says so, and nothing is asked where there is nothing', async () => {
+    const bench = bring(createShelf(), {
+      which: 'checkpoints',
+      files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
+    });
+    bench.finish('completed');
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
+    const idle = bring();
+    idle.finish('completed');
+    expect(await idle.done).toBe(true);
+    expect(idle.shelf.calls).toEqual(['OUTSTANDING 0']);
+  });
+
+  it('that is removed before its turn is missed by nobody', async () => {
+    const bench = bring(createShelf(), {
+      files: { 'checkpoint-1/a': 'a', 'checkpoint-1/b': 'b', 'c.png': 'c' },
+    });
+    const remove = (call: string): void => {
+      if (call === 'HEAD checkpoint-1/a') bench.remove('checkpoint-1');
+    };
+    const { onCall } = bench.shelf;
+    bench.shelf.onCall = call => {
+      remove(call);
+      onCall(call);
+    };
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys()).toEqual(['c.png']);
+    expect(bench.said).toEqual([]);
+  });
+});
+
+describe('an orchestrator', () => {
+  it('that does not answer for a while is waited for', async () => {
+    const bench = bring(createShelf(), { files: { a: 'a' } });
+    const release = bench.shelf.failAll('', refusalOf(503));
+    await bench.asked('LIST', 3);
+    release();
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(bench.shelf, 'a')).toBe('a');
+  });
+
+  it('that has no room is told of once, gets what is smaller, and is asked again now and then', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT large', refusalOf(413));
+    const bench = bring(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
+    await bench.sent('small.png');
+    await bench.sent('large.png', 2);
+    expect(bench.said).toEqual(['large.png is not brought to the orchestrator: refused with 413']);
+    release();
+    await bench.sent('large.png', 3);
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect([...shelf.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
+  });
+
+  it('that has no room after a completed end hears what is left, and gets it when there is room', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT a.png', refusalOf(507));
+    const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
+    bench.finish('completed');
+    await bench.asked('OUTSTANDING 1', 1);
+    expect(shelf.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
+    await bench.sent('a.png', 4);
+    release();
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a.png')).toBe('four');
+    expect(shelf.calls.filter(call => call.startsWith('OUTSTANDING'))).toEqual([
+      'OUTSTANDING 1',
+      'OUTSTANDING 0',
+    ]);
+  });
+
+  it.each([413, 502, 503, 504])(
+    'behind a proxy that answers uploads with %i hears what is left, and gets it once the proxy passes it on',
+    async status => {
+      const shelf = createShelf();
+      const release = shelf.failAll('PUT a.png', proxyAnswerOf(status));
+      const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
+      bench.finish('completed');
+      await bench.asked('OUTSTANDING 1', 1);
+      expect(shelf.outstanding).toEqual({
+        files: 1,
+        bytes: 4,
+        reason: expect.stringMatching(
+          new RegExp(`^A proxy between this worker and the server .* an upload of 4 bytes \\(${status}\\): `),
+        ) as unknown,
+      });
+      expect(textOf(shelf, 'b.png')).toBe('b');
+      release();
+      expect(await bench.done).toBe(true);
+      expect(textOf(shelf, 'a.png')).toBe('four');
+      expect(shelf.outstanding).toMatchObject({ files: 0 });
+    },
+  );
+
+  it('behind a proxy that refuses a file while the trainer runs gets it later without an end', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT a.png', proxyAnswerOf(413));
+    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    await bench.sent('a.png', 2);
+    release();
+    await bench.sent('a.png', 3);
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a.png')).toBe('a');
+  });
+
+  it.each(['LIST', 'PUT', 'OUTSTANDING'])(
+    'that does not accept a completed end yet (%s: 401) gets everything once it does',
+    async call => {
+      const shelf = createShelf();
+      const release = shelf.failAll(call, refusalOf(401, 'upload_token_over'));
+      const bench = bring(shelf, { files: { a: 'a' } });
+      bench.finish('completed');
+      const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
+      await bench.asked(first, 4);
+      release();
+      expect(await bench.done).toBe(true);
+      expect(textOf(shelf, 'a')).toBe('a');
+    },
+  );
+
+  it.each<[string, Fate]>([
+    ['LIST', refusalOf(401, 'uploads_closed')],
+    ['PUT', refusalOf(401, 'uploads_closed')],
+    ['LIST', refusalOf(403)],
+  ])('that closes the uploads (%s: %j) is not asked again', async (call, fate) => {
+    const shelf = createShelf();
+    shelf.failAll(call, fate);
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(shelf.files.size).toBe(0);
+    expect(shelf.calls.filter(made => made.startsWith(call))).toHaveLength(1);
+  });
+
+  it('that closes the uploads while files are left ends the waiting', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', refusalOf(413));
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish('completed');
+    await bench.asked('OUTSTANDING 1', 1);
+    shelf.failFirst('PUT', refusalOf(401, 'uploads_closed'));
+    expect(await bench.done).toBe(true);
+  });
+
+  it('that is older and does not know what is outstanding gets the files all the same', async () => {
+    const shelf = createShelf();
+    shelf.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a')).toBe('a');
+  });
+
+  it('is not asked twice for a preempted attempt', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const bench = bring(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
+    bench.finish('preempted');
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
+    expect(shelf.outstanding).toBeNull();
+  });
+
+  it('that gives the attempt its say back gets the rest', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    await bench.sent('a.png');
+    release();
+    await bench.sent('a.png', 2);
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a.png')).toBe('a');
+    expect(bench.said).toEqual([]);
+  });
+});
+
+describe('images of event files', () => {
+  /** Two images, of which the last look finds the second: all looks between only read. */
+  const imagesIn = (looks: number) => {
+    const root = tempFolder();
+    const calls = { count: 0 };
+    const look = async (): Promise<boolean> => {
+      calls.count += 1;
+      mkdirSync(join(root, 'images'), { recursive: true });
+      if (calls.count === 1) writeFileSync(join(root, 'images', '1.png'), '1');
+      if (calls.count === looks) writeFileSync(join(root, 'images', '2.png'), '2');
+      return calls.count < looks;
+    };
+    return { root, calls, look };
+  };
+
+  it('are uploaded beside the files of the trainer, and all of them before the uploads are closed', async () => {
+    const images = imagesIn(20);
+    const bench = bring(createShelf(), { images, files: { 'a.png': 'a' } });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect([...bench.shelf.files.keys()].toSorted()).toEqual(['a.png', 'images/1.png', 'images/2.png']);
+    expect(bench.shelf.calls.at(-1)).toBe('OUTSTANDING 0');
+  });
+
+  it('give way to a file of the trainer with the same key', async () => {
+    const bench = bring(createShelf(), { images: imagesIn(2), files: { 'images/1.png': 'own' } });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(bench.shelf, 'images/1.png')).toBe('own');
+    expect(textOf(bench.shelf, 'images/2.png')).toBe('2');
+  });
+
+  it('are not read if only checkpoints are uploaded', async () => {
+    const images = imagesIn(1);
+    const some = bring(createShelf(), { images, which: 'checkpoints', files: { 'checkpoint-1.bin': 'x' } });
+    some.finish('completed');
+    expect(await some.done).toBe(true);
+    expect(images.calls.count).toBe(0);
+    expect(some.sentKeys()).toEqual(['checkpoint-1.bin']);
+  });
+});
+
+it('what its agent leaves is not through, and what is stopped is', async () => {
+  const ended = new AbortController();
+  const left = bring(createShelf(), { signal: ended.signal, files: { a: 'a' } });
+  ended.abort();
+  expect(await left.done).toBe(false);
+  const stopped = bring(createShelf(), { files: { a: 'a' } });
+  stopped.stop();
+  expect(await stopped.done).toBe(true);
+});

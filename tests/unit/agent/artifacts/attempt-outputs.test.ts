@@ -1,0 +1,204 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type AttemptOutputs,
+  type AttemptOutputsDeps,
+  createAttemptOutputs,
+} from '../../../../agent/artifacts/attempt-outputs.ts';
+import type { Clock } from '../../../../agent/clock.ts';
+import type { Send } from '../../../../agent/connection/http-fetch.ts';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import { quickSilenceMs } from '../../../../agent/artifacts/storage.ts';
+import { eventsName, imageEvent } from '../../../support/event-files.ts';
+import { eventually } from '../../../support/notices.ts';
+import { attemptId, offerOf, tempFolder } from '../builders.ts';
+import { createHastyClock } from '../storage-bench.ts';
+import { type Bucket, openBucket } from '../bucket.ts';
+
+const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
+const never = new AbortController().signal;
+
+/** A clock whose pauses end at once. Its calls never time out, because the test answers each of them. */
+function answeredClock(): Clock {
+  const hasty = createHastyClock(60_000);
+  return { ...hasty, after: (ms, run) => (ms === quickSilenceMs ? () => {} : hasty.after(ms, run)) };
+}
+
+/** The outputs of a rig, in a folder that the next process of its agent would find. */
+function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsDeps> = {}) {
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
+  const send: Send = openNetwork(usualTrust);
+  const folder = join(stateDir, 'outputs');
+  const outputs: AttemptOutputs = createAttemptOutputs({
+    url,
+    send,
+    renew: () => Promise.resolve(null),
+    folder,
+    imagesFolder: join(stateDir, 'images'),
+    which: 'all',
+    clock: answeredClock(),
+    random: () => 0,
+    wall: () => 0,
+    say: () => {},
+    signal: ended.signal,
+    ...parts,
+  });
+  const kept = (): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
+  return { outputs, ended, folder, kept };
+}
+function outputDirWith(...names: readonly string[]): string {
+  const root = join(tempFolder(), 'output');
+  mkdirSync(root);
+  for (const name of names) writeFileSync(join(root, name), name);
+  return root;
+}
+
+/** A job whose trainer has written these files. */
+const jobWith = (...names: readonly string[]) => ({
+  outputDir: outputDirWith(...names),
+  samplesAreFiles: false,
+});
+
+test('of a completed attempt all is brought, and then it is forgotten', async () => {
+  const bucket = await openBucket();
+  const { outputs, folder, kept } = openOutputs(bucket);
+  void outputs.follow(offer, jobWith('a.png', 'ü (1).txt'));
+  expect(kept()).toEqual(['a1.json']);
+  expect([statSync(folder).mode & 0o777, statSync(join(folder, 'a1.json')).mode & 0o777]).toEqual([
+    0o700, 0o600,
+  ]);
+  outputs.finish(attemptId('a1'), true);
+  await outputs.leave(600_000, never);
+  expect(bucket.files).toEqual(
+    new Map([
+      ['a.png', 'a.png'],
+      ['ü (1).txt', 'ü (1).txt'],
+    ]),
+  );
+  expect(bucket.tokens).toEqual(new Set(['tu_1']));
+  await eventually('forgotten', () => kept().length === 0);
+});
+
+test('of any other end no more is brought', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket);
+  void outputs.follow(offer, jobWith('a.png'));
+  outputs.finish(attemptId('a1'), false);
+  await eventually('forgotten', () => kept().length === 0);
+  expect(bucket.files.size).toBe(0);
+});
+
+test('of one that is to be tried again its checkpoints are, and no longer than told', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket);
+  void outputs.follow(offer, jobWith('a.png', 'checkpoint-5.bin'));
+  await outputs.rescue(attemptId('a1'), 600_000);
+  expect([...bucket.files.keys()]).toEqual(['checkpoint-5.bin']);
+  await eventually('forgotten', () => kept().length === 0);
+  bucket.isAway = true;
+  void outputs.follow({ ...offer, attempt_id: attemptId('a2') }, jobWith('checkpoint-6.bin'));
+  await outputs.rescue(attemptId('a2'), 1_000);
+  await outputs.rescue(attemptId('a3'), 600_000);
+  await eventually('forgotten', () => kept().length === 0);
+});
+
+test('the next process of the agent goes on with what has ended, and with what runs', async () => {
+  const bucket = await openBucket();
+  bucket.isAway = true;
+  const stateDir = tempFolder();
+  const first = openOutputs(bucket, stateDir);
+  void first.outputs.follow(offer, jobWith('ended.png'));
+  void first.outputs.follow({ ...offer, attempt_id: attemptId('a2') }, jobWith('running.png'));
+  first.outputs.finish(attemptId('a1'), true);
+  first.ended.abort();
+  const second = openOutputs(bucket, stateDir);
+  expect(second.kept()).toEqual(['a1.json', 'a2.json']);
+  writeFileSync(join(second.folder, 'a3.json'), 'half of it');
+  bucket.isAway = false;
+  second.outputs.resume(attemptId('a2'));
+  await eventually('all of it', () => bucket.files.size === 2 && second.kept().join() === 'a2.json');
+  second.outputs.finish(attemptId('a2'), true);
+  await second.outputs.leave(600_000, never);
+  await eventually('forgotten', () => second.kept().length === 0);
+});
+
+test('nothing is brought, or kept, where the owner wants none, or nothing opens the way', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'none' });
+  void outputs.follow(offer, jobWith('a.png'));
+  outputs.finish(attemptId('a1'), true);
+  const other = openOutputs(bucket);
+  void other.outputs.follow({ ...offer, upload_token: '' }, jobWith('a.png'));
+  await outputs.leave(600_000, never);
+  expect([...kept(), ...other.kept()]).toEqual([]);
+  expect(bucket.files.size).toBe(0);
+});
+
+test('who leaves waits for what has ended alone, and no longer than told', async () => {
+  const bucket = await openBucket();
+  bucket.isAway = true;
+  const { outputs } = openOutputs(bucket);
+  void outputs.follow(offer, jobWith('a.png'));
+  await outputs.leave(600_000, never);
+  outputs.finish(attemptId('a1'), true);
+  await outputs.leave(1_000, never);
+  const hurry = new AbortController();
+  const left = outputs.leave(Number.POSITIVE_INFINITY, hurry.signal);
+  hurry.abort();
+  await left;
+  expect(bucket.files.size).toBe(0);
+});
+
+test('images of event files are uploaded, also by the next process, and then removed from the worker', async () => {
+  const bucket = await openBucket();
+  const stateDir = tempFolder();
+  const outputDir = outputDirWith();
+  const earlier = imageEvent(1, 'a', Buffer.from('GIF89a 1'));
+  writeFileSync(join(outputDir, eventsName), earlier);
+  const first = openOutputs(bucket, stateDir);
+  await first.outputs.follow(offer, { outputDir, samplesAreFiles: false });
+  appendFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
+  await eventually('the image', () => bucket.files.has('tensorboard-images/step_2_a_0.gif'));
+  first.ended.abort();
+  appendFileSync(join(outputDir, eventsName), imageEvent(3, 'a', Buffer.from('GIF89a 3')));
+  const images = join(stateDir, 'images');
+  mkdirSync(join(images, 'a9'));
+  const second = openOutputs(bucket, stateDir);
+  second.outputs.resume(null);
+  await second.outputs.leave(600_000, never);
+  expect([...bucket.files].filter(([key]) => key.startsWith('tensorboard-images/'))).toEqual([
+    ['tensorboard-images/step_2_a_0.gif', 'GIF89a 2'],
+    ['tensorboard-images/step_3_a_0.gif', 'GIF89a 3'],
+  ]);
+  await eventually('nothing left', () => readdirSync(images).length === 0 && second.kept().length === 0);
+});
+
+test('images of event files stay in them if the owner uploads only checkpoints', async () => {
+  const bucket = await openBucket();
+  const stateDir = tempFolder();
+  const { outputs } = openOutputs(bucket, stateDir, { which: 'checkpoints' });
+  const outputDir = outputDirWith('checkpoint-1.bin');
+  await outputs.follow(offer, { outputDir, samplesAreFiles: false });
+  writeFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
+  outputs.finish(attemptId('a1'), true);
+  await outputs.leave(600_000, never);
+  expect([...bucket.files.keys()]).toEqual(['checkpoint-1.bin']);
+  expect(existsSync(join(stateDir, 'images'))).toBe(false);
+});
+
+test('images of event files stay in them if the trainer writes them as files, also after a restart', async () => {
+  const bucket = await openBucket();
+  const stateDir = tempFolder();
+  const outputDir = outputDirWith('sample.png');
+  const first = openOutputs(bucket, stateDir);
+  await first.outputs.follow(offer, { outputDir, samplesAreFiles: true });
+  writeFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
+  await eventually('the sample', () => bucket.files.has('sample.png'));
+  first.ended.abort();
+  const second = openOutputs(bucket, stateDir);
+  second.outputs.resume(null);
+  await second.outputs.leave(600_000, never);
+  expect([...bucket.files.keys()].toSorted()).toEqual([eventsName, 'sample.png']);
+});

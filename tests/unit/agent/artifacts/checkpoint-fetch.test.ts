@@ -1,0 +1,241 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Fetched, fetchCheckpoint, sizeInWords } from '../../../../agent/artifacts/checkpoint-fetch.ts';
+import { tempFolder } from '../builders.ts';
+import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+
+const file = 'checkpoint-000500.bin';
+const folder = 'run/checkpoint-500';
+const manifestOf = (files: Readonly<Record<string, string>>): string =>
+  JSON.stringify({
+    files: Object.entries(files).map(([path, text]) => ({
+      path,
+      bytes: text.length,
+      sha256: sha256Of(text),
+    })),
+  });
+/** A checkpoint folder, as it is stored. */
+const folderWith = (files: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text])),
+  [`${folder}/checkpoint-manifest.json`]: manifestOf(files),
+});
+
+function fetching(shelf: Shelf, checkpoint: string, outputDir = tempFolder(), over = new AbortController()) {
+  const parts = { storage: shelf.storage, clock: createHastyClock(), random: () => 0, signal: over.signal };
+  const fetched = fetchCheckpoint({ checkpoint, step: 500 }, outputDir, parts);
+  return { fetched, outputDir, read: (path: string) => readFileSync(join(outputDir, path), 'utf8') };
+}
+const asked = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
+const failure = (message: string | RegExp): Fetched => ({
+  kind: 'failed',
+  message: expect.stringMatching(message) as string,
+});
+
+describe('a checkpoint of one file', () => {
+  it('is fetched, for its owner alone, and said to be', async () => {
+    const { fetched, outputDir, read } = fetching(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
+    expect(await fetched).toEqual({
+      kind: 'ready',
+      words: `Goes on from ${file} (step 500), 1.2 MB fetched`,
+    });
+    expect(read(file)).toHaveLength(1_234_567);
+    expect(statSync(join(outputDir, file)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(outputDir)).toEqual([file]);
+  });
+
+  it('is not fetched where it is already; what is another there is replaced', async () => {
+    const shelf = createShelf({ [file]: 'right' });
+    const outputDir = tempFolder();
+    writeFileSync(join(outputDir, file), 'right');
+    expect(await fetching(shelf, file, outputDir).fetched).toMatchObject({
+      words: `Goes on from ${file} (step 500), which is here already`,
+    });
+    expect(asked(shelf)).toEqual([]);
+    writeFileSync(join(outputDir, file), 'wrong');
+    const { fetched, read } = fetching(shelf, file, outputDir);
+    await fetched;
+    expect(read(file)).toBe('right');
+  });
+
+  it('goes on where a broken line or an earlier attempt has left it', async () => {
+    const shelf = createShelf({ [file]: '0123456789abcdef' });
+    shelf.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
+    const { fetched, read } = fetching(shelf, file);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(read(file)).toBe('0123456789abcdef');
+    expect(asked(shelf)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
+    const outputDir = tempFolder();
+    writeFileSync(join(outputDir, `.${file}.fetching`), '0123');
+    await fetching(shelf, file, outputDir).fetched;
+    expect(asked(shelf).at(-1)).toBe(`GET ${file} 4`);
+  });
+
+  it('that is other bytes than it says is fetched once more, and then given up', async () => {
+    const outputDir = tempFolder();
+    // Half of it is there, of another one.
+    writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
+    const shelf = createShelf({ [file]: '01234567' });
+    const { fetched, read } = fetching(shelf, file, outputDir);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(read(file)).toBe('01234567');
+    const { storage } = createShelf({ [file]: 'true' });
+    const lying: Shelf = {
+      ...shelf,
+      storage: {
+        ...storage,
+        progress: async () => ({ ok: true, value: { offset: 4, total: 4, sha256: sha256Of('lies') } }),
+      },
+    };
+    const second = fetching(lying, file);
+    expect(await second.fetched).toEqual(
+      failure(
+        /^Checkpoint checkpoint-000500.bin can't be gone on from: .*has come 2 times.*Delete that checkpoint/,
+      ),
+    );
+    expect(readdirSync(second.outputDir)).toEqual([]);
+  });
+
+  it('brings the state of the optimizer that ai-toolkit keeps beside its weights, and does without it', async () => {
+    const weights = 'dog/dog_000000250.safetensors';
+    const all = createShelf({ [weights]: 'weights', 'dog/optimizer.pt': 'state', 'dog/other.pt': 'x' });
+    const { fetched, outputDir, read } = fetching(all, weights);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(readdirSync(join(outputDir, 'dog')).toSorted()).toEqual([
+      'dog_000000250.safetensors',
+      'optimizer.pt',
+    ]);
+    expect([read(weights), read('dog/optimizer.pt')]).toEqual(['weights', 'state']);
+    expect(await fetching(createShelf({ [weights]: 'weights' }), weights).fetched).toMatchObject({
+      kind: 'ready',
+    });
+  });
+
+  it('that is not there, or of an attempt that is over, is said to be', async () => {
+    expect(await fetching(createShelf(), file).fetched).toEqual(
+      failure(/neither it nor checkpoint-manifest.json/),
+    );
+    const over = createShelf({ [file]: 'x' });
+    over.failAll('', refusalOf(401));
+    expect(await fetching(over, file).fetched).toEqual(failure(/refused with 401/));
+  });
+
+  it('is waited for only as long as somebody wants it', async () => {
+    const shelf = createShelf({ [file]: '01234567' });
+    shelf.failAll('GET', 'cut');
+    const over = new AbortController();
+    shelf.onCall = () => void (shelf.calls.length > 3 && over.abort());
+    expect(await fetching(shelf, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
+  });
+
+  it('that has no place on the disk says to make room', async () => {
+    const outputDir = join(tempFolder(), 'none');
+    expect(await fetching(createShelf({ [file]: 'x' }), file, outputDir).fetched).toEqual(failure(/ENOENT/));
+  });
+});
+
+describe('a checkpoint that is a folder', () => {
+  const files = { 'model.bin': 'weights', 'deep/er/.metadata': 'where', empty: '' };
+
+  it('is all of its files, and shows when it has them all', async () => {
+    const shelf = createShelf(folderWith(files));
+    const { fetched, outputDir, read } = fetching(shelf, folder);
+    shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
+    expect(await fetched).toEqual({
+      kind: 'ready',
+      words: `Goes on from ${folder} (step 500), 12 bytes fetched`,
+    });
+    for (const [path, text] of Object.entries(files)) expect(read(join(folder, path))).toBe(text);
+    expect(readdirSync(join(outputDir, 'run'))).toEqual(['checkpoint-500']);
+    expect(readdirSync(join(outputDir, folder)).toSorted()).toEqual(['deep', 'empty', 'model.bin']);
+  });
+
+  it('keeps what is right, replaces what is not, and has no file more', async () => {
+    const shelf = createShelf(folderWith(files));
+    const outputDir = tempFolder();
+    mkdirSync(join(outputDir, folder), { recursive: true });
+    for (const [name, text] of [
+      ['model.bin', 'weights'],
+      ['empty', 'no'],
+      ['more', ''],
+    ] as const)
+      writeFileSync(join(outputDir, folder, name), text);
+    const { fetched, read } = fetching(shelf, folder, outputDir);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(asked(shelf).some(call => call.includes('model.bin'))).toBe(false);
+    expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
+    expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
+    expect(await fetching(shelf, folder, outputDir).fetched).toMatchObject({
+      words: expect.stringMatching(/here already/) as string,
+    });
+  });
+
+  it.each<readonly [string, string]>([
+    ['no JSON', 'nonsense'],
+    ['nothing in it', '{"files":[]}'],
+    ['digests that are none', JSON.stringify({ files: [{ path: 'a', bytes: 1, sha256: 'x' }] })],
+    ...['../../escape', '/etc/passwd', 'a/../../b', 'a\\..\\b', 'C:x', 'con', '', 'a//b', 'a\0b'].map(
+      path =>
+        [
+          `the path ${JSON.stringify(path)}`,
+          JSON.stringify({ files: [{ path, bytes: 1, sha256: sha256Of('x') }] }),
+        ] as const,
+    ),
+    [
+      'a path twice',
+      JSON.stringify({ files: ['a', 'a'].map(path => ({ path, bytes: 1, sha256: sha256Of('x') })) }),
+    ],
+  ])('is none whose manifest has %s', async (_what, manifest) => {
+    const shelf = createShelf({ [`${folder}/checkpoint-manifest.json`]: manifest });
+    const { fetched, outputDir } = fetching(shelf, folder);
+    expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is none|has a path that is none)/));
+    expect(readdirSync(outputDir)).toEqual([]);
+  });
+
+  it.each(['run', join('run', '.checkpoint-500.fetching'), join('run', '.checkpoint-500.fetching', 'deep')])(
+    'is written through no link: %s',
+    async path => {
+      const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
+      mkdirSync(join(outputDir, path, '..'), { recursive: true });
+      symlinkSync(elsewhere, join(outputDir, path));
+      const { fetched } = fetching(createShelf(folderWith(files)), folder, outputDir);
+      expect(await fetched).toEqual(failure(/is in the way, and is no folder/));
+      expect(readdirSync(elsewhere)).toEqual([]);
+    },
+  );
+
+  it('takes a link for nothing that is there already', async () => {
+    const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
+    mkdirSync(join(outputDir, folder), { recursive: true });
+    writeFileSync(join(elsewhere, 'model.bin'), 'weights');
+    symlinkSync(join(elsewhere, 'model.bin'), join(outputDir, folder, 'model.bin'));
+    const { fetched } = fetching(createShelf(folderWith({ 'model.bin': 'weights' })), folder, outputDir);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(statSync(join(outputDir, folder, 'model.bin')).isFile()).toBe(true);
+    expect(readFileSync(join(elsewhere, 'model.bin'), 'utf8')).toBe('weights');
+  });
+
+  it('of which a file is missing leaves nothing behind', async () => {
+    const shelf = createShelf(folderWith(files));
+    shelf.files.delete(`${folder}/model.bin`);
+    const { fetched, outputDir } = fetching(shelf, folder);
+    expect(await fetched).toEqual(failure(/run\/checkpoint-500\/model.bin: refused with 404/));
+    expect(readdirSync(join(outputDir, 'run'))).toEqual([]);
+  });
+});
+
+it.each([
+  [0, '0 bytes'],
+  [999, '999 bytes'],
+  [1_000, '1.0 kB'],
+  [12_345_678, '12.3 MB'],
+  [7_000_000_000, '7.0 GB'],
+])('%d bytes are %s', (bytes, words) => expect(sizeInWords(bytes)).toBe(words));

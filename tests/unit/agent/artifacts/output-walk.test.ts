@@ -1,0 +1,90 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { walkOutputs } from '../../../../agent/artifacts/output-walk.ts';
+import { tempFolder } from '../builders.ts';
+
+function folderWith(...paths: readonly string[]): string {
+  const root = tempFolder();
+  for (const path of paths) {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), path);
+  }
+  return root;
+}
+const keysIn = async (root: string): Promise<readonly string[]> =>
+  [...(await walkOutputs(root)).files.keys()].toSorted();
+
+test('what a trainer has written is found, and nothing hidden or half', async () => {
+  const root = folderWith(
+    'a.png',
+    'deep/er/b.txt',
+    '.hidden/c',
+    '.d',
+    'e.tmp',
+    'f.partial',
+    'g.PART',
+    'h.lock',
+    '.x.fetching/i',
+
+    'checkpoint-5/.metadata',
+    'checkpoint-5/j',
+    'checkpoint-5/.nfs0001',
+    'checkpoint-5/checkpoint-manifest.json',
+  );
+  expect(await keysIn(root)).toEqual(['a.png', 'checkpoint-5/.metadata', 'checkpoint-5/j', 'deep/er/b.txt']);
+  const { files, flaws } = await walkOutputs(root);
+  expect(files.get('a.png')).toEqual({ bytes: 5, changedAt: expect.any(Number) });
+  expect(flaws).toEqual([]);
+});
+
+test('a link is not followed, and a folder that is gone has nothing', async () => {
+  const root = folderWith('a');
+  const elsewhere = folderWith('secret');
+  symlinkSync(elsewhere, join(root, 'folder'));
+  symlinkSync(join(elsewhere, 'secret'), join(root, 'file'));
+  expect(await keysIn(root)).toEqual(['a']);
+  expect(await keysIn(join(root, 'none'))).toEqual([]);
+});
+
+test('what can not be an artifact is left out and named, and a checkpoint with such a file as a whole', async () => {
+  const root = folderWith('fine', 'a:b', 'checkpoint-1/fine', 'checkpoint-1/con', 'checkpoint-2/fine');
+  expect(await keysIn(root)).toEqual(['checkpoint-2/fine', 'fine']);
+  expect((await walkOutputs(root)).flaws.toSorted()).toEqual([
+    '"a:b" cannot be the name of an artifact',
+    '"checkpoint-1/con" cannot be the name of an artifact',
+  ]);
+});
+
+test('what is too deep is left out, and so is the checkpoint that it is a part of', async () => {
+  const root = folderWith(
+    '1/2/3/4/5/6/7/seen',
+    '1/2/3/4/5/6/7/8/unseen',
+    'checkpoint-1/a',
+    'checkpoint-1/2/3/4/5/6/7/8/b',
+  );
+  expect(await keysIn(root)).toEqual(['1/2/3/4/5/6/7/seen']);
+  expect((await walkOutputs(root)).flaws).toHaveLength(2);
+});
+
+test('of too many files checkpoints are seen first, and never a part of one', async () => {
+  const many = (folder: string, count: number) =>
+    Array.from({ length: count }, (_, n) => `${folder}/${String(n).padStart(2, '0')}`);
+  const root = folderWith(
+    ...many('pictures', 45),
+    ...many('checkpoint-1', 10),
+    ...many('x/checkpoint-2', 10),
+  );
+  const keysWithin = async (most: number) => [...(await walkOutputs(root, most)).files.keys()];
+  expect(await keysWithin(13)).toEqual(expect.arrayContaining(many('checkpoint-1', 10)));
+  for (const most of [5, 13, 20, 40, 60, 68, 69]) {
+    const keys = await keysWithin(most);
+    expect(keys.length).toBeLessThanOrEqual(most);
+    for (const part of ['checkpoint-1/', 'x/checkpoint-2/'])
+      expect([0, 10]).toContain(keys.filter(key => key.startsWith(part)).length);
+  }
+  // The limit also counts folders: three at the top, one below.
+  expect(await keysWithin(69)).toHaveLength(65);
+  expect((await walkOutputs(root, 69)).flaws).toEqual([]);
+  expect((await walkOutputs(root, 68)).flaws).toEqual([expect.stringMatching(/more than 68 files/)]);
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Dealt,
+  type Found,
+  leftovers,
+  noteLook,
+  outdated,
+  outputsOf,
+  planBringing,
+} from '../../../../agent/artifacts/outputs.ts';
+
+const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
+const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, found()])));
+
+describe('what lies in the folder of outputs', () => {
+  it('is files, and checkpoints that are folders of them', () => {
+    const keys = [
+      'checkpoint-500/b',
+      'checkpoint-000600.bin',
+      'checkpoint-500/a/c',
+      'model.safetensors',
+      'x.png',
+    ];
+    expect(
+      outputs(...keys).map(({ name, kind, step, isFolder, files }) => ({
+        name,
+        kind,
+        step,
+        isFolder,
+        keys: files.map(([key]) => key),
+      })),
+    ).toEqual([
+      {
+        name: 'checkpoint-500',
+        kind: 'checkpoint',
+        step: 500,
+        isFolder: true,
+        keys: ['checkpoint-500/a/c', 'checkpoint-500/b'],
+      },
+      {
+        name: 'checkpoint-000600.bin',
+        kind: 'checkpoint',
+        step: 600,
+        isFolder: false,
+        keys: ['checkpoint-000600.bin'],
+      },
+      { name: 'model.safetensors', kind: 'other', step: null, isFolder: false, keys: ['model.safetensors'] },
+      { name: 'x.png', kind: 'sample', step: null, isFolder: false, keys: ['x.png'] },
+    ]);
+  });
+
+  it('is no checkpoint where a folder of a step has nothing but pictures', () => {
+    const all = outputs('samples/step-100/1.png', 'samples/step-100/2.png');
+    expect(all.map(({ name, kind, isFolder }) => [name, kind, isFolder])).toEqual([
+      ['samples/step-100/1.png', 'sample', false],
+      ['samples/step-100/2.png', 'sample', false],
+    ]);
+  });
+});
+
+interface Story {
+  readonly files?: Readonly<Record<string, Found>>;
+  readonly dealt?: Readonly<Record<string, Omit<Dealt, 'mark'> & { readonly mark?: string }>>;
+  readonly isOver?: boolean;
+  readonly which?: 'all' | 'checkpoints';
+  /** How long after the only look the plan is made, in ms. */
+  readonly laterMs?: number;
+}
+
+function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterMs = 5_000 }: Story) {
+  const all = outputsOf(new Map(Object.entries(files)));
+  const markOf = (name: string): string => all.find(output => output.name === name)?.mark ?? '';
+  const entries = Object.entries(dealt).map(
+    ([name, done]) => [name, { mark: markOf(name), ...done }] as const,
+  );
+  const since = noteLook(new Map(), all, 1_000_000);
+  const now = 1_000_000 + laterMs;
+  return planBringing({ outputs: all, since, dealt: new Map(entries), now, isOver, which }).map(
+    ({ name }) => name,
+  );
+}
+
+describe('what is brought next', () => {
+  const files = {
+    'log.txt': found(1, 9),
+    'a.png': found(1, 3),
+    'b.png': found(1, 4),
+    'checkpoint-9.bin': found(),
+    'checkpoint-10/x': found(),
+  };
+
+  it('is the newest checkpoint, then the newest sample, then the rest', () => {
+    const order = ['checkpoint-10', 'checkpoint-9.bin', 'b.png', 'a.png', 'log.txt'];
+    expect(planned({ files })).toEqual(order);
+    expect(planned({ files, which: 'checkpoints' })).toEqual(order.slice(0, 2));
+  });
+
+  it('is nothing that may still be written, unless nobody is there to write it', () => {
+    expect(planned({ files, laterMs: 4_999 })).toEqual([]);
+    expect(planned({ files, laterMs: 0, isOver: true })).toHaveLength(5);
+  });
+
+  it('is a checkpoint when none of its files changes any more', () => {
+    const look = (bytes: number) =>
+      outputsOf(
+        new Map([
+          ['checkpoint-1/a', found()],
+          ['checkpoint-1/b', found(bytes)],
+        ] as const),
+      );
+    const first = noteLook(new Map(), look(1), 0);
+    const second = noteLook(first, look(2), 3_000);
+    const third = noteLook(second, look(2), 6_000);
+    const plan = (now: number) =>
+      planBringing({ outputs: look(2), since: third, dealt: new Map(), now, isOver: false, which: 'all' })
+        .length;
+    expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
+  });
+
+  const at = 1_000_000;
+  it.each<[string, Story, boolean]>([
+    ['what was brought as it is', { dealt: { 'a.png': { at, as: 'brought' } } }, false],
+    ['what has changed since', { dealt: { 'a.png': { at, as: 'brought', mark: 'before' } } }, true],
+    ['what is not for there', { dealt: { 'a.png': { at, as: 'refused' } }, isOver: true }, false],
+    ['what there was no room for', { dealt: { 'a.png': { at, as: 'left' } } }, false],
+    ['... five minutes later', { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000 }, true],
+    ['... or in the end', { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000, isOver: true }, false],
+  ])('%s: %j is %j', (_what, story, isPlanned) => {
+    expect(planned({ files: { 'a.png': found() }, ...story })).toEqual(isPlanned ? ['a.png'] : []);
+  });
+
+  it('is what grows all the time now and then, and in the end', () => {
+    const story = {
+      files: { 'log.txt': found() },
+      dealt: { 'log.txt': { at, as: 'brought', mark: 'shorter' } },
+    } as const;
+    expect(planned(story)).toEqual([]);
+    expect(planned({ ...story, laterMs: 300_000 })).toEqual(['log.txt']);
+    expect(planned({ ...story, isOver: true })).toEqual(['log.txt']);
+  });
+});
+
+it('is left over which checkpoint was there before', () => {
+  const all = outputsOf(
+    new Map([
+      ['checkpoint-1/a', found(1, 10)],
+      ['checkpoint-1/b', found(1, 20)],
+      ['checkpoint-2.bin', found(1, 19)],
+      ['a.png', found(1, 1)],
+    ] as const),
+  );
+  expect(leftovers(all, 20).map(({ name }) => name)).toEqual(['checkpoint-2.bin']);
+  expect(leftovers(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
+});
+
+it('is outdated what is older than the newest checkpoint there', () => {
+  const all = outputs('checkpoint-1.bin', 'checkpoint-3/a', 'checkpoint-4.bin', 'a.png', 'epoch-1.bin');
+  expect(outdated(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name)).toEqual([
+    'checkpoint-1.bin',
+  ]);
+  expect(outdated(all, [])).toEqual([]);
+});

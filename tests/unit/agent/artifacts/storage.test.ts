@@ -1,0 +1,186 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { RenewCall } from '../../../../agent/connection/api-client.ts';
+import { type Clock, systemClock } from '../../../../agent/clock.ts';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import { openStorage, type Storage } from '../../../../agent/artifacts/storage.ts';
+import { storageVerdict } from '../../../../agent/artifacts/storage-verdict.ts';
+import { createHastyClock, sha256Of } from '../storage-bench.ts';
+
+/** A storage client for an orchestrator with this answer. */
+async function storageAt(
+  answer: RequestListener,
+  clock = systemClock,
+  renew: RenewCall = () => Promise.resolve(null),
+): Promise<Storage> {
+  const server = createServer(answer);
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix`;
+  return openStorage(
+    { endpoint: '/store', token: 'tu_1' },
+    { url, send: openNetwork(usualTrust), clock, renew },
+  );
+}
+const never = new AbortController().signal;
+const emptyBody = { bytes: 0, async *pieces() {} };
+
+test('a key goes as a path, with the token of the attempt', async () => {
+  const seen: unknown[] = [];
+  const storage = await storageAt((request, response) => {
+    seen.push(request.method, request.url, request.headers['x-upload-token']);
+    response.end('{}');
+  });
+  await storage.put('a b/ü?#.bin', { sha256: 'x', body: emptyBody, part: null }, never);
+  expect(seen).toEqual(['PUT', '/prefix/store/outputs/a%20b/%C3%BC%3F%23.bin', 'tu_1']);
+});
+
+test('what does not answer, or stops in the middle of it, is out of reach after a while', async () => {
+  const silent = await storageAt(() => {}, createHastyClock());
+  const unreachable = { ok: false, failure: { kind: 'unreachable' } };
+  expect(await silent.list(never)).toMatchObject(unreachable);
+  expect(await silent.progress('a', never)).toMatchObject(unreachable);
+  expect(await silent.get('a', null, never)).toMatchObject(unreachable);
+  expect(await silent.put('a', { sha256: 'x', body: emptyBody, part: null }, never)).toMatchObject(
+    unreachable,
+  );
+});
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['no digest', { 'content-length': '1' }],
+  ['a digest that is none', { 'content-length': '1', etag: '"abc"' }],
+  ['no length', { etag: `"${sha256Of('x')}"`, 'transfer-encoding': 'chunked' }],
+])('a file with %s is none', async (_what, headers) => {
+  const storage = await storageAt((_request, response) => void response.writeHead(200, headers).end('x'));
+  expect(await storage.get('a', null, never)).toMatchObject({
+    ok: false,
+    failure: { kind: 'unexpected', status: 200 },
+  });
+});
+
+test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('a list that is %j is none', async text => {
+  const storage = await storageAt((_request, response) => void response.end(text));
+  expect(await storage.list(never)).toMatchObject({ ok: false });
+});
+
+test('of a file that was begun the rest is asked for, and taken for what comes', async () => {
+  const bytes = '0123456789';
+  const etag = `"${sha256Of(bytes)}"`;
+  const asked: unknown[] = [];
+  const storage = await storageAt(({ headers }, response) => {
+    asked.push(headers.range, headers['if-range']);
+    if (headers.range === undefined) response.writeHead(200, { etag, 'content-length': 10 }).end(bytes);
+    else response.writeHead(206, { etag, 'content-range': 'bytes 4-9/10' }).end('456789');
+  });
+  const whole = await storage.get('a', { from: 0, sha256: sha256Of(bytes) }, never);
+  const rest = await storage.get('a', { from: 4, sha256: sha256Of(bytes) }, never);
+  if (!whole.ok || !rest.ok) throw new Error('it was not there');
+  expect(asked).toEqual([undefined, undefined, 'bytes=4-', etag]);
+  expect([whole.value, rest.value]).toMatchObject([
+    { from: 0, bytes: 10 },
+    { from: 4, bytes: 10 },
+  ]);
+  await whole.value.leave();
+  const pieces: Uint8Array[] = [];
+  for await (const piece of rest.value.pieces()) pieces.push(piece);
+  expect(Buffer.concat(pieces).toString()).toBe('456789');
+});
+
+test('a list is all of its pages', async () => {
+  const pages: Readonly<Record<string, { readonly keys: readonly string[]; readonly next: string | null }>> =
+    {
+      '/prefix/store/outputs': { keys: ['a', 'b'], next: '17' },
+      '/prefix/store/outputs?cursor=17': { keys: ['c'], next: null },
+    };
+  const storage = await storageAt(({ url = '' }, response) => {
+    const { keys, next } = pages[url] ?? expect.unreachable(url);
+    const Contents = keys.map(Key => ({ Key, Size: 1, LastModified: 0, ETag: `"${sha256Of(Key)}"` }));
+    response.end(JSON.stringify({ Name: 'outputs', Contents, IsTruncated: next !== null, NextCursor: next }));
+  });
+  const value = new Map(['a', 'b', 'c'].map(key => [key, sha256Of(key)]));
+  expect(await storage.list(never)).toEqual({ ok: true, value });
+});
+
+const rotated = (response: ServerResponse): void => {
+  response.writeHead(401, { 'content-type': 'application/problem+json' });
+  const problem = { type: 'about:blank', title: 'No', status: 401, detail: 'rotated' };
+  response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
+};
+
+test('after a rotation each call is repeated once with a new token, which the next calls use', async () => {
+  const seen: unknown[] = [];
+  const storage = await storageAt(
+    (request, response) => {
+      seen.push([request.method, request.headers['x-upload-token']]);
+      request.resume();
+      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      else response.writeHead(200, { 'content-length': 0 }).end();
+    },
+    systemClock,
+    token => Promise.resolve(token === 'tu_1' ? 'tu_2' : null),
+  );
+  const body = {
+    bytes: 3,
+    async *pieces() {
+      yield Buffer.from('abc');
+    },
+  };
+  expect(await storage.put('a', { sha256: 'x', body, part: null }, never)).toMatchObject({ ok: true });
+  expect(await storage.progress('a', never)).toMatchObject({ ok: true });
+  expect(seen).toEqual([
+    ['PUT', 'tu_1'],
+    ['PUT', 'tu_2'],
+    ['HEAD', 'tu_2'],
+  ]);
+});
+
+test('a HEAD, whose refusal has no code, finds the new token as well', async () => {
+  const storage = await storageAt(
+    (request, response) => {
+      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      else response.writeHead(404).end();
+    },
+    systemClock,
+    () => Promise.resolve('tu_2'),
+  );
+  expect(await storage.progress('a', never)).toEqual({ ok: true, value: null });
+});
+
+test('as long as no new token is to be had, an upload may succeed later', async () => {
+  let calls = 0;
+  const storage = await storageAt((_request, response) => {
+    calls += 1;
+    rotated(response);
+  });
+  const answer = await storage.list(never);
+  expect([answer.ok || storageVerdict(answer.failure), calls]).toEqual(['later', 1]);
+});
+
+test.each([
+  ['list', 20_000],
+  ['progress', 20_000],
+  ['report', 20_000],
+  ['put', 120_000],
+] as const)('a %s that is not answered fails after %s ms', async (call, ms) => {
+  const waits: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after(wait, run) {
+      waits.push(wait);
+      return systemClock.after(0, run);
+    },
+  };
+  const storage = await storageAt(() => {}, clock);
+  const answer = await {
+    list: () => storage.list(never),
+    progress: () => storage.progress('a', never),
+    report: () => storage.reportOutstanding({ files: 0, bytes: 0, reason: null }, never),
+    put: () => storage.put('a', { sha256: 'x', body: emptyBody, part: null }, never),
+  }[call]();
+  expect(answer.ok).toBe(false);
+  expect(waits).toEqual([ms]);
+});

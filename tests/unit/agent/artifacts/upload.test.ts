@@ -1,0 +1,206 @@
+import { appendFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createRunningDigest } from '../../../../agent/artifacts/file-digest.ts';
+import { uploadBytes, uploadFile } from '../../../../agent/artifacts/upload.ts';
+import { tempFolder, unreachable } from '../builders.ts';
+import {
+  createHastyClock,
+  createShelf,
+  proxyAnswerOf,
+  refusalOf,
+  sha256Of,
+  type Shelf,
+} from '../storage-bench.ts';
+
+const sizes = { wholeUpTo: 10, part: 4 };
+const partsOf = ({ storage }: Shelf, over = new AbortController()) => ({
+  storage,
+  clock: createHastyClock(),
+  random: () => 0,
+  signal: over.signal,
+  sizes,
+});
+
+/** An upload source: a file with this text, and its metadata. */
+function sourceOf(text: string) {
+  const path = join(tempFolder(), 'file');
+  writeFileSync(path, text);
+  const { size: bytes, mtimeMs: changedAt } = statSync(path);
+  return { key: 'key', path, bytes, changedAt, sha256: sha256Of(text) };
+}
+
+describe('a file', () => {
+  it.each(['', 'x', '0123456789'])('of %j comes as it is', async text => {
+    const shelf = createShelf();
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe(text);
+    expect(shelf.calls).toEqual(['PUT key 0']);
+  });
+
+  it('is sent again until it is there', async () => {
+    const shelf = createShelf();
+    shelf.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
+    expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.calls).toHaveLength(6);
+  });
+
+  it('that is large is read for its digest while it is sent, which comes with the last part', async () => {
+    const shelf = createShelf();
+    const digests: (string | null)[] = [];
+    const storage: Shelf['storage'] = {
+      ...shelf.storage,
+      put: (key, upload, signal) => {
+        digests.push(upload.sha256);
+        return shelf.storage.put(key, upload, signal);
+      },
+    };
+    const source = sourceOf('abcdefghijklmnop');
+    const sha256 = createRunningDigest(source.path);
+    expect(await uploadFile({ ...source, sha256 }, { ...partsOf(shelf), storage })).toEqual({
+      kind: 'brought',
+    });
+    expect(digests).toEqual([null, null, null, source.sha256]);
+    expect(await sha256.whole(new AbortController().signal)).toBe(source.sha256);
+  });
+
+  it('that is large has the right digest although parts of it were sent twice', async () => {
+    const shelf = createShelf();
+    shelf.fail('PUT key 4', 'cut', 'cut');
+    const source = sourceOf('abcdefghijklmnop');
+    const sha256 = createRunningDigest(source.path);
+    expect(await uploadFile({ ...source, sha256 }, partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe('abcdefghijklmnop');
+  });
+
+  it('that is large comes in parts, and goes on behind what has come', async () => {
+    const shelf = createShelf();
+    shelf.fail('PUT key 4', 'cut', 'cut');
+    const text = 'abcdefghijklmnop';
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe(text);
+    expect(shelf.calls).toEqual([
+      'HEAD key',
+      'PUT key 0',
+      'PUT key 4',
+      'HEAD key',
+      'PUT key 6',
+      'PUT key 10',
+      'PUT key 14',
+    ]);
+  });
+
+  it('that is large and there already, or begun with another, is seen for what it is', async () => {
+    const text = 'abcdefghijklmnop';
+    const there = createShelf({ key: text });
+    expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'brought' });
+    expect(there.calls).toEqual(['HEAD key']);
+    const other = createShelf({ key: 'something else' });
+    await uploadFile(sourceOf(text), partsOf(other));
+    expect(other.files.get('key')?.toString()).toBe(text);
+    const begun = createShelf();
+    const over = new AbortController();
+    begun.onCall = call => void (call === 'PUT key 4' && over.abort());
+    expect(await uploadFile(sourceOf('0000111122223333'), partsOf(begun, over))).toEqual({ kind: 'aborted' });
+    // The first bytes that are there are of another file of the same length: that comes out in the end.
+    begun.onCall = () => {};
+    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'brought' });
+    expect(begun.files.get('key')?.toString()).toBe(text);
+  });
+
+  it.each([
+    [refusalOf(401), { kind: 'over' }],
+    [refusalOf(413), { kind: 'no_room', why: 'refused with 413' }],
+    [refusalOf(507), { kind: 'no_room', why: 'refused with 507' }],
+    [refusalOf(400), { kind: 'refused', why: 'refused with 400' }],
+  ])('that is not taken (%j) is not sent again', async (failure, end) => {
+    for (const text of ['small', 'much larger than that']) {
+      const shelf = createShelf();
+      shelf.failAll('PUT', failure);
+      expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual(end);
+    }
+  });
+
+  it.each([
+    [413, 'refused', 'raise its body size limit'],
+    [502, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
+    [503, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
+    [504, 'ran out of time for', 'raise its timeouts'],
+    [403, 'refused', 'look at its configuration and its log'],
+  ])(
+    'that a proxy never lets through (%i) is put off with the reason in plain words',
+    async (status, what, remedy) => {
+      const shelf = createShelf();
+      shelf.failAll('PUT', proxyAnswerOf(status));
+      expect(await uploadFile(sourceOf('small'), partsOf(shelf))).toEqual({
+        kind: 'no_room',
+        why: `A proxy between this worker and the server ${what} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
+      });
+      // A limit on sizes does not go away by itself; the other answers often do.
+      expect(shelf.calls).toHaveLength(status === 413 ? 1 : 6);
+    },
+  );
+
+  it('that a proxy refuses in parts names the size of a part', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', proxyAnswerOf(413));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+      why: expect.stringContaining('an upload of 4 bytes (413)') as unknown,
+    });
+  });
+
+  it.each(['PUT', 'HEAD'])('that a proxy holds up for a moment (%s) comes all the same', async call => {
+    const shelf = createShelf();
+    const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
+    shelf.fail(call, ...busy);
+    const text = 'much larger than that';
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe(text);
+  });
+
+  it('in parts counts the answers of a proxy anew after each part', async () => {
+    const shelf = createShelf();
+    for (const at of [0, 4, 8]) shelf.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
+    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'brought' });
+  });
+
+  it('whose place a proxy never tells is put off', async () => {
+    const shelf = createShelf();
+    shelf.failAll('HEAD', proxyAnswerOf(502));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+      kind: 'no_room',
+    });
+    expect(shelf.calls).toHaveLength(6);
+  });
+
+  it('that changes, or goes, while it is sent is another one', async () => {
+    const shelf = createShelf();
+    const grown = sourceOf('x');
+    shelf.onCall = () => appendFileSync(grown.path, 'y');
+    shelf.fail('PUT', 'cut');
+    expect(await uploadFile(grown, partsOf(shelf))).toEqual({ kind: 'changed' });
+    shelf.onCall = () => {};
+    const gone = sourceOf('x');
+    rmSync(gone.path);
+    expect(await uploadFile(gone, partsOf(shelf))).toEqual({ kind: 'changed' });
+    const shorter = sourceOf('0123456789');
+    writeFileSync(shorter.path, '01');
+    expect(await uploadFile(shorter, partsOf(shelf))).toEqual({ kind: 'changed' });
+  });
+
+  it('that can not be read is none', async () => {
+    const source = { ...sourceOf('x'), path: tempFolder() };
+    expect(await uploadFile(source, partsOf(createShelf()))).toMatchObject({
+      kind: expect.stringMatching(/changed|refused/) as string,
+    });
+  });
+});
+
+it('from memory it comes the same way', async () => {
+  const shelf = createShelf();
+  shelf.fail('PUT key 4', 'cut');
+  const bytes = Buffer.from('abcdefghijklmnop');
+  expect(await uploadBytes('key', bytes, partsOf(shelf))).toEqual({ kind: 'brought' });
+  expect(shelf.files.get('key')).toEqual(bytes);
+});

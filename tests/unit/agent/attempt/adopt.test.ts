@@ -1,0 +1,207 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findRun, type Found } from '../../../../agent/attempt/adopt.ts';
+import {
+  type ExitRecord,
+  readStop,
+  type RunFolder,
+  takeRun,
+  writeExit,
+  writeStop,
+  writeTask,
+  writeTrainer,
+} from '../../../../agent/guard/guard-files.ts';
+import type { LaunchDeps } from '../../../../agent/guard/guard-launch.ts';
+import { ownProcesses } from '../../../../agent/process/own-processes.ts';
+import type { Processes } from '../../../../agent/process/processes.ts';
+import { openStateFolder } from '../../../../agent/state/state-folder.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
+import { taskOf } from '../guard-bench.ts';
+
+const guard = { pid: 70, start: 'g' };
+const trainer = { pid: 71, start: 't' };
+const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
+
+/** A state folder that an earlier agent has left, on a machine where these processes are alive. */
+function createBench(
+  living: readonly { readonly pid: number; readonly start: string }[],
+  /** Whenever somebody looks whether one of them lives. */
+  onLook: () => void = () => {},
+) {
+  const state = openStateFolder(tempFolder());
+  const clock = createVirtualClock();
+  const signals: string[] = [];
+  let alive = living;
+  const knows = (pid: number) => alive.find(each => each.pid === pid) ?? null;
+  const processes: Processes = {
+    ...ownProcesses({}),
+    async identify(pid) {
+      onLook();
+      return knows(pid);
+    },
+    ownsGroup: async leader => knows(leader.pid)?.start === leader.start,
+    groupLives: async pid => knows(pid) !== null,
+    async signalGroup(pid, signal) {
+      signals.push(`${signal} ${pid}`);
+      if (signal === 'SIGKILL') alive = alive.filter(each => each.pid !== pid);
+    },
+  };
+  const parts: LaunchDeps = { ownCommand: [], processes, clock };
+  /** Every wait of it is over at once. */
+  const find = async (): Promise<Found | null> => {
+    let isFound = false;
+    const found = findRun(state.runsDir, parts).finally(() => (isFound = true));
+    for (let n = 0; n < 400 && !isFound; n += 1) await clock.advance(50);
+    return found;
+  };
+  const leave = (attempt: string): RunFolder => {
+    const run = state.runOf(attemptId(attempt));
+    const task = taskOf(scriptJob(run.path, ''));
+    writeTask(run, { ...task, attemptId: attemptId(attempt) });
+    return run;
+  };
+  return { state, find, leave, signals, left: () => readdirSync(state.runsDir), die: () => (alive = []) };
+}
+
+/** What its guard and trainer say of themselves. */
+function guarded(run: RunFolder): RunFolder {
+  takeRun(run, guard);
+  writeTrainer(run, trainer);
+  return run;
+}
+
+describe('what an earlier process of the agent has left', () => {
+  it('is nothing, at first', async () => {
+    expect(await createBench([]).find()).toBeNull();
+  });
+
+  it('is a training that goes on, with the order that it was given', async () => {
+    const { find, leave, left, signals } = createBench([guard, trainer]);
+    const run = guarded(leave('a1'));
+    expect(await find()).toMatchObject({
+      kind: 'running',
+      origin: { jobId: 'j1', attemptId: 'a1' },
+      order: null,
+    });
+    writeStop(run, { order: 'cancel', graceMs: 5_000 });
+    expect(await find()).toMatchObject({ kind: 'running', order: 'cancel' });
+    expect(left()).toEqual(['a1']);
+    expect(signals).toEqual([]);
+  });
+
+  it('is one that has ended, as long as it is not reported', async () => {
+    const { find, leave, left } = createBench([]);
+    const run = guarded(leave('a1'));
+    writeExit(run, exit);
+    writeStop(run, { order: 'leave_now', graceMs: 0 });
+    expect(await find()).toMatchObject({ kind: 'ended', order: 'leave_now' });
+    expect(left()).toEqual(['a1']);
+  });
+
+  it('is a report, before all else', async () => {
+    const { state, find, leave } = createBench([guard, trainer]);
+    writeExit(guarded(leave('a1')), exit);
+    const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
+    state.keepReport(report);
+    expect(await find()).toMatchObject({
+      kind: 'reported',
+      report,
+      run: { kind: 'ended', origin: { jobId: 'j1', attemptId: 'a1' } },
+    });
+  });
+
+  it('is a report alone where nothing was ever started', async () => {
+    const { state, find } = createBench([]);
+    const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
+    state.keepReport(report);
+    expect(await find()).toEqual({ kind: 'reported', report });
+  });
+
+  it.each([
+    ['was given away, and has ended', 'a1'],
+    ['is no run', '..a1'],
+  ])('is removed where it %s', async (_what, name) => {
+    const { state, find, left } = createBench([]);
+    const run = { path: join(state.runsDir, name) };
+    mkdirSync(run.path);
+    writeExit(run, exit);
+    writeStop(run, { order: 'abandon', graceMs: 0 });
+    expect(await find()).toBeNull();
+    expect(left()).toEqual([]);
+  });
+});
+
+describe('a run without a guard', () => {
+  it('that lost it is ended, children too, and nothing is said of it', async () => {
+    const { find, leave, left, signals } = createBench([trainer]);
+    guarded(leave('a1'));
+    expect(await find()).toBeNull();
+    expect(signals).toEqual(['SIGTERM 71', 'SIGKILL 71']);
+    expect(left()).toEqual([]);
+  });
+
+  it.each([
+    ['guard', { ...guard, start: 'later' }, trainer, ['SIGTERM 71', 'SIGKILL 71']],
+    ['guard and trainer', { ...guard, start: 'later' }, { ...trainer, start: 'later' }, []],
+  ])(
+    'whose numbers are other processes’ by now is not taken for it: %s',
+    async (_what, first, second, expected) => {
+      const { find, leave, left, signals } = createBench([first, second]);
+      guarded(leave('a1'));
+      expect(await find()).toBeNull();
+      expect(signals).toEqual(expected);
+      expect(left()).toEqual([]);
+    },
+  );
+
+  it('that had none yet is called off: the guard that comes late finds it taken', async () => {
+    const { find, leave, left } = createBench([]);
+    const run = leave('a1');
+    expect(await find()).toBeNull();
+    expect(left()).toEqual([]);
+    expect(takeRun(run, guard)).toBe(false);
+  });
+
+  it('that says nothing readable of its guard is given up after a while', async () => {
+    const { find, leave, left } = createBench([guard]);
+    const run = leave('a1');
+    writeFileSync(join(run.path, 'guard.json'), '{"pid":');
+    expect(await find()).toBeNull();
+    expect(left()).toEqual([]);
+  });
+});
+
+it('a guard of which nobody can tell what it guards is told to stop', async () => {
+  let told = '';
+  const bench = createBench([guard, trainer], () => {
+    const file = join(run.path, 'stop.json');
+    if (!existsSync(file)) return;
+    told = readFileSync(file, 'utf8');
+    bench.die();
+  });
+  const run = guarded(bench.leave('a1'));
+  writeFileSync(join(run.path, 'task.json'), 'broken');
+  expect(await bench.find()).toBeNull();
+  expect(JSON.parse(told)).toMatchObject({ order: 'abandon' });
+  expect([bench.left(), bench.signals]).toEqual([[], []]);
+});
+
+it('a training that goes on comes before a report, which waits for the next start', async () => {
+  const { state, find, leave, left } = createBench([guard, trainer]);
+  const report = { jobId: jobId('j0'), attemptId: attemptId('a0'), body: { status: 'failed' as const } };
+  state.keepReport(report);
+  const run = guarded(leave('a1'));
+  expect(await find()).toMatchObject({ kind: 'running', origin: { attemptId: 'a1' } });
+  expect(await readStop(run)).toBeNull();
+  expect(left()).toEqual(['a0', 'a1']);
+});
+
+it('of two trainings, which must not be, the second one is told to stop', async () => {
+  const { find, leave } = createBench([guard, trainer]);
+  guarded(leave('a1'));
+  const second = guarded(leave('a2'));
+  expect(await find()).toMatchObject({ kind: 'running', origin: { attemptId: 'a1' } });
+  expect((await readStop(second))?.order).toBe('abandon');
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { endReport } from '../../../../agent/attempt/end-report.ts';
+import type { ExitRecord, Order } from '../../../../agent/guard/guard-files.ts';
+import { StatusReport } from '../../../../protocol/worker-api.ts';
+
+const exit = (parts: Partial<ExitRecord> = {}): ExitRecord => ({
+  code: null,
+  signal: null,
+  stopped: null,
+  startError: null,
+  tail: '',
+  ...parts,
+});
+const terminated = exit({ signal: 'SIGTERM', tail: 'step 5' });
+
+describe('what is reported of a run', () => {
+  it.each<[string, ExitRecord | null, Order | null, object]>([
+    ['that did its work', exit({ code: 0 }), null, { status: 'completed', exit_code: 0 }],
+    ['that was cancelled too late', exit({ code: 0 }), 'cancel', { status: 'completed' }],
+    [
+      'that did its work just before it was stopped for want of contact',
+      exit({ code: 0, stopped: 'lost_contact' }),
+      null,
+      { status: 'completed' },
+    ],
+    ['that was cancelled', terminated, 'cancel', { status: 'cancelled', signal: 'SIGTERM' }],
+    [
+      'that was to leave',
+      terminated,
+      'leave_now',
+      { cause: 'preempted', error: 'The worker was stopped. Training was ended by SIGTERM\nstep 5' },
+    ],
+    [
+      'that lost contact',
+      { ...terminated, stopped: 'lost_contact' },
+      null,
+      {
+        status: 'failed',
+        cause: 'worker_lost',
+        signal: 'SIGTERM',
+        error:
+          'Stopped because contact to the orchestrator was lost, as the job asks for. Training was ended by SIGTERM\nstep 5',
+      },
+    ],
+    [
+      'that lost contact before it began',
+      exit({ stopped: 'lost_contact' }),
+      null,
+      { cause: 'worker_lost', error: expect.stringContaining('Training was not started') },
+    ],
+    [
+      'that was cancelled, and lost contact before that reached it',
+      { ...terminated, stopped: 'lost_contact' },
+      'cancel',
+      { status: 'cancelled' },
+    ],
+    [
+      'that failed by itself',
+      exit({ code: 3, tail: 'boom' }),
+      null,
+      { status: 'failed', error: 'Training exited with code 3\nboom', exit_code: 3 },
+    ],
+    [
+      'that could not be started',
+      exit({ startError: 'No trainer found' }),
+      null,
+      { cause: 'start_failed', error: 'No trainer found' },
+    ],
+    [
+      'without SimpleTuner',
+      exit({ code: 1, tail: "No module named 'simpletuner'" }),
+      null,
+      { cause: 'start_failed', error: expect.stringMatching(/^No trainer found: SimpleTuner/) },
+    ],
+    [
+      'whose guard is gone',
+      null,
+      null,
+      { cause: 'worker_lost', error: expect.stringContaining('ended without a word') },
+    ],
+    ['whose guard is gone, and which was cancelled', null, 'cancel', { status: 'cancelled' }],
+  ])('%s', (_what, record, order, expected) => {
+    const report = endReport(record, order);
+    expect(report).toMatchObject(expected);
+    expect(StatusReport.safeParse(report).success).toBe(true);
+  });
+});

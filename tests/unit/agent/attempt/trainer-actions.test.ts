@@ -1,0 +1,327 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import { createAsk } from '../../../../agent/attempt/trainer-actions.ts';
+import { readTrainer, writeStop, writeTrainer } from '../../../../agent/guard/guard-files.ts';
+import { createRunCommand } from '../../../../agent/process/run-command.ts';
+import type { Processes } from '../../../../agent/process/processes.ts';
+import type { TrainerChoice } from '../../../../agent/trainers/index.ts';
+import { readFields } from '../../../../agent/state/whole-file.ts';
+import { startBusy } from '../agent-bench.ts';
+import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
+import { guardHere, processes } from '../guard-bench.ts';
+import { lives, until } from '../guard-rig.ts';
+
+const held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
+/** The trainer handles SIGUSR2. The same signal would kill its child. */
+const listening = `
+  const { spawn } = require('node:child_process');
+  spawn('sleep', ['1000'], { stdio: 'ignore' });
+  process.on('SIGUSR2', () => console.log('heard'));
+  ${stay}`;
+const both = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
+
+/** A trainer under its guard, and what asks it, as any process of the agent would. */
+async function openTrainer(
+  script = stay,
+  requests: unknown = both,
+  over: Partial<Processes> = {},
+  own: { readonly trainer?: string; readonly trainers?: readonly TrainerChoice[] } = {},
+) {
+  const job = scriptJob(tempFolder(), script);
+  const outputDir = join(job.folder, 'output');
+  mkdirSync(outputDir);
+  writeFileSync(
+    join(job.folder, 'requests.json'),
+    JSON.stringify({ $requests: requests, trainer: own.trainer ?? null }),
+  );
+  const lines: string[] = [];
+  const guard = guardHere(job);
+  const run = guard.attend({ onLine: line => void lines.push(line) });
+  const trainer = await until(() => readTrainer(guard.run));
+  const prints = (line: string): Promise<true> => until(() => (lines.includes(line) ? true : null));
+  await prints('ready');
+  const said: string[] = [];
+  const ask = createAsk({
+    runOf: () => guard.run,
+    processes: { ...processes, ...over },
+    trainers: own.trainers ?? [],
+    run: createRunCommand({ environment: process.env }),
+    say: message => void said.push(message),
+  });
+  return {
+    folder: job.folder,
+    outputDir,
+    run: guard.run,
+    trainer,
+    prints,
+    end: async () => {
+      writeStop(guard.run, { order: 'cancel', graceMs: 100 });
+      await run.finished;
+    },
+    /** Answers with what was said. */
+    ask: async (what: string) => {
+      await ask(held, what);
+      return said.splice(0).join('\n');
+    },
+  };
+}
+
+describe('by a signal', () => {
+  it('the trainer alone hears it, and nobody else of its group', async () => {
+    const { ask, prints, trainer, end } = await openTrainer(listening);
+    expect(await ask('save')).toBe('Asked the trainer of job j1 to save (SIGUSR2)');
+    await prints('heard');
+    expect(await lives(trainer)).toBe(true);
+    await end();
+  });
+
+  it.runIf(process.platform === 'linux')('who does not listen is not asked, and lives', async () => {
+    const { ask, trainer, end } = await openTrainer(stay);
+    expect(await ask('save')).toBe(
+      'Did not ask the trainer of job j1 to save: it does not listen to SIGUSR2 now, and would be ended by it',
+    );
+    expect(await lives(trainer)).toBe(true);
+    await end();
+  });
+
+  it('nothing goes to a later process with the number of the trainer', async () => {
+    const { ask, run, trainer, end } = await openTrainer(listening);
+    writeTrainer(run, { ...trainer, start: `${trainer.start}0` });
+    expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
+    writeTrainer(run, trainer);
+    await end();
+  });
+
+  it('a machine without signals says what to do', async () => {
+    const { ask, end } = await openTrainer(listening, both, { signal: async () => 'unable' });
+    expect(await ask('save')).toBe(
+      "Can't ask the trainer of job j1 to save: this machine knows no signals. Let $requests in its config name a file",
+    );
+    await end();
+  });
+
+  it('what the machine does not answer is said', async () => {
+    const { ask, end } = await openTrainer(listening, both, {
+      signal: () => Promise.reject(new Error('ps could not be asked')),
+    });
+    expect(await ask('save')).toBe("Can't ask the trainer of job j1 to save: ps could not be asked");
+    await end();
+  });
+});
+
+describe('by a file', () => {
+  it('it is there, empty, and once until the trainer has removed it', async () => {
+    const { ask, outputDir, end } = await openTrainer();
+    expect(await ask('sample')).toBe(
+      'Asked the trainer of job j1 for samples (ask/sample.now in its output folder)',
+    );
+    const { size, mode } = lstatSync(join(outputDir, 'ask/sample.now'));
+    expect([size, mode & 0o777]).toEqual([0, 0o600]);
+    expect(await ask('sample')).toBe(
+      'Asked the trainer of job j1 for samples before, and it is not done: ask/sample.now is still in its output folder',
+    );
+    await end();
+  });
+
+  it('no link is followed, neither for a folder nor for the file', async () => {
+    const { ask, outputDir, end } = await openTrainer();
+    const elsewhere = tempFolder();
+    symlinkSync(elsewhere, join(outputDir, 'ask'));
+    expect(await ask('sample')).toBe(
+      `Can't ask the trainer of job j1 for samples: ${join(outputDir, 'ask')} is no folder`,
+    );
+    expect(readdirSync(elsewhere)).toEqual([]);
+    await end();
+    const other = await openTrainer(stay, { sample: { file: 'sample.now' } });
+    symlinkSync(join(elsewhere, 'made'), join(other.outputDir, 'sample.now'));
+    await other.ask('sample');
+    expect(existsSync(join(elsewhere, 'made'))).toBe(false);
+    await other.end();
+  });
+
+  it('none is made for a trainer that has ended', async () => {
+    const { ask, outputDir, end } = await openTrainer();
+    await end();
+    expect(await ask('sample')).toBe('Did not ask the trainer of job j1 for samples: it has ended');
+    expect(readdirSync(outputDir)).toEqual([]);
+  });
+});
+
+describe('SimpleTuner', () => {
+  const own = {
+    trainer: 'simpletuner',
+    trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
+  } as const;
+  const open = () => openTrainer(stay, {}, {}, own);
+  const fileIn = (folder: string): string => join(folder, 'simpletuner-requests.json');
+
+  it('is asked through the file in which it counts requests', async () => {
+    const { ask, folder, end } = await open();
+    writeFileSync(fileIn(folder), '{}');
+    expect(await ask('save')).toBe('Asked the trainer of job j1 to save (manual_checkpoint)');
+    expect(await ask('sample')).toBe('Asked the trainer of job j1 for samples (manual_validation)');
+    await ask('save');
+    expect(readFields(fileIn(folder))).toEqual({ manual_checkpoint: 2, manual_validation: 1 });
+    await end();
+    expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
+  });
+
+  it('is asked as its config says where the config says it', async () => {
+    const { ask, outputDir, end } = await openTrainer(stay, { save: { file: 'save.now' } }, {}, own);
+    await ask('save');
+    expect(readdirSync(outputDir)).toEqual(['save.now']);
+    await end();
+  });
+
+  it('cannot be asked when a worker has started it that made no such file', async () => {
+    const { ask, end } = await open();
+    expect(await ask('save')).toBe(
+      "Can't ask the trainer of job j1 to save: an older version of this worker started it",
+    );
+    await end();
+  });
+
+  it('cannot be asked by a worker that does not offer it any more', async () => {
+    const { ask, end } = await openTrainer(stay, {}, {}, { trainer: 'simpletuner' });
+    expect(await ask('save')).toContain('its config has no "save" in $requests');
+    await end();
+  });
+});
+
+describe.runIf(process.platform !== 'win32')('OneTrainer', () => {
+  /** With the class that its real code has at this place, and a reader of the pipe. */
+  function openCheckout() {
+    const folder = tempFolder();
+    const commands = join(folder, 'modules/util/commands');
+    mkdirSync(commands, { recursive: true });
+    const code = `class TrainCommands:
+    def __init__(self): self.called = []
+    def backup(self): self.called.append('backup')
+    def sample_default(self): self.called.append('sample_default')
+`;
+    writeFileSync(join(commands, 'TrainCommands.py'), code);
+    return folder;
+  }
+  const openWith = (folder: string) =>
+    openTrainer(
+      stay,
+      {},
+      {},
+      {
+        trainer: 'onetrainer',
+        trainers: [{ kind: 'checkout', name: 'onetrainer', folder, python: null }],
+      },
+    );
+  const pipeIn = (folder: string): string => join(folder, 'onetrainer-commands');
+  /** As OneTrainer does: it opens the pipe again after each command. */
+  const reading = `
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+heard = 0
+while heard < 2:
+    with open(sys.argv[2], 'rb') as pipe:
+        try:
+            print(pickle.load(pipe).called[0], flush=True)
+            heard += 1
+        except EOFError:
+            pass
+`;
+
+  it('is asked through its pipe, by the class of its own version', async () => {
+    const checkout = openCheckout();
+    const { ask, folder, end } = await openWith(checkout);
+    execFileSync('mkfifo', [pipeIn(folder)]);
+    const reader = spawn('python3', ['-c', reading, checkout, pipeIn(folder)]);
+    const heard = createInterface(reader.stdout)[Symbol.asyncIterator]();
+    // The reader has to be there first, as the trainer is: until then nothing listens.
+    const asked = (what: string) =>
+      until(async () => {
+        const said = await ask(what);
+        return said.includes('does not listen') ? null : said;
+      });
+    expect(await asked('save')).toBe('Asked the trainer of job j1 to save (backup)');
+    expect((await heard.next()).value).toBe('backup');
+    expect(await asked('sample')).toBe('Asked the trainer of job j1 for samples (sample_default)');
+    expect((await heard.next()).value).toBe('sample_default');
+    await end();
+  });
+
+  it('is not waited for when it does not read its pipe', async () => {
+    const { ask, folder, end } = await openWith(openCheckout());
+    execFileSync('mkfifo', [pipeIn(folder)]);
+    expect(await ask('save')).toBe(
+      "Can't ask the trainer of job j1 to save: it does not listen at the moment",
+    );
+    await end();
+  });
+
+  it.each([
+    ['it has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
+    ['its code is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
+  ])('cannot be asked when %s', async (_what, checkout, hasPipe, reason) => {
+    const { ask, folder, end } = await openWith(checkout());
+    if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
+    expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
+    await end();
+  });
+});
+
+describe('nothing happens', () => {
+  it.each<[string, unknown, string]>([
+    ['without a way in the config', { save: both.save }, 'its config has no "sample" in $requests'],
+    ['with one that leads elsewhere', { sample: { file: '../x' } }, '$requests.sample.file in the config'],
+    ['with one that is none', 'sample', '$requests in the config cannot be read'],
+  ])('%s, but that it is said', async (_what, requests, words) => {
+    const { ask, outputDir, end } = await openTrainer(stay, requests);
+    expect(await ask('sample')).toContain(words);
+    expect(readdirSync(outputDir)).toEqual([]);
+    await end();
+  });
+
+  it('when a later orchestrator asks for something unknown', async () => {
+    const { ask, end } = await openTrainer();
+    expect(await ask('pause')).toBe('Job j1: this worker knows no "pause" to ask for. Update it');
+    await end();
+  });
+
+  it('when there is no run', async () => {
+    const said: string[] = [];
+    const run = createRunCommand({ environment: {} });
+    const folder = tempFolder();
+    const ask = createAsk({
+      runOf: () => ({ path: folder }),
+      processes,
+      trainers: [],
+      run,
+      say: line => void said.push(line),
+    });
+    await ask(held, 'save');
+    expect(said).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);
+  });
+});
+
+describe('the agent', () => {
+  it('passes on what is asked of the attempt that it runs, and nothing else', async () => {
+    const asked: string[] = [];
+    const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string): Promise<void> =>
+      void asked.push(`${job} ${attempt} ${what}`);
+    const { orchestrator, run, exit, agent } = await startBusy({ ask });
+    const push = (attempt: string, what: string): void =>
+      orchestrator.push({ type: 'job_ask', job_id: jobId('j1'), attempt_id: attemptId(attempt), what });
+    push('a0', 'save');
+    push('a1', 'save');
+    push('a1', 'dance');
+    await until(() => (asked.length > 1 ? true : null));
+    expect(asked).toEqual(['j1 a1 save', 'j1 a1 dance']);
+    agent.leave();
+    run.end(0);
+    await orchestrator.reported('completed');
+    push('a1', 'save');
+    expect(await exit).toBe(0);
+    expect(asked).toHaveLength(2);
+  });
+});

@@ -1,0 +1,126 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { prepareJob, type JobOffer, type Rig } from '../../../../agent/attempt/trainer.ts';
+import { WorkerCommand } from '../../../../protocol/worker-api.ts';
+import { offerOf, rigOf, tempFolder } from '../builders.ts';
+import { runToEnd } from '../guard-bench.ts';
+
+const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
+  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
+  if (!made.ok) throw new Error(made.message);
+  return { env: made.job.env, config: join(made.job.folder, 'config.json') };
+};
+
+describe("a trainer's environment", () => {
+  it("contains the agent's variables, but no Trainyard tokens", () => {
+    const { env, config } = environmentOf(
+      { upload_endpoint: '/api/cloud/storage/b', upload_token: 'ut_1', hf_token: 'hf_1' },
+      {
+        orchestratorUrl: 'https://host/prefix',
+        env: {
+          PATH: '/bin',
+          HOME: '/home/me',
+          HF_HOME: '/models',
+          SIMPLETUNER_WORKER_TOKEN: 'wt_canary',
+          ADMIN_TOKEN: 'ta_canary',
+          NODE_TLS_REJECT_UNAUTHORIZED: '0',
+        },
+      },
+    );
+    expect(env).toEqual({
+      PATH: '/bin',
+      HOME: '/home/me',
+      HF_HOME: '/models',
+      CONFIG_PATH: config,
+      SIMPLETUNER_CONFIG_BACKEND: 'json',
+      SIMPLETUNER_UPLOAD_ENDPOINT: 'https://host/prefix/api/cloud/storage/b',
+      SIMPLETUNER_UPLOAD_TOKEN: 'ut_1',
+      TRAINYARD_RESUME_FROM: '',
+      HF_TOKEN: 'hf_1',
+      PYTHONUNBUFFERED: '1',
+    });
+  });
+
+  it("sets no token if none was sent, and keeps the rig's", () => {
+    expect(environmentOf({}, {}).env).toMatchObject({ SIMPLETUNER_UPLOAD_TOKEN: '' });
+    expect(environmentOf({}, {}).env).not.toHaveProperty('HF_TOKEN');
+    expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });
+  });
+
+  it('shows the GPUs of its job and no others, whatever the agent itself was shown', () => {
+    const gpuEnv = (gpus: readonly number[] | null) => ({ CUDA_VISIBLE_DEVICES: gpus?.join(',') ?? 'all' });
+    const shown = (gpus: number[] | null): unknown =>
+      environmentOf({ gpus }, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } }).env[
+        'CUDA_VISIBLE_DEVICES'
+      ];
+    expect(shown([1, 2])).toBe('1,2');
+    expect(shown(null)).toBe('all');
+  });
+});
+
+/** Prints everything that a trainer can see, as one line of JSON. */
+const looker = `console.log(JSON.stringify({
+  argv: process.argv.slice(1), env: process.env, cwd: process.cwd(),
+  config: JSON.parse(require('fs').readFileSync(process.env.CONFIG_PATH, 'utf8')),
+}))`;
+
+async function runLooker(offer: Partial<JobOffer>): Promise<{
+  readonly seen: { readonly argv: unknown; readonly env: Record<string, string>; readonly config: unknown };
+  readonly folder: string;
+}> {
+  const folder = tempFolder();
+  const trainer = {
+    kind: 'command',
+    argv: [process.execPath, '-e', looker, '{config_path}'],
+    takesAll: true,
+  } as const;
+  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainers: [trainer] }));
+  if (!made.ok) throw new Error(made.message);
+  const { exit } = await runToEnd(made.job);
+  expect(exit).toMatchObject({ code: 0 });
+  return { seen: JSON.parse(readFileSync(made.job.logFile, 'utf8')), folder };
+}
+
+describe('what the orchestrator sends stays data (docs/internals/faults.md S11)', () => {
+  const hostile = {
+    LD_PRELOAD: '/tmp/evil.so',
+    PATH: '/tmp/evil',
+    NODE_OPTIONS: '--require /tmp/evil.js',
+    env: { LD_PRELOAD: '/tmp/evil.so' },
+    model: '$(touch touched)',
+    lines: 'a\nb; touch touched\r\n`touch touched`',
+    '"; touch touched; "': '\0\u001b]0;title\u0007',
+    placeholder: '{config_path} {output_dir}',
+    '--data_backend_config': '/etc/passwd',
+  };
+
+  it('never runs config values as code', async () => {
+    const { seen, folder } = await runLooker({
+      config: hostile,
+      config_name: '$(touch touched)',
+      dataloader: { LD_PRELOAD: '/tmp/evil.so', path: '`touch touched`' },
+      hf_token: '$(touch touched)\nLD_PRELOAD=/tmp/evil.so',
+      provider: '; touch touched',
+    });
+    expect(seen.config).toEqual(hostile);
+    expect(seen.argv).toEqual([join(folder, 'j1/config.json')]);
+    expect(seen.env).not.toHaveProperty('LD_PRELOAD');
+    expect(seen.env).not.toHaveProperty('NODE_OPTIONS');
+    expect(seen.env['PATH']).toBe(process.env['PATH']);
+    expect(seen.env['HF_TOKEN']).toBe('$(touch touched)\nLD_PRELOAD=/tmp/evil.so');
+    expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['j1', 'j1/config.json', 'j1/dataloader.json', 'j1/output', 'j1/trainer.log']),
+    );
+    expect(existsSync('touched')).toBe(false);
+  });
+
+  it('ignores __proto__ keys', () => {
+    const text = '{"type":"ping","__proto__":{"polluted":1}}';
+    expect(WorkerCommand.parse(JSON.parse(text))).toEqual({ type: 'ping' });
+    const config = JSON.parse('{"__proto__":{"polluted":1},"trainer":"selftest"}') as JobOffer['config'];
+    const { config: path } = environmentOf({ config }, {});
+    expect(readFileSync(path, 'utf8')).toContain('"trainer": "selftest"');
+    expect({}).not.toHaveProperty('polluted');
+  });
+});

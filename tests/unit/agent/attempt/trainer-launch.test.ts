@@ -1,0 +1,432 @@
+/** How a job starts with each trainer: its command line, its config, and where its outputs go. */
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { prepareJob, type PreparedJob, type Rig } from '../../../../agent/attempt/trainer.ts';
+import {
+  aiToolkit,
+  diffusers,
+  kohya,
+  kohyaSections,
+  onetrainer,
+  simpletuner,
+} from '../../trainers/configs.ts';
+import { parseConfigText, type TrainerName } from '../../../../trainers/index.ts';
+import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
+
+/** A checkout with a virtual environment beside its code. */
+function checkout(): { readonly folder: string; readonly python: string } {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'venv/bin'), { recursive: true });
+  return { folder, python: writeFile(join(folder, 'venv/bin'), 'python', '#!/bin/sh\n', 0o755) };
+}
+
+function rigWith(name: 'ai-toolkit' | 'kohya' | 'onetrainer' | 'diffusers') {
+  const { folder, python } = checkout();
+  const rig = rigOf(tempFolder(), { trainers: [{ kind: 'checkout', name, folder, python: null }] });
+  return { rig, folder, python };
+}
+
+const simpletunerRig = (parts: Partial<Rig> = {}): Rig =>
+  rigOf(tempFolder(), {
+    trainers: [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }],
+    ...parts,
+  });
+
+type Offer = Parameters<typeof offerOf>[2];
+
+function prepared(rig: Rig, offer: Offer): PreparedJob {
+  const made = prepareJob(offerOf('j1', 'a1', offer), rig);
+  if (!made.ok) throw new Error(made.message);
+  return made.job;
+}
+
+function configAt(path: string): unknown {
+  const parsed = parseConfigText(readFileSync(path, 'utf8'), path.endsWith('.toml') ? 'toml' : 'json');
+  return parsed.ok ? parsed.value : parsed;
+}
+
+const resume = { checkpoint: 'checkpoint-500', step: 500 };
+
+describe('SimpleTuner', () => {
+  it('is started with the Python that is named, and writes into the folder of the job', () => {
+    const rig = simpletunerRig();
+    const { argv, folder, outputDir, env, cwd } = prepared(rig, {
+      config: { ...simpletuner, output_dir: '/home/ada/out' },
+      dataloader: [],
+    });
+    expect([argv, cwd]).toEqual([['/opt/st/bin/python', '-m', 'simpletuner.train'], rig.cwd]);
+    expect(env['CONFIG_PATH']).toBe(join(folder, 'config.json'));
+    expect(configAt(join(folder, 'config.json'))).toEqual({
+      ...simpletuner,
+      data_backend_config: join(folder, 'dataloader.json'),
+      output_dir: outputDir,
+    });
+  });
+
+  it('gets the files that its config names, each under a name of its own', () => {
+    const files = { 'config/lycoris_config.json': '{"algo": "lokr"}' };
+    const { folder } = prepared(simpletunerRig(), { config: simpletuner, files });
+    const { lycoris_config: path } = configAt(join(folder, 'config.json')) as { lycoris_config: string };
+    expect(path.startsWith(join(folder, 'files'))).toBe(true);
+    expect(readFileSync(path, 'utf8')).toBe('{"algo": "lokr"}');
+  });
+
+  it('never writes a file outside the job folder', () => {
+    const name = '../../../../escaped.json';
+    const rig = simpletunerRig();
+    const { folder } = prepared(rig, {
+      config: { ...simpletuner, lycoris_config: name },
+      files: { [name]: 'x' },
+    });
+    expect(existsSync(join(rig.workDir, 'escaped.json'))).toBe(false);
+    const { lycoris_config: path } = configAt(join(folder, 'config.json')) as { lycoris_config: string };
+    expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
+  });
+
+  it('drops a logging_dir that leads out of the job folder', () => {
+    const config = { ...simpletuner, logging_dir: '/var/log' };
+    const kept = { ...simpletuner, logging_dir: 'tensorboard' };
+    const written = (given: object, rig = simpletunerRig()): unknown =>
+      configAt(join(prepared(rig, { config: { ...given } }).folder, 'config.json'));
+    expect(written(config)).not.toHaveProperty('logging_dir');
+    expect(written(kept)).toMatchObject({ logging_dir: 'tensorboard' });
+    const allowed = simpletunerRig({ allowedConfigKeys: ['logging_dir'] });
+    expect(written(config, allowed)).toMatchObject({ logging_dir: '/var/log' });
+  });
+
+  it('keeps an output folder of its config where the owner of the rig allows it', () => {
+    const rig = simpletunerRig({ allowedConfigKeys: ['output_dir'] });
+    const { folder } = prepared(rig, { config: { ...simpletuner, output_dir: '/big/disk' } });
+    expect(configAt(join(folder, 'config.json'))).toMatchObject({ output_dir: '/big/disk' });
+  });
+});
+
+describe('the processes of SimpleTuner', () => {
+  const argvOf = (config: object, gpus: readonly number[] | null, rig = simpletunerRig()) =>
+    prepared(rig, { config: { ...simpletuner, ...config }, gpus: gpus && [...gpus] }).argv.slice(1);
+  const direct = ['-m', 'simpletuner.train'];
+  const launcher = ['-m', 'accelerate.commands.launch'];
+
+  it('are one where the job has one GPU, whatever its config says', () => {
+    expect(argvOf({ num_processes: 4 }, [0])).toEqual(direct);
+    expect(argvOf({}, null)).toEqual(direct);
+  });
+
+  it('are as many as its config says where the config also names their GPUs', () => {
+    expect(argvOf({ accelerate_visible_devices: [2, 3] }, [2, 3])).toEqual(direct);
+    expect(argvOf({ '--accelerate_visible_devices': '2,3', num_processes: 2 }, [2, 3])).toContain(
+      '--num_processes=2',
+    );
+  });
+
+  it('are started by accelerate, one for each GPU of the job', () => {
+    const four = [
+      ...launcher,
+      '--multi_gpu',
+      '--mixed_precision=fp16',
+      '--num_processes=4',
+      '--num_machines=1',
+      '--dynamo_backend=inductor',
+      ...direct,
+    ];
+    const config = { mixed_precision: 'fp16', '--dynamo_backend': 'inductor' };
+    expect(argvOf(config, [0, 1, 2, 3])).toEqual(four);
+    // A server of an older version does not say which GPUs the job has.
+    expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
+  });
+
+  it('get the accelerate arguments that the owner allows', () => {
+    const rig = simpletunerRig({ allowedConfigKeys: ['accelerate_extra_args', 'accelerate_config'] });
+    expect(argvOf({ accelerate_extra_args: "--use_fsdp --a 'b c'" }, [0, 1], rig)).toEqual([
+      ...launcher,
+      '--mixed_precision=bf16',
+      '--num_processes=2',
+      '--num_machines=1',
+      '--dynamo_backend=no',
+      '--use_fsdp',
+      '--a',
+      'b c',
+      ...direct,
+    ]);
+    expect(
+      argvOf({ accelerate_config: '/etc/fsdp.yaml', accelerate_extra_args: "--a 'b" }, [0], rig),
+    ).toEqual([...launcher, '--config_file=/etc/fsdp.yaml', "--a 'b", ...direct]);
+  });
+});
+
+describe('ai-toolkit', () => {
+  it('keeps its run in the folder of the job', () => {
+    const { rig, folder: code, python } = rigWith('ai-toolkit');
+    const { argv, folder, outputDir, cwd } = prepared(rig, { config: aiToolkit });
+    const path = join(folder, 'config.json');
+    expect([argv, cwd]).toEqual([[python, join(code, 'run.py'), path], code]);
+    const [process] = aiToolkit.config.process;
+    expect(configAt(path)).toEqual({
+      ...aiToolkit,
+      config: { ...aiToolkit.config, process: [{ ...process, training_folder: outputDir }] },
+    });
+  });
+});
+
+describe("kohya's scripts", () => {
+  it('get TOML, and continue from the state that was fetched', () => {
+    const { rig, folder: code, python } = rigWith('kohya');
+    const config = { ...kohya, logging_dir: '/var/log/kohya', output_config: true };
+    const { argv, folder, outputDir } = prepared(rig, {
+      config,
+      files: { 'dataset.toml': '[[datasets]]\n' },
+      resume: { checkpoint: 'dog-step00000100-state', step: 100 },
+    });
+    const path = join(folder, 'config.toml');
+    expect(argv).toEqual([
+      python,
+      '-m',
+      'accelerate.commands.launch',
+      '--num_cpu_threads_per_process=1',
+      join(code, 'sdxl_train_network.py'),
+      '--config_file',
+      path,
+    ]);
+    const { script: _script, dataset_config: _named, ...rest } = kohya;
+    expect(configAt(path)).toEqual({
+      ...rest,
+      dataset_config: expect.stringMatching(/files\/\d+-dataset\.toml$/),
+      output_dir: outputDir,
+      logging_dir: join(outputDir, 'logs'),
+      resume: join(outputDir, 'dog-step00000100-state'),
+    });
+  });
+
+  it('start one process for each GPU of the job', () => {
+    const optionsOf = (gpus: number[]): readonly string[] =>
+      prepared(rigWith('kohya').rig, { config: kohya, gpus }).argv.filter(word => /gpu|processes/.test(word));
+    expect(optionsOf([1])).toEqual(['--num_processes=1']);
+    expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
+  });
+
+  it('get the merged keys of all sections, and the script that they identify', () => {
+    const { rig, folder: code } = rigWith('kohya');
+    const { argv, folder } = prepared(rig, { config: kohyaSections });
+    expect(argv).toContain(join(code, 'flux_train_network.py'));
+    expect(configAt(join(folder, 'config.toml'))).toMatchObject({
+      ...kohyaSections.model,
+      ...kohyaSections.data,
+      network_module: 'networks.lora_flux',
+    });
+  });
+});
+
+describe('OneTrainer', () => {
+  it('has its workspace in the folder of outputs, and continues from its newest backup', () => {
+    const { rig, folder: code, python } = rigWith('onetrainer');
+    const config = { ...onetrainer, concepts: [{ path: '/data/dog' }] };
+    const first = prepared(rig, { config });
+    const path = join(first.folder, 'config.json');
+    expect([first.argv, first.cwd]).toEqual([
+      [python, join(code, 'scripts/train.py'), '--config-path', path],
+      code,
+    ]);
+    const expected = {
+      ...config,
+      workspace_dir: first.outputDir,
+      cache_dir: join(first.folder, 'cache'),
+      output_model_destination: join(first.outputDir, 'lora.safetensors'),
+    };
+    expect(configAt(path)).toEqual(expected);
+    prepared(rig, { config, resume: { checkpoint: 'backup/x-backup-5-0-5', step: 5 } });
+    expect(configAt(path)).toEqual({ ...expected, continue_last_backup: true });
+  });
+
+  it.runIf(process.platform !== 'win32')(
+    'is started so that it reads commands from a pipe of its job',
+    () => {
+      const { rig, folder: code, python } = rigWith('onetrainer');
+      mkdirSync(join(code, 'scripts'));
+      const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
+      const start = (): PreparedJob => prepared(rig, { config: { ...onetrainer, concepts: [] } });
+      const { argv, folder } = start();
+      const pipe = join(folder, 'onetrainer-commands');
+      expect(argv).toEqual([
+        python,
+        script,
+        '--config-path',
+        join(folder, 'config.json'),
+        '--command-path',
+        pipe,
+      ]);
+      const stat = lstatSync(pipe);
+      expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
+      // The pipe of an attempt that was killed is in the way of the next one.
+      expect(start().argv).toEqual(argv);
+    },
+  );
+});
+
+describe('a script of accelerate', () => {
+  it('starts one process for each GPU of the job, whatever its config says', () => {
+    const optionsOf = (num_processes: number, gpus: number[] | null): readonly string[] =>
+      prepared(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(
+        word => /gpu|processes/.test(word),
+      );
+    expect(optionsOf(4, [0])).toEqual(['--num_processes=1']);
+    expect(optionsOf(1, [0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
+    expect(optionsOf(0, null)).toEqual([]);
+  });
+
+  it('gets the config as its arguments', () => {
+    const { rig, folder: code, python } = rigWith('diffusers');
+    const { argv, outputDir, cwd, folder } = prepared(rig, {
+      config: { ...diffusers, num_processes: 2, output_dir: '/elsewhere', validation_prompts: ['a', 'b c'] },
+      resume,
+    });
+    expect(cwd).toBe(folder);
+    expect(argv).toEqual([
+      python,
+      '-m',
+      'accelerate.commands.launch',
+      '--multi_gpu',
+      '--num_processes=2',
+      join(code, diffusers.script),
+      `--pretrained_model_name_or_path=${diffusers.pretrained_model_name_or_path}`,
+      '--instance_data_dir=./dog',
+      '--instance_prompt=a photo of sks dog',
+      '--mixed_precision=bf16',
+      '--train_text_encoder',
+      '--max_train_steps=500',
+      '--validation_prompts',
+      'a',
+      'b c',
+      `--output_dir=${outputDir}`,
+      '--resume_from_checkpoint=latest',
+    ]);
+  });
+});
+
+describe('a config that names another folder for outputs', () => {
+  it.each(['--output_dir', 'output-dir', 'output_d', '--output_dir=/elsewhere'])(
+    'cannot send the outputs of an accelerate script there with the key %s',
+    key => {
+      const config = { ...diffusers, output_dir: '/a', [key]: '/b', '--logging_dir': '/c' };
+      const { argv, outputDir } = prepared(rigWith('diffusers').rig, { config });
+      expect(argv.filter(word => /^--(?:output|logging)/.test(word))).toEqual([
+        `--output_dir=${outputDir}`,
+        '--logging_dir=logs',
+      ]);
+    },
+  );
+
+  it.each<readonly ['ai-toolkit' | 'kohya' | 'diffusers', Offer, string]>([
+    [
+      'ai-toolkit',
+      { config: { ...aiToolkit, config: { ...aiToolkit.config, name: '../../x' } } },
+      'config.name',
+    ],
+    ['kohya', { config: { ...kohya, output_name: '/shared/dog' } }, 'output_name'],
+    ['kohya', { config: { ...kohya, saving: { output_name: '..\\dog' } } }, 'output_name'],
+    ['diffusers', { config: { ...diffusers, script: '../x.py' } }, 'script'],
+  ])('is refused by the worker for %s: %j', (name, offer, key) => {
+    expect(prepareJob(offerOf('j1', 'a1', offer), rigWith(name).rig)).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message: expect.stringContaining(`The config cannot be used: ${key} must be`),
+    });
+  });
+});
+
+describe('a rig without the trainer that a config is for', () => {
+  it('refuses the job, and says what its owner can do', () => {
+    expect(prepareJob(offerOf('j1', 'a1', { config: kohya }), simpletunerRig())).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message:
+        "The config is for kohya's sd-scripts, and worker rig-1 has SimpleTuner. The owner of the rig can add it with --trainer kohya=...",
+    });
+  });
+
+  it('runs the program that its owner has for every config, as the config is', () => {
+    const rig = rigOf(tempFolder(), {
+      trainers: [{ kind: 'command', argv: ['train', '{config_path}'], takesAll: true }],
+    });
+    const { argv, folder } = prepared(rig, { config: aiToolkit });
+    expect(argv).toEqual(['train', join(folder, 'config.json')]);
+    expect(configAt(join(folder, 'config.json'))).toEqual(aiToolkit);
+  });
+
+  it('does not run a program that is only for unrecognised configs', () => {
+    const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv: ['train'], takesAll: false }] });
+    expect(prepareJob(offerOf('j1', 'a1', { config: aiToolkit }), rig)).toMatchObject({
+      ok: false,
+      cause: 'rejected',
+    });
+    expect(prepareJob(offerOf('j1', 'a1', { config: { lr: 1 } }), rig)).toMatchObject({ ok: true });
+  });
+});
+
+describe('two jobs with one config', () => {
+  const absolute = { output_dir: '/shared/out', logging_dir: '/shared/logs' };
+  const [process] = aiToolkit.config.process;
+  const shared = { ...process, training_folder: '/shared/out' };
+
+  it.each<readonly [TrainerName, Offer, (config: Record<string, unknown>) => unknown]>([
+    ['simpletuner', { config: { ...simpletuner, ...absolute } }, config => config['output_dir']],
+    [
+      'ai-toolkit',
+      { config: { ...aiToolkit, config: { ...aiToolkit.config, process: [shared] } } },
+      ({ config }) => (config as typeof aiToolkit.config).process[0]?.training_folder,
+    ],
+    ['kohya', { config: { ...kohya, ...absolute } }, config => config['output_dir']],
+    [
+      'onetrainer',
+      { config: { ...onetrainer, workspace_dir: '/shared/out', continue_last_backup: true } },
+      config => config['workspace_dir'],
+    ],
+    ['diffusers', { config: { ...diffusers, ...absolute } }, config => config['output_dir']],
+  ])("never find each other's checkpoints (%s)", (name, offer, folderIn) => {
+    const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
+    const start = (id: string) => {
+      const made = prepareJob(offerOf(id, `a-${id}`, offer), rig);
+      if (!made.ok) throw new Error(made.message);
+      const { folder, outputDir, env } = made.job;
+      const config = configAt(env['CONFIG_PATH'] ?? '') as Record<string, unknown>;
+      const trainsIn = folderIn(config);
+      if (typeof trainsIn !== 'string') throw new Error('the config names no folder');
+      return { folder, outputDir, trainsIn };
+    };
+    const first = start('j1');
+    mkdirSync(join(first.trainsIn, 'checkpoint-500'), { recursive: true });
+    writeFile(join(first.trainsIn, 'checkpoint-500'), 'model.safetensors', 'weights of j1');
+    const second = start('j2');
+    expect([first.trainsIn, second.trainsIn]).toEqual([first.outputDir, second.outputDir]);
+    expect(second.folder).not.toBe(first.folder);
+    expect(readdirSync(second.trainsIn)).toEqual([]);
+    // The first job itself continues from its own files when it is tried again.
+    expect(readdirSync(start('j1').trainsIn)).toEqual(['checkpoint-500']);
+  });
+});
+
+describe('samples in event files', () => {
+  const samplesAreFiles = (config: Offer): boolean => {
+    const trainers = (['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'] as const).map(name => {
+      const { folder } = checkout();
+      return { kind: 'checkout' as const, name, folder, python: null };
+    });
+    const own = { kind: 'package' as const, name: 'simpletuner' as const, python: null };
+    return prepared(rigOf(tempFolder(), { trainers: [own, ...trainers] }), config).samplesAreFiles;
+  };
+
+  it.each([
+    ['SimpleTuner', simpletuner, true],
+    ['OneTrainer', onetrainer, true],
+    ['a script for accelerate', diffusers, false],
+    ["kohya's scripts", kohya, false],
+    ['ai-toolkit', aiToolkit, false],
+    ['the self-test', { trainer: 'selftest' }, false],
+  ])('are copies of files only where the trainer is known to write both: %s', (_what, config, expected) => {
+    expect(samplesAreFiles({ config })).toBe(expected);
+  });
+
+  it('are not taken for copies when the owner starts the trainer with a command', () => {
+    expect(prepared(rigOf(tempFolder()), { config: simpletuner }).samplesAreFiles).toBe(false);
+  });
+});

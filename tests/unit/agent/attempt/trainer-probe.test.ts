@@ -1,0 +1,101 @@
+/** Whether the trainers that a rig's owner configures can start, with real programs in place of Python. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeTrainer, probeTrainers, type TrainerChoice } from '../../../../agent/trainers/index.ts';
+import { trainerProbe } from '../../../../agent/attempt/trainer.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+
+/** A Python that can import these modules alone, and says how old each of them is. */
+function pythonWith(modules: Readonly<Record<string, string>>): string {
+  const cases = Object.entries(modules).map(
+    ([name, version]) => `${name}) version=\${version:-${version}} ;;`,
+  );
+  const script = `#!/bin/sh
+shift 2
+for name in "$@"; do
+  case $name in
+    ${cases.join('\n    ')}
+    *) echo 'Traceback (most recent call last):' >&2; echo "ModuleNotFoundError: No module named '$name'" >&2; exit 1 ;;
+  esac
+done
+echo "some library says hello"
+echo "version $version"
+`;
+  return writeFile(tempFolder(), 'python', script, 0o755);
+}
+
+const simpletuner = (python: string | null): TrainerChoice => ({
+  kind: 'package',
+  name: 'simpletuner',
+  python,
+});
+
+async function probed(choice: TrainerChoice, env: Readonly<Record<string, string>> = {}) {
+  const [found] = await probeTrainers([choice], trainerProbe({ PATH: '/usr/bin:/bin', ...env }));
+  if (found === undefined) throw new Error('nothing was looked at');
+  return found;
+}
+
+describe('SimpleTuner', () => {
+  it('is imported, and has the version of its package', async () => {
+    const found = await probed(simpletuner(pythonWith({ simpletuner: '4.1.0', torch: '2.11' })));
+    expect(found).toMatchObject({ version: '4.1.0', problem: null });
+    expect(describeTrainer(found)).toBe('SimpleTuner 4.1.0');
+  });
+
+  it.each([
+    ['is not installed', { torch: '2.11' }, "ModuleNotFoundError: No module named 'simpletuner'"],
+    ['has no torch', { simpletuner: '4.1.0' }, "ModuleNotFoundError: No module named 'torch'"],
+  ])('reports a SimpleTuner that %s, and names the Python', async (_what, modules, said) => {
+    const python = pythonWith(modules);
+    const { problem } = await probed(simpletuner(python));
+    expect(problem).toBe(
+      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or name the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, name it with --trainer`,
+    );
+  });
+
+  it('needs a Python, on PATH unless one is named', async () => {
+    const none = await probed(simpletuner(null), { PATH: tempFolder() });
+    expect(none.problem).toMatch(
+      /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner/,
+    );
+    const named = await probed(simpletuner('/nowhere/venv'));
+    expect(named.problem).toMatch(/^No trainer found: \/nowhere\/venv is not on this machine/);
+  });
+});
+
+describe('a checkout', () => {
+  const checkout = (name: 'ai-toolkit' | 'kohya', folder: string): TrainerChoice => ({
+    kind: 'checkout',
+    name,
+    folder,
+    python: pythonWith({ torch: '2.11', accelerate: '1.2' }),
+  });
+
+  it('reads the version from version.py', async () => {
+    const folder = tempFolder();
+    writeFile(folder, 'run.py', '');
+    writeFile(folder, 'version.py', 'VERSION = "0.7.2"\n');
+    expect(await probed(checkout('ai-toolkit', folder))).toMatchObject({ version: '0.7.2', problem: null });
+  });
+
+  it('rejects a folder without the trainer', async () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, 'src'));
+    expect((await probed(checkout('kohya', folder))).problem).toBe(
+      `kohya's sd-scripts is not in ${folder}, where train_network.py should be: give its folder with --trainer kohya=FOLDER`,
+    );
+  });
+});
+
+describe('a program', () => {
+  const program = (name: string): TrainerChoice => ({ kind: 'command', argv: [name, 'x'], takesAll: true });
+
+  it('must exist', async () => {
+    expect((await probed(program('sh'))).problem).toBeNull();
+    expect((await probed(program('/opt/train'))).problem).toBe(
+      'No trainer found: /opt/train is not on this machine',
+    );
+  });
+});

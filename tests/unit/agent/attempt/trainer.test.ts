@@ -1,0 +1,383 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findSample } from '../../../../agent/simulated/sample.ts';
+import { prepareJob, type PreparedJob, trainerProbe } from '../../../../agent/attempt/trainer.ts';
+import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+
+function prepared(...args: Parameters<typeof prepareJob>): PreparedJob {
+  const made = prepareJob(...args);
+  if (!made.ok) throw new Error(made.message);
+  return made.job;
+}
+
+/** A folder with executable programs of these names. */
+const binWith = (...names: readonly string[]): string => {
+  const folder = tempFolder();
+  for (const name of names) writeFile(folder, name, '#!/bin/sh\n', 0o755);
+  return folder;
+};
+const simpletuner = { kind: 'package', name: 'simpletuner', python: null } as const;
+
+describe('the folder of a job', () => {
+  it('holds config and dataloader, for its owner alone', () => {
+    const workDir = join(tempFolder(), 'new', 'jobs');
+    const config = { model: 'x', nested: { a: [1, null, 'ü'] } };
+    const dataloader = [{ id: 'images', type: 'local' }];
+    const { folder, cwd } = prepared(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
+    expect(cwd).toBe(rigOf(workDir).cwd);
+    expect(folder).toBe(join(workDir, 'j1'));
+    expect(readJson(join(folder, 'config.json'))).toEqual(config);
+    expect(readJson(join(folder, 'dataloader.json'))).toEqual(dataloader);
+    expect([workDir, folder, join(folder, 'output')].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+    expect([join(folder, 'config.json'), join(folder, 'dataloader.json')].map(modeOf)).toEqual([
+      0o600, 0o600,
+    ]);
+  });
+
+  it('keeps what an earlier attempt put out, with the new config', () => {
+    const rig = rigOf(tempFolder());
+    const first = prepared(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
+    writeFile(first.outputDir, 'checkpoint', 'weights');
+    const second = prepared(offerOf('j1', 'a2', { config: { n: 2 } }), rig);
+    expect(second.outputDir).toBe(first.outputDir);
+    expect(readFileSync(join(second.outputDir, 'checkpoint'), 'utf8')).toBe('weights');
+    expect(readJson(join(second.folder, 'config.json'))).toEqual({ n: 2 });
+    expect(existsSync(join(second.folder, 'dataloader.json'))).toBe(false);
+  });
+
+  it('has one log for all its attempts, unless that of another is still needed', () => {
+    const rig = rigOf(tempFolder());
+    const taken = new Set<string>();
+    const logOf = (attempt: string): string => {
+      const { logFile, folder } = prepared(offerOf('j1', attempt), rig, file => taken.has(file));
+      for (const name of [logFile, `${logFile}.1`]) writeFile(folder, basename(name), 'x');
+      return basename(logFile);
+    };
+    const folder = join(rig.workDir, 'j1');
+    const logs = (): readonly string[] => readdirSync(folder).filter(name => name.includes('.log'));
+    expect([logOf('a1'), logOf('a2')]).toEqual(['trainer.log', 'trainer.log']);
+    taken.add(join(folder, 'trainer.log'));
+    expect(logOf('a3')).toBe('trainer-a3.log');
+    taken.add(join(folder, 'trainer-a3.log'));
+    expect(logOf('a4')).toBe('trainer-a4.log');
+    taken.clear();
+    taken.add(join(folder, 'trainer-a4.log'));
+    expect(logOf('a5')).toBe('trainer.log');
+    // Nobody needs the third any more.
+    expect(logs()).toEqual(['trainer-a4.log', 'trainer-a4.log.1', 'trainer.log', 'trainer.log.1']);
+  });
+
+  it('that can not be made is an error', () => {
+    const file = writeFile(tempFolder(), 'file', '');
+    expect(() => prepareJob(offerOf('j1', 'a1'), rigOf(file))).toThrow('ENOTDIR');
+  });
+});
+
+describe('the dataloader', () => {
+  const dataloader = [{ id: 'images' }];
+  const written = (config: Record<string, unknown>, parts: Parameters<typeof rigOf>[1], data: unknown) => {
+    const { folder } = prepared(
+      offerOf('j1', 'a1', { config, dataloader: data }),
+      rigOf(tempFolder(), parts),
+    );
+    return { path: join(folder, 'dataloader.json'), config: readJson(join(folder, 'config.json')) };
+  };
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['where the config names none', { a: 1 }, 'data_backend_config'],
+    ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
+    ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
+  ])('is named to SimpleTuner %s', (_what, given, key) => {
+    const { path, config } = written(given, { trainers: [simpletuner] }, dataloader);
+    expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
+  });
+
+  it.each([null, undefined])('that is %j leaves the config alone', data => {
+    const given = { data_backend_config: 'own.json' };
+    const { path, config } = written(given, { trainers: [simpletuner] }, data);
+    expect(config).toEqual({ ...given, output_dir: join(path, '../output') });
+  });
+
+  it('leaves the config of another trainer alone', () => {
+    expect(written({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
+  });
+});
+
+describe('what a config lets its trainer be asked for', () => {
+  const config = { a: 1, $requests: { save: { signal: 'SIGUSR1' } } };
+  const write = (workDir: string, given: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) =>
+    prepared(offerOf('j1', 'a1', { config: given }), rigOf(workDir, rig)).folder;
+
+  it('lies beside it, since SimpleTuner takes every key for an option', () => {
+    const folder = write(tempFolder(), config, { trainers: [simpletuner] });
+    expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
+    expect(readJson(join(folder, 'requests.json'))).toEqual({
+      $requests: config.$requests,
+      trainer: 'simpletuner',
+    });
+  });
+
+  it('stays in it for other trainers, and is gone when the next attempt has none', () => {
+    const workDir = tempFolder();
+    const folder = write(workDir, config, {});
+    expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
+    expect(existsSync(join(folder, 'requests.json'))).toBe(true);
+    write(workDir, { a: 1 }, {});
+    expect(existsSync(join(folder, 'requests.json'))).toBe(false);
+  });
+});
+
+describe('a checkpoint to go on from', () => {
+  const resume = { checkpoint: 'run/checkpoint-500', step: 500 };
+  const made = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
+    const job = prepared(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
+    return {
+      ...job,
+      path: join(job.outputDir, 'run', 'checkpoint-500'),
+      config: readJson(join(job.folder, 'config.json')),
+    };
+  };
+
+  it('is told to a command, and to every trainer in its environment', () => {
+    const rig = {
+      trainers: [{ kind: 'command', argv: ['train', '--resume={resume_from}'], takesAll: true }],
+    } as const;
+    const { argv, env, path, config } = made({ resume, config: { a: 1 } }, rig);
+    expect([argv[1], env['TRAINYARD_RESUME_FROM'], config]).toEqual([`--resume=${path}`, path, { a: 1 }]);
+    expect(made({}, rig).env['TRAINYARD_RESUME_FROM']).toBe('');
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['that says nothing', { a: 1 }, 'resume_from_checkpoint'],
+    ['that wants the latest', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
+    ['... as a flag', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
+  ])('is named to SimpleTuner in a config %s', (_what, given, key) => {
+    const { config, path, outputDir } = made({ resume, config: given }, { trainers: [simpletuner] });
+    expect(config).toEqual({ a: 1, output_dir: outputDir, [key]: path });
+  });
+
+  it('is nothing to SimpleTuner where the config has a folder of its own: it would be looked for there', () => {
+    const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
+    const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
+    expect(made({ resume, config }, rig).config).toEqual(config);
+  });
+
+  it.each([
+    [{ resume, config: { '--resume_from_checkpoint': '/mine/checkpoint-1' } }],
+    [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
+  ])('is not named to SimpleTuner where its config has another, or there is none: %j', offer => {
+    const { config, outputDir } = made(offer, { trainers: [simpletuner] });
+    expect(config).toEqual({ ...offer.config, output_dir: outputDir });
+  });
+});
+
+describe('the folder that a config names for outputs', () => {
+  const configFor = (config: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) => {
+    const { folder, outputDir } = prepared(offerOf('j1', 'a1', { config }), rigOf(tempFolder(), rig));
+    return { config: readJson(join(folder, 'config.json')), outputDir };
+  };
+
+  it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
+    "gives way to the job's own when it is relative: %s",
+    key => {
+      const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainers: [simpletuner] });
+      expect(config).toEqual({ a: 1, output_dir: outputDir });
+    },
+  );
+
+  it('stays relative for other trainers, which get their folder in the command', () => {
+    expect(configFor({ output_dir: 'output/models' }, {}).config).toEqual({ output_dir: 'output/models' });
+  });
+
+  it.each(['/data/out', '../out', 'a/../../b', '~/out', 'C:\\out', '{env:HOME}/out'])(
+    'is refused when it leads out of the job: %s',
+    path => {
+      const workDir = join(tempFolder(), 'jobs');
+      const refused = prepareJob(
+        offerOf('j1', 'a1', { config: { output_dir: path } }),
+        rigOf(workDir, { trainers: [simpletuner] }),
+      );
+      expect(refused).toMatchObject({
+        ok: false,
+        cause: 'rejected',
+        message: expect.stringMatching(
+          /^Worker rig-1 does not allow .*"output_dir" \(writes outside the job's folder\)/,
+        ),
+      });
+      expect(existsSync(workDir)).toBe(false);
+    },
+  );
+
+  it('is used as it is when the owner allows that, and one inside the job is not', () => {
+    const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
+    expect(configFor({ output_dir: '/data/out' }, rig).config).toEqual({ output_dir: '/data/out' });
+    const { config, outputDir } = configFor({ output_dir: 'out' }, rig);
+    expect(config).toEqual({ output_dir: outputDir });
+  });
+});
+
+describe('a config with a program', () => {
+  const config = { post_checkpoint_script: '/opt/push.sh', webhook_config: { webhook_url: 'https://x' } };
+
+  it('names each key, the rig and the flag in its refusal', () => {
+    expect(prepareJob(offerOf('j1', 'a1', { config }), rigOf(tempFolder()))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message:
+        'Worker rig-1 does not allow this config to use "post_checkpoint_script" (starts a program on the rig), ' +
+        '"webhook_config" (sends data from the rig to addresses in the config). The owner of the rig can allow it with ' +
+        '--allow-config-scripts post_checkpoint_script,webhook_config',
+    });
+  });
+
+  it('needs every key of it allowed', () => {
+    const rigWith = (...allowedConfigKeys: readonly string[]) => rigOf(tempFolder(), { allowedConfigKeys });
+    const offer = offerOf('j1', 'a1', { config });
+    expect(prepareJob(offer, rigWith('post_checkpoint_script'))).toMatchObject({ ok: false });
+    expect(prepareJob(offer, rigWith('post_checkpoint_script', 'webhook_config')).ok).toBe(true);
+  });
+
+  it('is refused for the dataloader, too', () => {
+    const dataloader = [{ id: 'cache', type: 'memory', memory_filesystem_sudo: true }];
+    const refused = prepareJob(offerOf('j1', 'a1', { config: {}, dataloader }), rigOf(tempFolder()));
+    expect(refused).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('"memory_filesystem_sudo"'),
+    });
+  });
+});
+
+describe('the command', () => {
+  it('of the rig gets its paths, each as one argument', () => {
+    const workDir = join(tempFolder(), 'with space; $(touch x)');
+    const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
+    const {
+      argv: made,
+      folder,
+      outputDir,
+      logFile,
+    } = prepared(
+      offerOf('j1', 'a1'),
+      rigOf(workDir, { trainers: [{ kind: 'command', argv, takesAll: true }] }),
+    );
+    expect(outputDir).toBe(join(folder, 'output'));
+    expect(logFile).toBe(join(folder, 'trainer.log'));
+    expect(made).toEqual(['train', `--config=${join(folder, 'config.json')}`, outputDir, '', '{other}']);
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['python', ['python', 'python3'], 'python'],
+    ['python3 where there is no python', ['python3'], 'python3'],
+  ])('of SimpleTuner is %s', (_what, names, expected) => {
+    const bin = binWith(...names);
+    const rig = rigOf(tempFolder(), { trainers: [simpletuner], env: { PATH: bin } });
+    expect(prepared(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
+  });
+
+  it('does not depend on what the orchestrator sent', () => {
+    const argv = ['train', '{config_path}'];
+    const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
+    const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv, takesAll: true }] });
+    const made = prepared(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
+    expect(made.argv).toEqual(['train', join(made.folder, 'config.json')]);
+  });
+});
+
+describe('a self-test', () => {
+  const offer = offerOf('j1', 'a1', { config: { trainer: 'selftest', seconds: 1 }, dataloader: {} });
+
+  it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
+    'runs this program, not %j',
+    trainer => {
+      const rig = rigOf(tempFolder(), {
+        trainers: [trainer],
+        ownCommand: ['/opt/node', '/opt/worker.js', 'worker'],
+      });
+      const { argv, folder } = prepared(offer, rig);
+      const path = join(folder, 'config.json');
+      expect(argv).toEqual(['/opt/node', '/opt/worker.js', 'worker', 'selftest', '--config', path]);
+      expect(readJson(path)).toEqual(offer.config);
+    },
+  );
+
+  it('is refused where the rig says so, and nothing is written', () => {
+    const workDir = join(tempFolder(), 'jobs');
+    expect(prepareJob(offer, rigOf(workDir, { selftest: false }))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message: 'This rig runs no self-tests (--no-selftest)',
+    });
+    expect(existsSync(workDir)).toBe(false);
+  });
+});
+
+describe('the sample training', () => {
+  const offer = offerOf('j1', 'a1', { config: { trainer: 'digits', epochs: 1 }, dataloader: {} });
+  const sample = [
+    '/opt/node',
+    '/opt/train.ts',
+    '--config',
+    '{config_path}',
+    '--output={output_dir}',
+    '{resume_from}',
+  ];
+
+  it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
+    'runs what this program has found, not %j',
+    trainer => {
+      const { argv, folder, outputDir } = prepared(
+        offer,
+        rigOf(tempFolder(), { trainers: [trainer], sample }),
+      );
+      const path = join(folder, 'config.json');
+      expect(argv).toEqual(['/opt/node', '/opt/train.ts', '--config', path, `--output=${outputDir}`, '']);
+      expect(readJson(path)).toEqual(offer.config);
+    },
+  );
+
+  it.each([
+    ['it is not there', { sample: null }, /not on this rig: it comes with the source code/],
+    ['the rig says so', { sample, selftest: false }, /no sample training \(--no-selftest\)/],
+  ])('is refused where %s, and nothing is written', (_what, parts, message) => {
+    const workDir = join(tempFolder(), 'jobs');
+    expect(prepareJob(offer, rigOf(workDir, parts))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message: expect.stringMatching(message),
+    });
+    expect(existsSync(workDir)).toBe(false);
+  });
+
+  it('is found in a checkout', () => {
+    const [node, program, ...options] = findSample() ?? [];
+    expect(node).toBe(process.execPath);
+    expect(existsSync(program ?? '')).toBe(true);
+    expect(options).toEqual(
+      expect.arrayContaining(['--config', '{config_path}', '--resume-from', '{resume_from}']),
+    );
+  });
+});
+
+describe('finding a program', () => {
+  it('takes the first on PATH that can be started', () => {
+    const [first, second] = [tempFolder(), binWith('tool')];
+    writeFile(first, 'tool', 'no program', 0o644);
+    mkdirSync(join(first, 'other'));
+    const PATH = `:${first}:/nowhere:${second}:${binWith('tool', 'other')}`;
+    expect(trainerProbe({ PATH }).find('tool')).toBe(join(second, 'tool'));
+    expect(trainerProbe({ PATH }).find('other')).not.toBe(join(first, 'other'));
+    expect(trainerProbe({ PATH }).find('none')).toBeNull();
+    expect(trainerProbe({}).find('tool')).toBeNull();
+  });
+
+  it('takes a path as it is', () => {
+    const bin = binWith('tool');
+    expect(trainerProbe({}).find(join(bin, 'tool'))).toBe(join(bin, 'tool'));
+    expect(trainerProbe({}).find(join(bin, 'none'))).toBeNull();
+    expect(trainerProbe({}).find(bin)).toBeNull();
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type WorkerInvocation, workerCommand } from '../../../../agent/cli/command.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+import { refused, startOrchestrator, type ScriptedOrchestrator } from '../scripted-orchestrator.ts';
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the program with these arguments until it exits. */
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const home = tempFolder();
+  let [code, out, err]: [number | null, string, string] = [null, '', ''];
+  const invocation: WorkerInvocation = {
+    env: { XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, PATH: home, ...env },
+    ownCommand: [],
+    version: '1.2.3',
+    out: text => (out += text),
+    err: text => (err += text),
+    exit: value => (code = value),
+    onSignal: () => {},
+  };
+  await workerCommand(invocation).parseAsync(args, { from: 'user' });
+  return { code, out, err };
+}
+
+/** An orchestrator that sends every worker away at once: enough to see how it introduces itself. */
+async function dismissive(): Promise<ScriptedOrchestrator> {
+  const orchestrator = await startOrchestrator();
+  orchestrator.answers.register = () => refused(401);
+  return orchestrator;
+}
+
+describe('the arguments of a worker', () => {
+  it('are taken over', async () => {
+    const { url, nth } = await dismissive();
+    const args = ['--name', 'rig-3', '--persistent', '--label', 'team=nlp', '--label', 'rack=4', '-v'];
+    const { code } = await run(['--orchestrator-url', url, '--worker-token', 'wt_1', ...args]);
+    expect(code).toBe(3);
+    expect(await nth('register')).toMatchObject({
+      token: 'wt_1',
+      body: { name: 'rig-3', persistent: true, labels: { team: 'nlp', rack: '4' }, agent_version: '1.2.3' },
+    });
+  });
+
+  it('that are not there leave room for the environment', async () => {
+    const { url, nth } = await dismissive();
+    await run([], {
+      SIMPLETUNER_ORCHESTRATOR_URL: url,
+      SIMPLETUNER_WORKER_TOKEN: 'wt_2',
+      SIMPLETUNER_WORKER_NAME: 'by-env',
+      SIMPLETUNER_WORKER_PERSISTENT: 'true',
+    });
+    expect(await nth('register')).toMatchObject({
+      token: 'wt_2',
+      body: { name: 'by-env', persistent: true },
+    });
+  });
+
+  it('that are not there leave room for a config file', async () => {
+    const { url, nth } = await dismissive();
+    const settings = {
+      'orchestrator-url': url,
+      'worker-token': 'wt_3',
+      persistent: true,
+      'ssl-no-verify': false,
+    };
+    await run(['--config', writeFile(tempFolder(), 'c.json', JSON.stringify(settings))]);
+    expect(await nth('register')).toMatchObject({ token: 'wt_3', body: { persistent: true } });
+  });
+
+  it('that can not be used are told, with exit code 2', async () => {
+    expect(await run(['--orchestrator-url', 'rig'])).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^"rig" is no http or https address\. .*\n$/),
+    });
+  });
+
+  it('`--ssl-no-verify` and `--no-selftest` are switches like any other', async () => {
+    onTestFinished(() => void delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
+    const { url } = await dismissive();
+    const { err } = await run([
+      '--orchestrator-url',
+      url,
+      '--worker-token',
+      'wt_1',
+      '--ssl-no-verify',
+      '--no-selftest',
+    ]);
+    expect(err).toContain('TLS certificates are not checked (--ssl-no-verify)');
+  });
+});
+
+describe('a token in the arguments', () => {
+  it('works, and is warned of once', async () => {
+    const { url } = await dismissive();
+    const { err } = await run(['--orchestrator-url', url, '--worker-token', 'wt_canary']);
+    expect(
+      err.match(/every user of this machine can see a token in the arguments\. Use --worker-token-file/g),
+    ).toHaveLength(1);
+    expect(err).not.toContain('canary');
+  });
+
+  it('in a file or in the environment is not warned of', async () => {
+    const { url } = await dismissive();
+    const file = writeFile(tempFolder(), 'token', 'wt_canary');
+    const { err } = await run(['--orchestrator-url', url, '--worker-token-file', file]);
+    expect(err).not.toContain('can be seen');
+    expect((await run(['--orchestrator-url', url], { SIMPLETUNER_WORKER_TOKEN: 'wt_1' })).err).not.toContain(
+      'can be seen',
+    );
+  });
+});
+
+it('`selftest` trains nothing and needs no settings', async () => {
+  const config = writeFile(tempFolder(), 'config.json', '{"seconds":0.1}');
+  const { code, out, err } = await run(['selftest', '--config', config]);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^\{"type":"progress","step":1,"total_steps":1,.*\}\nself-test done: .*\n$/);
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { runSelftest } from '../../../../agent/cli/selftest.ts';
+import { createProgressReader } from '../../../../agent/metrics/progress.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+
+/** Runs the self-test without waiting. Records its output and the total time that it would have waited. */
+async function run(config: string | null) {
+  const lines: string[] = [];
+  let waitedMs = 0;
+  const code = await runSelftest(config, {
+    print: line => lines.push(line),
+    wait: async ms => {
+      waitedMs += ms;
+    },
+    random: () => 0.5,
+  });
+  return { code, lines, waitedMs };
+}
+
+const configOf = (text: string): string => writeFile(tempFolder(), 'config.json', text);
+
+describe('the self-test', () => {
+  it('prints progress that the agent can read, with a loss that falls, and ends well', async () => {
+    const { code, lines } = await run(configOf('{"trainer":"selftest","seconds":1}'));
+    const progress = lines.flatMap(line =>
+      createProgressReader()
+        .push(`${line}\n`)
+        .flatMap(item => (item.kind === 'progress' ? [item.progress] : [])),
+    );
+    expect(code).toBe(0);
+    expect(progress.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(
+      progress.every(({ totalSteps, stepsPerSecond }) => totalSteps === 10 && stepsPerSecond === 10),
+    ).toBe(true);
+    const losses = progress.map(({ loss }) => loss ?? 0);
+    expect(losses).toEqual(losses.toSorted((a, b) => b - a));
+    expect(losses.at(-1)).toBeCloseTo(Math.exp(-3), 3);
+    expect(lines.at(-1)).toMatch(/^self-test done/);
+  });
+
+  it.each<[string, string | null, number]>([
+    ['without a config', null, 10_000],
+    ['with a time of its own', '{"seconds":2.5}', 2_500],
+    ['with the shortest time', '{"seconds":0.01}', 100],
+    ['with a time that is none', '{"seconds":"5"}', 10_000],
+    ['with a time that is negative', '{"seconds":-1}', 10_000],
+    ['with a time without end', '{"seconds":1e9}', 10_000],
+    ['with a config that is no object', '[]', 10_000],
+  ])('%s takes its time', async (_what, config, expected) => {
+    const { waitedMs } = await run(config === null ? null : configOf(config));
+    expect(waitedMs).toBeCloseTo(expected, 3);
+  });
+});

@@ -1,0 +1,147 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadAgentConfig } from '../../../../agent/config.ts';
+import {
+  findRival,
+  findStartTrouble,
+  serviceFolder,
+  servicePath,
+} from '../../../../agent/cli/service-start.ts';
+import { createRunCommand } from '../../../../agent/gpu/probe.ts';
+import { createProcesses } from '../../../../agent/process/own-processes.ts';
+import { temporaryFolder } from '../../../support/processes.ts';
+
+describe('the PATH of a service', () => {
+  it.each([
+    ['of the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
+    [
+      'with the active venv first',
+      { PATH: '/usr/bin', VIRTUAL_ENV: '/opt/st/.venv' },
+      '/opt/st/.venv/bin:/usr/bin',
+    ],
+    [
+      'with the active conda environment first',
+      { PATH: '/usr/bin', CONDA_PREFIX: '/opt/c' },
+      '/opt/c/bin:/usr/bin',
+    ],
+    ['with each folder once', { PATH: '/v/bin:/usr/bin:/v/bin', VIRTUAL_ENV: '/v' }, '/v/bin:/usr/bin'],
+    ['without relative folders', { PATH: '.::bin:/usr/bin' }, '/usr/bin'],
+    ['without line breaks', { PATH: '/usr/bin:/a\nExecStart=/bin/evil' }, '/usr/bin'],
+    ['left out where there is none', {}, null],
+  ])('is %s', (_what, env, path) => {
+    expect(servicePath(env, 'linux')).toBe(path);
+  });
+
+  it('is left to Windows there', () => {
+    expect(servicePath({ PATH: String.raw`C:\x` }, 'win32')).toBeNull();
+  });
+});
+
+describe('the state folder of a service', () => {
+  const folderWith = (...files: readonly string[]): string => {
+    const folder = temporaryFolder();
+    for (const file of files) writeFileSync(join(folder, file), 'x');
+    return folder;
+  };
+  it.each<[string, readonly string[], readonly string[], boolean, 'own' | 'earlier']>([
+    ['its own at first', [], [], false, 'own'],
+    ['the one in which the worker has joined', [], ['token', 'instance'], false, 'earlier'],
+    ['its own again once the worker has joined there', ['token'], ['token'], false, 'own'],
+    ['its own if nobody joined in the other', ['instance'], ['instance'], false, 'own'],
+    ['the joined one after a start without a token', ['instance'], ['token'], false, 'earlier'],
+    ['the one of a worker with its own token', [], ['instance'], true, 'earlier'],
+    ['its own with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
+  ])('is %s', (_what, own, earlier, hasGivenToken, expected) => {
+    const folders = { own: folderWith(...own), earlier: folderWith(...earlier) };
+    expect(serviceFolder(folders.own, folders.earlier, hasGivenToken)).toBe(folders[expected]);
+  });
+});
+
+describe('a service that could not work', () => {
+  const bin = temporaryFolder();
+  writeFileSync(join(bin, 'python3'), '#!/bin/sh\n');
+  chmodSync(join(bin, 'python3'), 0o755);
+  const joined = temporaryFolder();
+  writeFileSync(
+    join(joined, 'token'),
+    JSON.stringify({ joined: { join_sha256: 'a'.repeat(64), token: `wt_${'x'.repeat(43)}` }, pending: null }),
+  );
+  const troubleOf = (
+    flags: Readonly<Record<string, unknown>>,
+    folder = joined,
+    path: string | null = bin,
+  ) => {
+    const config = loadAgentConfig({ 'orchestrator-url': 'http://yard:8001', name: 'rig-1', ...flags }, {});
+    if (!config.ok) throw new Error(config.message);
+    const trainerTexts = [flags['trainer'] ?? []].flat().map(String);
+    return findStartTrouble({ config: config.value, trainerTexts, folder, path, env: {} });
+  };
+
+  it('is none with the token it joined with and a Python on its PATH', async () => {
+    expect(await troubleOf({})).toBeNull();
+  });
+
+  it('has no token', async () => {
+    expect(await troubleOf({}, temporaryFolder())).toMatch(
+      /^The worker rig-1 has not joined yet: .* Give a join token/,
+    );
+  });
+
+  it('has a token that cannot be read', async () => {
+    const damaged = temporaryFolder();
+    writeFileSync(join(damaged, 'token'), '{');
+    expect(await troubleOf({}, damaged)).toContain('is damaged');
+    expect(await troubleOf({ 'worker-token-file': '/nowhere/token' })).toContain('could not be read');
+  });
+
+  it('has a token from outside', async () => {
+    expect(await troubleOf({ 'worker-token': `tj_${'x'.repeat(43)}` }, temporaryFolder())).toBeNull();
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>, string | null]>([
+    ['no Python on its PATH', {}, temporaryFolder()],
+    ['no PATH at all', {}, null],
+    ['a trainer that is not installed', { trainer: ['/nowhere/train {config_path}'] }, bin],
+  ])('has %s', async (_what, flags, path) => {
+    expect(await troubleOf(flags, joined, path)).toContain('No trainer found');
+  });
+
+  it.each([
+    'simpletuner=venv',
+    'kohya=./sd-scripts',
+    'command=./run {config_path}',
+    "'./my run' x",
+    'node_modules/.bin/vitest {config_path}',
+  ])('names a trainer by a relative path: %s', async text => {
+    expect(await troubleOf({ trainer: [text] })).toBe(
+      `Give --trainer ${text} with its whole path: a service starts in another folder`,
+    );
+  });
+
+  it.each([
+    'simpletuner',
+    'node train.ts',
+    '/opt/x/run {config_path}',
+    'simpletuner=/opt/st',
+    "'/o p/run' x",
+    'command=python train.py',
+  ])('does not name a trainer by a relative path: %s', async text => {
+    expect((await troubleOf({ trainer: [text] })) ?? '').not.toContain('Give --trainer');
+  });
+});
+
+it('finds the worker that uses a state folder, unless it has ended', async () => {
+  const processes = createProcesses({
+    platform: process.platform,
+    run: createRunCommand({ environment: process.env }),
+  });
+  const folder = temporaryFolder();
+  expect(await findRival(folder, processes)).toBeNull();
+  const self = await processes.identify(process.pid);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'lock'), JSON.stringify(self));
+  expect(await findRival(folder, processes)).toBe(process.pid);
+  writeFileSync(join(folder, 'lock'), JSON.stringify({ ...self, start: 'earlier' }));
+  expect(await findRival(folder, processes)).toBeNull();
+});

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ownProgram } from '../../../../agent/cli/own-program.ts';
+import { updateProgram, type UpdateDeps } from '../../../../agent/cli/update.ts';
+import type { Fetch } from '../../../../protocol/client.ts';
+import { openFolder } from '../../../support/fleet-bench.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const name = 'trainyard-worker-linux-x64';
+const fresh = 'the next version';
+const sumsOf = (text: string): string =>
+  `# 1.1.0\n${sha256('x')}  trainyard-worker.mjs\n${sha256(text)}  ${name}\n`;
+
+type Answers = Readonly<Record<string, (() => Response) | string>>;
+
+/** An orchestrator that serves these answers, and a worker that was started from a file in an otherwise empty folder. */
+function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'versionOf'>> = {}) {
+  const path = join(openFolder(), 'trainyard-worker');
+  writeFileSync(path, 'what is there', { mode: 0o755 });
+  const asked: string[] = [];
+  const fetch: Fetch = async url => {
+    asked.push(url.pathname);
+    const answer = answers[url.pathname.slice('/agent/'.length)];
+    if (typeof answer === 'string') return new Response(answer);
+    return answer?.() ?? new Response('{}', { status: 404 });
+  };
+  const update = () =>
+    updateProgram({
+      url: 'http://yard:8001',
+      fetch,
+      own: { name, path, runner: [] },
+      sums: null,
+      versionOf: async command => (readFileSync(command[0] ?? '', 'utf8') === fresh ? '1.1.0' : '1.0.0'),
+      ...more,
+    });
+  return {
+    update,
+    path,
+    asked,
+    /** Whole, runnable, and alone in its folder. */
+    now: () => [
+      readFileSync(path, 'utf8'),
+      (statSync(path).mode & 0o777).toString(8),
+      readdirSync(join(path, '..')).length,
+    ],
+  };
+}
+
+const old = ['what is there', '755', 1];
+const usual: Answers = { SHA256SUMS: sumsOf(fresh), [name]: fresh };
+
+test('the program that was announced takes the place of the one that is there', async () => {
+  const { update, now, asked } = open(usual);
+  expect(await update()).toEqual({ kind: 'replaced', version: '1.1.0' });
+  expect(now()).toEqual([fresh, '755', 1]);
+  expect(asked).toEqual(['/agent/SHA256SUMS', `/agent/${name}`]);
+});
+
+test('what is the same already is not fetched', async () => {
+  const { update, asked } = open({ SHA256SUMS: sumsOf('what is there') });
+  expect(await update()).toEqual({ kind: 'current', version: '1.0.0' });
+  expect(asked).toEqual(['/agent/SHA256SUMS']);
+});
+
+test('with the hash of the sums nothing but what belongs to it is taken', async () => {
+  const right = open(usual, { sums: sha256(sumsOf(fresh)) });
+  expect(await right.update()).toMatchObject({ kind: 'replaced' });
+  const wrong = open(usual, { sums: sha256('of others') });
+  expect(await wrong.update()).toMatchObject({
+    message: expect.stringMatching(/is not what --sums is for/) as string,
+  });
+  expect([wrong.now(), wrong.asked]).toEqual([old, ['/agent/SHA256SUMS']]);
+});
+
+/** As a server that is killed, or a network that goes. */
+const cutOff = (): Response =>
+  new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('the ne'));
+        controller.error(new Error('aborted'));
+      },
+    }),
+  );
+
+describe('what is there stays, and nothing else is left behind, when', () => {
+  test.each<readonly [what: string, answers: Answers, more: Partial<UpdateDeps>, said: RegExp]>([
+    ['there is nothing to fetch', {}, {}, /has no SHA256SUMS to give: "npm run build"/],
+    [
+      'it is for other machines',
+      { SHA256SUMS: `${sha256('x')}  trainyard-worker.mjs\n` },
+      {},
+      /has no trainyard-worker-linux-x64/,
+    ],
+    ['the sums are none', { SHA256SUMS: '<html>' }, {}, /has no trainyard-worker-linux-x64/],
+    ['the sums do not end', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is longer than it can be/],
+    [
+      'the program is missing',
+      { SHA256SUMS: sumsOf(fresh) },
+      {},
+      /has no trainyard-worker-linux-x64 to give/,
+    ],
+    ['another one comes', { ...usual, [name]: 'evil' }, {}, /is not the program that it has announced/],
+    [
+      'half of it comes',
+      { ...usual, [name]: fresh.slice(0, 5) },
+      {},
+      /is not the program that it has announced/,
+    ],
+    ['it is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
+    [
+      'the server has no time',
+      { ...usual, [name]: () => new Response('', { status: 429 }) },
+      {},
+      /answered 429 .* try again later/,
+    ],
+    [
+      'nobody answers',
+      {
+        SHA256SUMS: () => {
+          throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+        },
+      },
+      {},
+      /^Connection refused/,
+    ],
+    [
+      'it does not run here',
+      usual,
+      { versionOf: () => Promise.reject(new Error('libstdc++.so.6: cannot open')) },
+      /does not run on this machine: libstdc\+\+/,
+    ],
+    ['it is something else', usual, { versionOf: async () => 'hello' }, /does not say its version/],
+  ])('%s', async (_what, answers, more, said) => {
+    const { update, now } = open(answers, more);
+    expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(said) as string });
+    expect(now()).toEqual(old);
+  });
+});
+
+describe('which program this is', () => {
+  const real = (path: string): string => {
+    if (path === '/bin/trainyard-worker') return '/opt/trainyard-worker.mjs';
+    if (path === 'worker') throw new Error('ENOENT');
+    return path;
+  };
+  test('the executable is its own', () => {
+    expect(ownProgram(['/opt/tw'], real)).toEqual({ name, path: '/opt/tw', runner: [] });
+  });
+  test('the one file is started by a Node, also by a link to it', () => {
+    const program = {
+      name: 'trainyard-worker.mjs',
+      path: '/opt/trainyard-worker.mjs',
+      runner: ['/usr/bin/node'],
+    };
+    expect(ownProgram(['/usr/bin/node', '/opt/trainyard-worker.mjs'], real)).toEqual(program);
+    expect(ownProgram(['/usr/bin/node', '--flag', '/bin/trainyard-worker'], real)).toEqual(program);
+  });
+  test('a checkout is none', () => {
+    expect(ownProgram(['/usr/bin/node', '/src/agent/main.ts'], real)).toBeNull();
+    expect(() => ownProgram(['/usr/bin/node', '/src/main/cli.ts', 'worker'], real)).toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  createFollowStream,
+  type StreamEnd,
+  type StreamDeps,
+} from '../../../../agent/connection/command-stream.ts';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import type { WorkerCommand } from '../../../../protocol/worker-api.ts';
+import { nobodyThere, offerOf } from '../builders.ts';
+import { type SseServer, startSseServer } from '../sse-server.ts';
+
+const ping = 'data: {"type":"ping"}\n\n';
+const frame = (command: unknown): string => `data: ${JSON.stringify(command)}\n\n`;
+const offer: WorkerCommand = offerOf('j1', 'a1', { config: { text: 'ü\u2028€😀' }, upload_token: 'ut_1' });
+const cancel: WorkerCommand = { type: 'job_cancel', job_id: offer.job_id, attempt_id: offer.attempt_id };
+
+interface Followed {
+  readonly end: Promise<StreamEnd>;
+  readonly opened: Promise<void>;
+  readonly commands: readonly WorkerCommand[];
+  /** Resolves when a ping has arrived. All earlier commands have been processed by then. */
+  readonly pinged: Promise<void>;
+  cut(): void;
+}
+
+function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}): Followed {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const commands: WorkerCommand[] = [];
+  const opened = Promise.withResolvers<void>();
+  const pinged = Promise.withResolvers<void>();
+  const end = createFollowStream(openNetwork(usualTrust))({
+    url: `${url}/api/workers/stream?worker_id=w_1`,
+    token: () => 'wt_canary',
+    silenceMs: 60_000,
+    onOpen: opened.resolve,
+    onRefused: () => {},
+    onCommand: command => (command.type === 'ping' ? pinged.resolve() : commands.push(command)),
+    signal: over.signal,
+    ...parts,
+  });
+  return { end, opened: opened.promise, commands, pinged: pinged.promise, cut: () => over.abort() };
+}
+
+/** What comes out of a stream into which these bytes are put. */
+async function commandsOf(...pieces: readonly (string | Uint8Array)[]): Promise<readonly WorkerCommand[]> {
+  const server = await startSseServer();
+  const { commands, pinged } = follow(server);
+  const stream = await server.opened();
+  await stream.write(...pieces, ping);
+  await pinged;
+  return commands;
+}
+
+it('shows the token in a header, and in no address', async () => {
+  const server = await startSseServer();
+  const { opened } = follow(server);
+  const { path, headers } = await server.opened();
+  await opened;
+  expect(headers['x-worker-token']).toBe('wt_canary');
+  expect(headers.accept).toBe('text/event-stream');
+  expect(path).toBe('/api/workers/stream?worker_id=w_1');
+});
+
+describe('commands', () => {
+  it.each<[string, WorkerCommand]>([
+    ['an offer', offer],
+    ['a cancel', cancel],
+    ['a shutdown', { type: 'shutdown', reason: 'drained' }],
+  ])('%s is passed on', async (_what, command) => {
+    expect(await commandsOf(frame(command))).toEqual([command]);
+  });
+
+  it('come out whole and in order wherever the bytes are cut', async () => {
+    const bytes = Buffer.from(`${frame(offer)}: comment\n\n${frame(cancel)}`);
+    const singly = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+    expect(await commandsOf(...singly)).toEqual([offer, cancel]);
+  });
+
+  it.each<[string, string]>([
+    ['comments', `:\n: hello\n\n${frame(cancel)}:\n`],
+    ['line ends of another kind', frame(cancel).replaceAll('\n', '\r\n')],
+    ['no space after the colon', frame(cancel).replace('data: ', 'data:')],
+    ['an id and a retry time', `id: 7\nretry: 1\n${frame(cancel)}`],
+    ['fields nobody knows', `foo: bar\n${frame(cancel)}`],
+    ['a byte order mark', `\ufeff${frame(cancel)}`],
+    ['several lines of data', 'data: {"type":\ndata: "shutdown",\ndata: "reason":"x"}\n\n'],
+    ['more fields than are known', frame({ ...cancel, since: 'v3' })],
+  ])('with %s are understood', async (_what, text) => {
+    expect(await commandsOf(text)).toHaveLength(1);
+  });
+
+  it('of a size that no message should have come out whole', async () => {
+    const large = { ...offer, config: { text: 'x'.repeat(2 * 1024 * 1024) } };
+    expect(await commandsOf(frame(large))).toEqual([large]);
+  });
+});
+
+describe('what is passed over, and what follows is not (docs/internals/faults.md S10)', () => {
+  const offered = (parts: object): string => frame({ ...offer, ...parts });
+
+  it.each<[string, string]>([
+    ['no JSON', 'data: {"type": "ping"\n\n'],
+    ['no object', 'data: 42\n\ndata: null\n\ndata: []\n\ndata: "ping"\n\n'],
+    ['nothing', 'data:\n\ndata\n\n'],
+    ['a type of a later version', frame({ type: 'drain' })],
+    ['no type', frame({ job_id: 'j1' })],
+    ['an event of another name', `event: other\n${frame(offer)}`],
+    ['a cancel without an attempt', frame({ type: 'job_cancel', job_id: 'j1' })],
+    ['an offer without an attempt', offered({ attempt_id: undefined })],
+    ['an offer whose config is a list', offered({ config: [] })],
+    ['an offer whose config is a text', offered({ config: '{}' })],
+    ...[
+      '../x',
+      '..',
+      '.',
+      'a/b',
+      'a\\b',
+      '/etc/passwd',
+      'a\0b',
+      'a b',
+      '',
+      'x'.repeat(65),
+      '%2e%2e',
+      'j1\n',
+      42,
+      null,
+      ['j1'],
+    ].map((id): [string, string] => [`the job ${JSON.stringify(id)?.slice(0, 20)}`, offered({ job_id: id })]),
+    ...['../x', '', 'a/b'].map((id): [string, string] => [
+      `the attempt "${id}"`,
+      offered({ attempt_id: id }),
+    ]),
+    ...[
+      '//evil',
+      '/\\evil',
+      '@evil.test/',
+      '.evil.test',
+      ':80@evil.test',
+      'https://evil.test',
+      '',
+      'api',
+      '/api?x=1',
+      '/api#x',
+      '/a b',
+      '/%2e%2e',
+      '/api\n',
+      null,
+    ].map((path): [string, string] => [
+      `uploads to ${JSON.stringify(path)}`,
+      offered({ upload_endpoint: path }),
+    ]),
+  ])('%s', async (_what, text) => {
+    expect(await commandsOf(text, frame(cancel))).toEqual([cancel]);
+  });
+});
+
+describe('how a stream ends', () => {
+  it.each<[string, number, string | undefined, StreamEnd]>([
+    ['a token that is refused', 401, undefined, 'rejected'],
+    ['another refusal', 403, undefined, 'lost'],
+    ['a server that is not ready', 503, undefined, 'lost'],
+    ['an answer that is no stream', 200, 'text/html', 'lost'],
+    ['no content', 204, undefined, 'lost'],
+  ])('%s: asked once, and never opened', async (_what, status, type, expected) => {
+    const server = await startSseServer((_request, response) => {
+      response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
+      return true;
+    });
+    const onOpen = vi.fn<() => void>();
+    expect(await follow(server, { onOpen }).end).toBe(expected);
+    expect(onOpen).not.toHaveBeenCalled();
+    expect(server.calls()).toBe(1);
+  });
+
+  it.each<[string, 'end' | 'destroy']>([
+    ['in good order', 'end'],
+    ['in the middle of a frame', 'destroy'],
+  ])('%s: lost, without half a command, and not opened again by itself', async (_what, how) => {
+    const server = await startSseServer();
+    const { end, commands } = follow(server);
+    const stream = await server.opened();
+    await stream.write('retry: 1\n\n', 'data: {"type":"shutdown","reason":"x"}');
+    stream[how]();
+    expect(await end).toBe('lost');
+    expect(commands).toEqual([]);
+    expect(server.calls()).toBe(1);
+  });
+
+  it('nobody there: lost', async () => {
+    expect(await follow({ url: await nobodyThere() }).end).toBe('lost');
+  });
+
+  it('cut here: aborted, and the connection is gone', async () => {
+    const server = await startSseServer();
+    const { end, opened, cut } = follow(server);
+    const stream = await server.opened();
+    await opened;
+    cut();
+    expect(await end).toBe('aborted');
+    await stream.closed;
+  });
+
+  it('cut before it began: nobody is asked', async () => {
+    const server = await startSseServer();
+    expect(await follow(server, { signal: AbortSignal.abort() }).end).toBe('aborted');
+    expect(server.calls()).toBe(0);
+  });
+
+  it('a redirect is not followed, and the token does not go there', async () => {
+    const other = await startSseServer();
+    const server = await startSseServer((_request, response) => {
+      response.writeHead(307, { location: `${other.url}/api/workers/stream` }).end();
+      return true;
+    });
+    expect(await follow(server).end).toBe('lost');
+    expect(other.calls()).toBe(0);
+  });
+});
+
+describe('silence', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it('of a stream that is open: lost, and the connection is gone', async () => {
+    const server = await startSseServer();
+    const { end, opened } = follow(server);
+    const stream = await server.opened();
+    await opened;
+    vi.advanceTimersByTime(60_000);
+    expect(await end).toBe('lost');
+    await stream.closed;
+  });
+
+  it('before the first byte: lost', async () => {
+    const asked = Promise.withResolvers<void>();
+    const server = await startSseServer(() => {
+      asked.resolve();
+      return true;
+    });
+    const { end } = follow(server);
+    await asked.promise;
+    vi.advanceTimersByTime(60_000);
+    expect(await end).toBe('lost');
+  });
+
+  it('is put off by every message', async () => {
+    const server = await startSseServer();
+    let heard = Promise.withResolvers<void>();
+    const { end, opened } = follow(server, { onCommand: () => heard.resolve() });
+    const stream = await server.opened();
+    await opened;
+    for (let n = 0; n < 5; n += 1) {
+      vi.advanceTimersByTime(59_999);
+      await stream.write(ping);
+      expect(await Promise.race([heard.promise, end])).toBeUndefined();
+      heard = Promise.withResolvers();
+    }
+    vi.advanceTimersByTime(60_000);
+    expect(await end).toBe('lost');
+  });
+
+  it('leaves no timer behind when the stream has ended', async () => {
+    const server = await startSseServer();
+    const { end, opened, cut } = follow(server);
+    await opened;
+    expect(vi.getTimerCount()).toBe(1);
+    cut();
+    await end;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

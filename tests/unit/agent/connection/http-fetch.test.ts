@@ -1,0 +1,167 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createRaw, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import type { StreamBody } from '../../../../agent/connection/http-fetch.ts';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import { piecesOf } from '../../../../protocol/client.ts';
+
+/** Starts a server that echoes its requests. */
+async function open(): Promise<URL> {
+  const server = createServer((request, response) => {
+    response.setHeader('x-length', request.headers['content-length'] ?? 'none');
+    response.writeHead(request.url === '/no' ? 404 : 200);
+    text(request).then(
+      body => response.end(`${request.method} ${body}`),
+      () => undefined,
+    );
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+/** What it does with each connection on which something was asked. */
+async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
+  const server = createRaw(socket => {
+    socket.on('error', () => {});
+    socket.once('data', () => answer(socket));
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+  '%s comes with all of its body, and with its length',
+  async method => {
+    const answer = await openNetwork(usualTrust)(await open(), { method, body: '机 {}' });
+    expect([answer.status, answer.ok, answer.headers.get('X-Length')]).toEqual([200, true, '6']);
+    expect(await answer.text()).toBe(`${method} 机 {}`);
+  },
+);
+
+test('what asks for something brings nothing', async () => {
+  const url = await open();
+  const answer = await openNetwork(usualTrust)(new URL('/no', url), {});
+  expect([answer.status, answer.ok, answer.headers.get('x-length')]).toEqual([404, false, 'none']);
+  expect(answer.headers.get('x-other')).toBeNull();
+});
+
+test('a call that is called off says so, before its answer and within it', async () => {
+  const silent = createServer((request, response) => {
+    if (request.url === '/begun') response.write('{');
+  });
+  await new Promise<void>(resolve => void silent.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  onTestFinished(() => silent.closeAllConnections());
+  const base = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const fetch = openNetwork(usualTrust);
+  const over = new AbortController();
+  const unanswered = fetch(new URL(base), { signal: over.signal });
+  const begun = await fetch(new URL('/begun', base), { signal: over.signal });
+  const rest = begun.text();
+  over.abort();
+  await expect(unanswered).rejects.toThrow('aborted');
+  await expect(rest).rejects.toThrow('aborted');
+});
+
+test('what came before the way broke is read, however late, and then that it broke', async () => {
+  const broken = Promise.withResolvers<void>();
+  const url = await openRaw(socket => {
+    socket.once('close', () => broken.resolve());
+    socket.write(`${chunkedHead}5\r\nfirst\r\n6\r\nsecond\r\n`, () => socket.destroy());
+  });
+  const answer = await openNetwork(usualTrust)(url, {});
+  await broken.promise;
+  // The client's end of it is told in a turn of its own.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  const texts: string[] = [];
+  const readAll = async (): Promise<void> => {
+    for await (const piece of piecesOf(answer.body ?? expect.unreachable()))
+      texts.push(Buffer.from(piece).toString());
+  };
+  await expect(readAll()).rejects.toThrow('aborted');
+  expect(texts.join('')).toBe('firstsecond');
+});
+
+test('what is not read is left to the network, and comes whole when it is', async () => {
+  const size = 16 * 1_048_576;
+  let written = 0;
+  const url = await openRaw(socket => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
+    const piece = Buffer.alloc(65_536, 1);
+    const writeOn = (): void => {
+      for (; written < size && socket.writableLength === 0; written += piece.length) socket.write(piece);
+      if (written < size) socket.once('drain', writeOn);
+    };
+    writeOn();
+  });
+  const answer = await openNetwork(usualTrust)(url, {});
+  for (let turn = 0; turn < 200; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  expect(written).toBeLessThan(size);
+  let read = 0;
+  for await (const piece of piecesOf(answer.body ?? expect.unreachable())) read += piece.length;
+  expect(read).toBe(size);
+});
+
+/** A stretch of this text, in pieces; says how many were asked for. */
+function stretchOf(content: string, piece = 4) {
+  const bytes = Buffer.from(content);
+  const asked = { pieces: 0 };
+  const bodyFrom: StreamBody = {
+    bytes: bytes.length,
+    async *pieces() {
+      for (let at = 0; at < bytes.length; at += piece) {
+        asked.pieces += 1;
+        yield bytes.subarray(at, at + piece);
+      }
+    },
+  };
+  return { bodyFrom, asked };
+}
+
+test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
+  'a stretch comes whole and with its length',
+  async content => {
+    const { bodyFrom } = stretchOf(content, 65_536);
+    const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: bodyFrom });
+    expect(answer.headers.get('x-length')).toBe(String(content.length));
+    expect(await answer.text()).toBe(`PUT ${content}`);
+  },
+);
+
+test('a stretch that is refused by its head is never read, and the next call goes its own way', async () => {
+  const server = createServer((_request, response) => void response.end('welcome'));
+  server.on('checkContinue', (_request, response) => {
+    response.writeHead(413).end('too much');
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const fetch = openNetwork(usualTrust);
+  const { bodyFrom, asked } = stretchOf('x'.repeat(100));
+  const answer = await fetch(url, { method: 'PUT', body: bodyFrom });
+  expect([answer.status, await answer.text(), asked.pieces]).toEqual([413, 'too much', 0]);
+  expect(await (await fetch(url, {})).text()).toBe('welcome');
+});
+
+test('a stretch goes out to who does not know the question, and breaks where it can not be read', async () => {
+  const url = await openRaw(socket => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  });
+  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: stretchOf('body').bodyFrom });
+  expect(await answer.text()).toBe('ok');
+  const broken: StreamBody = {
+    bytes: 8,
+    async *pieces() {
+      yield Buffer.from('half');
+      throw new Error('it cannot be read');
+    },
+  };
+  await expect(openNetwork(usualTrust)(await open(), { method: 'PUT', body: broken })).rejects.toThrow(
+    'it cannot be read',
+  );
+});

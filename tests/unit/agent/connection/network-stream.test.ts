@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import { parsePins } from '../../../../agent/connection/pins.ts';
+import { makeIdentity } from '../../../support/tls/identity.ts';
+import { startListener } from '../../../support/tls/listener.ts';
+import { startSseServer } from '../sse-server.ts';
+
+// These fake timers need a file of their own and must be set before the first connection. The code under test picks up
+// its clock only once.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+it('a stream over TLS is not cut for having been quiet', async () => {
+  const identity = await makeIdentity();
+  const server = await startSseServer();
+  const listener = await startListener(identity, { to: server.url });
+  const pins = parsePins(identity.pin);
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const fetch = openNetwork({ ...usualTrust, pins: pins.ok ? pins.value : [] });
+  const answer = await fetch(new URL(listener.url), { signal: over.signal });
+  const stream = await server.opened();
+  const next = answer.body?.getReader().read();
+  // Longer than anything that a library might have thought of.
+  for (let minute = 0; minute < 60; minute += 1) await vi.advanceTimersByTimeAsync(60_000);
+  await stream.write('data: x\n\n');
+  expect(Buffer.from((await next)?.value ?? []).toString()).toBe('data: x\n\n');
+});

@@ -1,0 +1,78 @@
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
+import { troubleOf } from '../../../../agent/connection/troubles.ts';
+import { createClient } from '../../../../protocol/client.ts';
+import { workerApi } from '../../../../protocol/worker-api.ts';
+import { nobodyThere } from '../builders.ts';
+
+/** Uses the errors that Node really throws, instead of assumed ones. */
+async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
+  const client = createClient({
+    baseUrl: url,
+    headers: () => ({ 'x-worker-token': 'wt_canary' }),
+    timeoutMs,
+    fetch: openNetwork(usualTrust),
+  });
+  const result = await client.call(workerApi.disconnect, { body: {} });
+  if (result.ok) return 'no trouble';
+  const { message } = troubleOf(result.failure, url);
+  expect(message).not.toContain('canary');
+  return message;
+}
+
+async function listen(server: net.Server, scheme = 'http'): Promise<string> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    if (server instanceof http.Server || server instanceof https.Server) server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `${scheme}://127.0.0.1:${address.port}`;
+}
+
+const greet: http.RequestListener = (_request, response) => void response.end('{"success":true}');
+
+describe('over plain HTTP', () => {
+  it('nothing listens', async () => {
+    const url = await nobodyThere();
+    expect(await troubleWith(url)).toMatch(/^Connection refused: nothing listens on/);
+    expect(await troubleWith(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
+  });
+
+  it.each<[string, () => net.Server, RegExp]>([
+    ['hangs up', () => net.createServer(socket => socket.destroy()), /^Connection lost: .*https:\/\/ there/],
+    [
+      'is no web server',
+      () => net.createServer(socket => socket.end('SSH-2.0-x\r\n')),
+      /Check address and port/,
+    ],
+    [
+      'is another web server',
+      () => http.createServer((_, response) => response.end('hi')),
+      /not answer like/,
+    ],
+  ])('what listens %s', async (_what, make, expected) => {
+    expect(await troubleWith(await listen(make()))).toMatch(expected);
+  });
+
+  it('what listens never answers', async () => {
+    const url = await listen(net.createServer());
+    expect(await troubleWith(url, 20)).toMatch(/^No answer from .* in time/);
+  });
+
+  it('the server speaks https', async () => {
+    const url = await listen(https.createServer({}, greet));
+    expect(await troubleWith(url)).toMatch(/^Connection lost: .*speaks https:\/\/ there/);
+  });
+});
+
+describe('over TLS', () => {
+  it('the server speaks http', async () => {
+    const url = await listen(http.createServer(greet), 'https');
+    expect(await troubleWith(url)).toMatch(/^TLS failed for .*Try http:\/\/ instead/);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { troubleOf } from '../../../../agent/connection/troubles.ts';
+import { problemOf, unreachable } from '../builders.ts';
+
+const url = 'http://rig:8001';
+const remedies: Readonly<Record<string, RegExp>> = {
+  refused:
+    /^Connection refused: nothing listens on http:\/\/rig:8001\. Check address and port, .*--host 0\.0\.0\.0.*firewall/,
+  token: /^Invalid token: .*rotated.*ask for a new one.*white space/,
+  certificate:
+    /^SSL certificate verify failed .*http:\/\/rig:8001\. Give --pin .*--ca-file.*trust store.*--ssl-no-verify is for a test/,
+  pin: /^SSL certificate verify failed \(ERR_PIN_MISMATCH\).*http:\/\/rig:8001 is not .*Nothing was sent.*Compare/,
+  expired:
+    /^SSL certificate verify failed \(CERT_HAS_EXPIRED\).*http:\/\/rig:8001 has expired\. Check this machine's clock/,
+  early: /^SSL certificate verify failed \(CERT_NOT_YET_VALID\).*not valid yet\. Check this machine's clock/,
+  name: /^SSL certificate verify failed \(ERR_TLS_CERT_ALTNAME_INVALID\).*for other names.*--orchestrator-url.*--pin/,
+  redirect: /^http:\/\/rig:8001 redirects to .*where the token must not go.*--orchestrator-url/,
+  host: /^Host not found: the name in http:\/\/rig:8001.*Check the spelling, or use the IP address/,
+  timeout: /^No answer from http:\/\/rig:8001 in time: check the address.*firewall/,
+  tls: /^TLS failed for http:\/\/rig:8001 .*Try http:\/\/ instead/,
+  lost: /^Connection lost: http:\/\/rig:8001 closed it without an answer\. Check the port and any proxy.*https:\/\//,
+  other: /^http:\/\/rig:8001 could not be reached: .*Check address and port, and the network/,
+};
+
+describe('a server that can not be reached', () => {
+  it.each([
+    ['ECONNREFUSED', 'refused'],
+    ['ENOTFOUND', 'host'],
+    ['EAI_AGAIN', 'host'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate'],
+    ['UNABLE_TO_GET_ISSUER_CERT', 'certificate'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate'],
+    ['CERT_HAS_EXPIRED', 'expired'],
+    ['CERT_NOT_YET_VALID', 'early'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'name'],
+    ['ERR_PIN_MISMATCH', 'pin'],
+    ['ERR_REDIRECTED', 'redirect'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
+    ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'tls'],
+    ['ETIMEDOUT', 'timeout'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['UND_ERR_SOCKET', 'lost'],
+    ['ECONNRESET', 'lost'],
+    ['EPIPE', 'lost'],
+    ['EHOSTUNREACH', 'other'],
+    ['ENETUNREACH', 'other'],
+    ['EMFILE', 'other'],
+  ])('%s: %s', (code, kind) => {
+    const trouble = troubleOf(unreachable(code), url);
+    expect(trouble.message).toMatch(remedies[kind]!);
+    expect(trouble.rejected).toBe(false);
+  });
+
+  it('a certificate whose failure has an unknown code is told by its message', () => {
+    const cause = new TypeError('fetch failed', { cause: new Error('certificate is revoked') });
+    expect(troubleOf({ kind: 'unreachable', cause }, url).message).toMatch(remedies['certificate']!);
+  });
+
+  it.each([
+    ['an abort by time', AbortSignal.abort(new DOMException('', 'TimeoutError')).reason, 'timeout'],
+    [
+      'several addresses tried',
+      new AggregateError([coded('ECONNREFUSED'), coded('EHOSTUNREACH')], 'all failed'),
+      'refused',
+    ],
+    ['wrapped often', wrapped(coded('ECONNREFUSED'), 5), 'refused'],
+    ['wrapped beyond reason', wrapped(coded('ECONNREFUSED'), 50), 'other'],
+    ['no error at all', 'gone', 'other'],
+    ['nothing', undefined, 'other'],
+  ])('%s', (_what, cause: unknown, kind) => {
+    expect(troubleOf({ kind: 'unreachable', cause }, url).message).toMatch(remedies[kind]!);
+  });
+
+  it('what a certificate says is shown on one line, and no more of it than is of use', () => {
+    const cause = Object.assign(new Error(`a\u001b[31m\nb${'x'.repeat(5_000)}`), {
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+    const { message } = troubleOf({ kind: 'unreachable', cause }, url);
+    expect(message).toContain('(a?[31m?bx');
+    expect(message.length).toBeLessThan(800);
+  });
+
+  it('an https address that is hung up on may be an http one', () => {
+    expect(troubleOf(unreachable('ECONNRESET'), 'https://rig').message).toContain('speaks http:// there');
+  });
+});
+
+describe('a server that answers', () => {
+  it.each<[string, Parameters<typeof troubleOf>[0], RegExp, boolean]>([
+    ['401 of an orchestrator', problemOf(401), remedies['token']!, true],
+    ['401 of a proxy', { kind: 'unexpected', status: 401, detail: 'x' }, remedies['token']!, true],
+    ['409', problemOf(409), /^http:\/\/rig:8001 refused the call: refused with 409$/, false],
+    ['503', problemOf(503), /refused the call: refused with 503/, false],
+    [
+      'a page',
+      { kind: 'unexpected', status: 200, detail: '<html>' },
+      /^http:\/\/rig:8001 does not answer like an orchestrator\. Check address and port.*: <html>$/,
+      false,
+    ],
+  ])('%s', (_what, failure, message, rejected) => {
+    const trouble = troubleOf(failure, url);
+    expect(trouble.message).toMatch(message);
+    expect(trouble.rejected).toBe(rejected);
+  });
+});
+
+function coded(code: string): Error {
+  return Object.assign(new Error(`connect ${code}`), { code });
+}
+
+function wrapped(error: Error, times: number): Error {
+  return Array.from({ length: times }).reduce<Error>(cause => new Error('outer', { cause }), error);
+}

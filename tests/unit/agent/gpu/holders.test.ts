@@ -1,0 +1,224 @@
+/** Which processes use the GPUs, by the output of the vendors' tools and the system. */
+import { describe, expect, test } from 'vitest';
+import {
+  holdingOf,
+  ownerOf,
+  type OwnRuns,
+  type ProcessFacts,
+  type ProcessTable,
+} from '../../../../agent/gpu/holders.ts';
+import { probeProcesses } from '../../../../agent/gpu/processes.ts';
+import type { GpuReport } from '../../../../agent/gpu/probe.ts';
+import { makeReport } from '../../../../agent/gpu/report.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { exited, machine, type Outputs, TIMED_OUT } from '../../../support/gpu-machine.ts';
+
+const job = JobId.parse('j_now');
+const before = JobId.parse('j_before');
+const none: ReadonlySet<string> = new Set();
+
+/** The trainer is 100, under its guard 99; each process leads a session of its own unless told. */
+const processes: Readonly<Record<number, Partial<ProcessFacts>>> = {
+  99: { parent: 1 },
+  100: { parent: 99, name: 'python' },
+  101: { parent: 100, group: 100, session: 100 },
+  // Its parent has ended, and it is in the group still.
+  102: { parent: 1, group: 100, session: 100 },
+  // It has gone away from everything but its parent.
+  103: { parent: 101 },
+  // ... and from that, too.
+  104: { parent: 1, jobId: job },
+  200: { parent: 1, name: 'blender' },
+  300: { parent: 1, jobId: before, name: 'python' },
+  250: { parent: 1, isContained: true, name: 'python' },
+  301: { parent: 1, group: 90, session: 90, name: 'pt_data_worker' },
+};
+const table: ProcessTable = pid => {
+  const facts = processes[pid];
+  return facts === undefined
+    ? null
+    : { parent: 1, group: pid, session: pid, name: 'some', isContained: false, jobId: null, ...facts };
+};
+const runs: OwnRuns = { live: [{ jobId: job, leader: 100 }], ended: [{ jobId: before, leader: 90 }] };
+
+describe('a process is', () => {
+  test.each([100, 101, 102, 103, 104])("the running job's: %d", pid => {
+    expect(ownerOf(pid, table, runs)).toEqual({ kind: 'ours' });
+  });
+
+  test.each([
+    [104, job],
+    [300, before],
+    [301, before],
+  ])('left over, once the job has ended: %d', (pid, jobId) => {
+    const ended = { live: [], ended: [...runs.ended, { jobId: job, leader: 100 }] };
+    expect(ownerOf(pid, table, ended)).toMatchObject({ kind: 'left_over', jobId });
+  });
+
+  test("somebody else's", () => {
+    expect(ownerOf(200, table, runs)).toEqual({ kind: 'foreign', name: 'blender' });
+  });
+
+  test('nobody knows whose, when it can not be seen: as long as a job runs, it may be that', () => {
+    expect(ownerOf(4711, table, { ...runs, live: [] })).toEqual({ kind: 'unseen' });
+    expect(ownerOf(4711, table, runs)).toEqual({ kind: 'ours' });
+  });
+
+  test("the job's, for all that can be said, in a container while that runs, and somebody else's afterwards", () => {
+    expect(ownerOf(250, table, runs)).toEqual({ kind: 'ours' });
+    expect(ownerOf(250, table, { ...runs, live: [] })).toEqual({ kind: 'foreign', name: 'python' });
+  });
+
+  test("somebody else's when its parents go in a circle, or end in one that is gone", () => {
+    const odd: ProcessTable = pid =>
+      pid > 500
+        ? null
+        : {
+            parent: pid === 400 ? 501 : 401,
+            group: pid,
+            session: pid,
+            name: 'odd',
+            isContained: false,
+            jobId: null,
+          };
+    expect(ownerOf(401, odd, runs)).toMatchObject({ kind: 'foreign' });
+    expect(ownerOf(400, odd, runs)).toMatchObject({ kind: 'foreign' });
+  });
+
+  test('ours by its job alone where nobody knows the number of the trainer', () => {
+    const adopted = { live: [{ jobId: job, leader: null }], ended: [] };
+    expect(ownerOf(104, table, adopted)).toEqual({ kind: 'ours' });
+    expect(ownerOf(200, table, adopted)).toMatchObject({ kind: 'foreign' });
+  });
+});
+
+describe('a GPU is held', () => {
+  const look = (
+    earlier: ReadonlySet<string>,
+    ...on: readonly (readonly [gpu: number, pid: number, mib: number])[]
+  ) =>
+    holdingOf(
+      on.map(([gpu, pid, memoryMib]) => ({ gpu, pid, memoryMib })),
+      pid => ownerOf(pid, table, { live: runs.live, ended: runs.ended }),
+      earlier,
+    );
+
+  test("by somebody else's process that is there twice in a row", () => {
+    const first = look(none, [1, 200, 9216]);
+    expect(first).toMatchObject({ troubles: [], isOpen: true });
+    const second = look(first.suspects, [1, 200, 9216]);
+    expect(second).toMatchObject({
+      troubles: [
+        { gpu: 1, kind: 'held', detail: expect.stringMatching(/^process 200 \(blender\) holds .*--gpus/) },
+      ],
+      isOpen: false,
+    });
+    expect(second.troubles[0]?.ours).toBeUndefined();
+    expect(look(second.suspects)).toMatchObject({ troubles: [], isOpen: false });
+  });
+
+  test('by none that was another one in the look before, or on another GPU', () => {
+    expect(look(look(none, [1, 200, 9216]).suspects, [1, 300, 9216]).troubles).toEqual([]);
+    expect(look(look(none, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
+  });
+
+  test('by none that is ours, nor by one with hardly any memory there', () => {
+    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({ troubles: [], isOpen: false });
+    expect(look(none, [1, 200, 256]).isOpen).toBe(true);
+  });
+
+  test('by what a job has left over, which is said, and of several the one with most memory is named', () => {
+    const on = [
+      [0, 301, 300],
+      [0, 300, 4096],
+    ] as const;
+    expect(look(look(none, ...on).suspects, ...on).troubles).toEqual([
+      {
+        gpu: 0,
+        kind: 'held',
+        detail: expect.stringMatching(
+          /^process 300 \(python\) and 1 more is left over of job j_before .*kill -9 300$/,
+        ),
+        ours: true,
+      },
+    ]);
+  });
+
+  test('by one that can not be seen here', () => {
+    const owner = () => ({ kind: 'unseen' }) as const;
+    const on = [{ gpu: 0, pid: 4711, memoryMib: 900 }];
+    expect(holdingOf(on, owner, holdingOf(on, owner, none).suspects).troubles).toMatchObject([
+      { detail: expect.stringMatching(/not visible here \(4711 outside\)/) },
+    ]);
+  });
+});
+
+describe('the list of processes', () => {
+  const report: GpuReport = makeReport('cuda', [
+    { index: 1, name: 'A', uuid: 'GPU-one' },
+    { index: 2, name: 'B', uuid: 'GPU-two' },
+    { index: 3, name: 'C' },
+  ]);
+  const probe = (outputs: Outputs, of: GpuReport = report, calls: string[] = []) =>
+    probeProcesses({ run: machine(outputs, calls), report: of });
+
+  test('of NVIDIA: those on the chosen GPUs, each once', async () => {
+    const calls: string[] = [];
+    const lines = [
+      '4711, GPU-one, 9216',
+      '4711, GPU-one, 100',
+      '4711, GPU-two, 300',
+      '4712, GPU-zero, 300',
+      '4713, GPU-two, [N/A]',
+      '[Insufficient Permissions], GPU-two, 300',
+      'No running processes found',
+      '',
+    ];
+    expect(await probe({ 'nvidia-smi': lines.join('\n') }, report, calls)).toEqual({
+      processes: [
+        { gpu: 1, pid: 4711, memoryMib: 9316 },
+        { gpu: 2, pid: 4711, memoryMib: 300 },
+        { gpu: 2, pid: 4713, memoryMib: 0 },
+      ],
+    });
+    expect(calls).toEqual([
+      'nvidia-smi --query-compute-apps=pid,gpu_uuid,used_memory --format=csv,noheader,nounits',
+    ]);
+  });
+
+  test.each([TIMED_OUT, exited(9, 'no driver'), { kind: 'missing' } as const])(
+    'that was not answered says nothing: %j',
+    async output => {
+      expect(await probe({ 'nvidia-smi': output })).toBeNull();
+    },
+  );
+
+  const radeon = (cards: number, system: object): string =>
+    JSON.stringify({
+      ...Object.fromEntries(
+        Array.from({ length: cards }, (_, n) => [`card${n}`, { 'VRAM Total Memory (B)': '21458059264' }]),
+      ),
+      system,
+    });
+  const amd = makeReport('rocm', [{ index: 0, name: 'RX' }]);
+  const system = {
+    PID4711: 'python3, 1, 9663676416, 0, 0',
+    PID4712: 'rocm smi, 0, 0, 0, 0',
+    'Driver version': '6.8',
+  };
+
+  test('of AMD: for a worker that has all the GPUs', async () => {
+    expect(await probe({ 'rocm-smi': radeon(1, system) }, amd)).toMatchObject({
+      processes: [{ gpu: 0, pid: 4711, memoryMib: 9216 }],
+      cards: { kind: 'listed', cards: [{ index: 0 }] },
+    });
+    expect(await probe({ 'rocm-smi': radeon(2, system) }, amd)).toMatchObject({ processes: [] });
+    expect(await probe({ 'rocm-smi': 'WARNING: no driver' }, amd)).toEqual({ processes: [] });
+  });
+
+  test('of a machine without GPUs asks nobody', async () => {
+    const calls: string[] = [];
+    expect(await probe({}, makeReport('cpu', []), calls)).toEqual({ processes: [] });
+    expect(calls).toEqual([]);
+  });
+});

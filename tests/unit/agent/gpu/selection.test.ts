@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { probeUtilisation, selectGpus, trainerGpuEnvironment } from '../../../../agent/gpu/probe.ts';
+import type { CommandResult } from '../../../../agent/process/run-command.ts';
+import type { Environment } from '../../../../agent/gpu/probe.ts';
+import {
+  A100,
+  exited,
+  mac,
+  machine,
+  MIXED,
+  probe,
+  probeNvidia,
+  RX_7900_XT,
+  TIMED_OUT,
+} from '../../../support/gpu-machine.ts';
+
+describe('CUDA_VISIBLE_DEVICES', () => {
+  it.each([
+    [undefined, [0, 1, 2]],
+    ['0', [0]],
+    ['2, 0', [2, 0]],
+    ['1,1', [1]],
+    ['', []],
+    ['-1', []],
+    ['0,-1,1', [0]],
+    ['GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77', [0]],
+    ['GPU-67a571,2', [1, 2]],
+  ])('%j leaves %j', async (value, indices) => {
+    const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
+    expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
+    expect(report).toMatchObject({ count: indices.length, problem: undefined });
+    expect(report.accelerator).toBe(indices.length > 0 ? 'cuda' : 'cpu');
+  });
+
+  it.each([
+    ['0,7,1', [0], '7'],
+    ['GPU-67a5', [], 'GPU-67a5'],
+    ['GPU-ffff', [], 'GPU-ffff'],
+    ['all', [], 'all'],
+  ])(
+    '%s ends at the entry that fits no GPU, or not one alone, and says so',
+    async (value, indices, stray) => {
+      const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
+      expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
+      expect(report.problem?.code).toBe('bad_selection');
+      expect(report.problem?.message).toContain(`names GPU ${stray},`);
+    },
+  );
+
+  it('a GPU without a UUID fits no prefix', async () => {
+    const report = await probeNvidia('0, Tesla K80, 11441, 470.57.02, [N/A]\n', {
+      CUDA_VISIBLE_DEVICES: 'GPU-5d',
+    });
+    expect(report).toMatchObject({ count: 0, problem: { code: 'bad_selection' } });
+  });
+
+  it('a slice of a GPU leaves the whole ones listed and the variable alone', async () => {
+    const report = await probeNvidia(MIXED, {
+      CUDA_VISIBLE_DEVICES: 'MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f',
+    });
+    expect(report).toMatchObject({ count: 3, problem: { code: 'mig_selection' } });
+    expect(trainerGpuEnvironment(report)).toEqual({});
+  });
+
+  it('HIP’s own variable goes before it on AMD', async () => {
+    const two = JSON.stringify({ card0: { 'Card Series': 'A' }, card1: { 'Card Series': 'B' } });
+    const names = async (environment: Environment) => (await probe({ 'rocm-smi': two }, environment)).name;
+    expect(await names({ CUDA_VISIBLE_DEVICES: '1' })).toBe('B');
+    expect(await names({ CUDA_VISIBLE_DEVICES: '1', HIP_VISIBLE_DEVICES: '0' })).toBe('A');
+  });
+});
+
+describe('--gpus', () => {
+  it('keeps the chosen ones in their order, and sums them up anew', async () => {
+    const selection = selectGpus(await probeNvidia(MIXED), [1, 0, 1]);
+    expect(selection).toMatchObject({
+      ok: true,
+      report: { count: 2, name: 'NVIDIA A100-SXM4-80GB', vramGb: 80 },
+    });
+    expect(selection.ok && trainerGpuEnvironment(selection.report)).toEqual({
+      CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+      CUDA_VISIBLE_DEVICES: '1,0',
+    });
+  });
+
+  it('gives a job the GPUs at its positions in this list, and all of them where it names none', async () => {
+    const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
+    const shown = (positions: readonly number[] | null): unknown =>
+      selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
+    expect(shown([0])).toBe('1');
+    expect(shown([1, 0])).toBe('0,1');
+    expect(shown(null)).toBe('1,0');
+  });
+
+  it('gives a job all GPUs when none of its own is left', async () => {
+    const selection = selectGpus(await probeNvidia(MIXED), [0]);
+    expect(selection.ok && trainerGpuEnvironment(selection.report, [3])).toMatchObject({
+      CUDA_VISIBLE_DEVICES: '0',
+    });
+  });
+
+  it('refuses an index that is not here, and names it', async () => {
+    const selection = selectGpus(await probeNvidia(A100), [0, 3, 5]);
+    expect(selection).toEqual({
+      ok: false,
+      missing: [3, 5],
+      message: 'There is no usable GPU 3, 5 here: usable are 0 (NVIDIA A100-SXM4-80GB). Correct --gpus.',
+    });
+  });
+
+  it('refuses a choice of nothing', async () => {
+    expect(selectGpus(await probeNvidia(A100), [])).toMatchObject({
+      ok: false,
+      missing: [],
+      message: expect.stringContaining('names no GPU'),
+    });
+  });
+
+  it('says what is wrong with the driver where that is why', async () => {
+    const selection = selectGpus(await probeNvidia('No devices were found'), [0]);
+    expect(selection).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/no usable GPU was found\. .*dmesg/),
+    });
+  });
+
+  it.each([
+    ['AMD', { 'rocm-smi': RX_7900_XT }, 'linux', { HIP_VISIBLE_DEVICES: '0' }],
+    ['Apple', { system_profiler: mac([]) }, 'darwin', {}],
+    ['none', {}, 'linux', {}],
+  ])('what a trainer on %s gets', async (_what, outputs, platform, expected) => {
+    expect(trainerGpuEnvironment(await probe(outputs, {}, platform, 'arm64'))).toEqual(expected);
+  });
+});
+
+describe('utilisation', () => {
+  const utilisation = async (output: string | CommandResult, calls: string[] = []) =>
+    probeUtilisation({ run: machine({ 'nvidia-smi': output }, calls), report: await probeNvidia(MIXED) });
+
+  it('reads the figures of each GPU', async () => {
+    const calls: string[] = [];
+    expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
+      gpus: [
+        { index: 0, utilizationPercent: 97, vramUsedGb: 59.9, temperatureC: 64, powerW: 298.31 },
+        { index: 1, utilizationPercent: 0, vramUsedGb: 0, temperatureC: 31, powerW: 61.07 },
+      ],
+    });
+    expect(calls).toEqual([
+      'nvidia-smi --query-gpu=index,utilization.gpu,memory.used,temperature.gpu,power.draw,uuid,ecc.errors.uncorrected.volatile.total --format=csv,noheader,nounits',
+    ]);
+  });
+
+  it('leaves undefined what a GPU does not say', async () => {
+    const row = '2, [N/A], [Not Supported], [Insufficient Permissions], [Unknown Error]';
+    expect(await utilisation(row)).toMatchObject({ gpus: [{ index: 2 }], problem: undefined });
+  });
+
+  it('leaves out the GPUs that this worker does not use', async () => {
+    expect((await utilisation('0, 1, 2, 3, 4\n9, 1, 2, 3, 4\n')).gpus.map(gpu => gpu.index)).toEqual([0]);
+  });
+
+  it.each([
+    ['2, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]', 'gpu_lost'],
+    [exited(15, 'Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.'), 'gpu_lost'],
+    [exited(255, 'Failed to initialize NVML: Unknown Error'), 'driver_unreachable'],
+    [TIMED_OUT, 'probe_timeout'],
+    [{ kind: 'missing' } as const, undefined],
+    ['', undefined],
+  ])('%o: %s', async (output, code) => {
+    expect((await utilisation(output)).problem?.code).toBe(code);
+  });
+
+  it('asks nothing of other accelerators', async () => {
+    const calls: string[] = [];
+    const report = await probe({ 'rocm-smi': RX_7900_XT });
+    expect(await probeUtilisation({ run: machine({}, calls), report })).toEqual({ gpus: [] });
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,0 +1,225 @@
+/** When the agent checks its GPUs, and what it knows about them then. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ProcessFacts } from '../../../../agent/gpu/holders.ts';
+import { makeReport } from '../../../../agent/gpu/report.ts';
+import { createGpuWatch } from '../../../../agent/gpu/watch.ts';
+import { openProcessTable } from '../../../../agent/process/process-table.ts';
+import { openTelemetry } from '../../../../agent/session/telemetry.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { exited, TIMED_OUT } from '../../../support/gpu-machine.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { tempFolder } from '../builders.ts';
+import { holdRun } from '../held-runs.ts';
+
+const job = JobId.parse('j_1');
+const report = makeReport('cuda', [{ index: 0, name: 'A100', uuid: 'GPU-a' }]);
+const ears = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} };
+const well = '0, 97, 61342, 64, 298.31, GPU-a, 0';
+
+/** A machine whose GPU and processes the test sets. */
+function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}) {
+  const clock = createVirtualClock();
+  const rig = { cards: exited(0, well), apps: '', looks: 0 };
+  const facts = new Map<number, Partial<ProcessFacts>>();
+  const said: string[] = [];
+  const table = (pid: number): ProcessFacts | null => {
+    const known = facts.get(pid);
+    return known === undefined
+      ? null
+      : { parent: 1, group: pid, session: pid, name: 'python', isContained: false, jobId: null, ...known };
+  };
+  const parts = {
+    run: async (_command: string, [question = '']: readonly string[]) => {
+      if (question.startsWith('--query-gpu')) return rig.cards;
+      rig.looks += 1;
+      return exited(0, rig.apps);
+    },
+    report,
+    clock,
+    table: options.blind === true ? null : table,
+    say: (line: string) => void said.push(line),
+    found: options.found ?? null,
+  };
+  return { clock, rig, facts, said, parts, watch: createGpuWatch(parts) };
+}
+
+test('asks who is there at most every 30 s, while nobody is there who should not be', async () => {
+  const { clock, rig, watch } = open();
+  for (let second = 0; second < 90; second += 10) {
+    await watch.lookNowAndThen();
+    await clock.advance(10_000);
+  }
+  expect(rig.looks).toBe(3);
+});
+
+test("tells of somebody else's process when it is seen for the second time, and that is soon", async () => {
+  const { clock, rig, facts, said, watch } = open();
+  facts.set(200, { name: 'blender' });
+  rig.apps = '200, GPU-a, 9216';
+  await watch.lookNowAndThen();
+  expect(watch.troubles()).toEqual([]);
+  const settled = watch.settled();
+  await clock.advance(2_000);
+  await settled;
+  expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'held' }]);
+  expect(said).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) holds/)]);
+  rig.apps = '';
+  await clock.advance(30_000);
+  await watch.lookNowAndThen();
+  expect(watch.troubles()).toEqual([]);
+  expect(said.at(-1)).toBe('Nobody else holds a GPU any more');
+});
+
+test('before the first word of a worker it is known who is there', async () => {
+  const { clock, rig, facts, parts } = open();
+  facts.set(200, {});
+  rig.apps = '200, GPU-a, 9216';
+  rig.cards = exited(0, '0, 97, 61342, 64, 298.31, GPU-a, 3');
+  const opened = openTelemetry(parts);
+  await clock.advance(2_000);
+  const { telemetry } = await opened;
+  expect(telemetry.latest()).toMatchObject({
+    gpu_utilization: 97,
+    gpu_troubles: [
+      { gpu: 0, kind: 'errors' },
+      { gpu: 0, kind: 'held' },
+    ],
+  });
+});
+
+test('where processes can not be looked at, nobody is said to hold anything', async () => {
+  const { rig, watch } = open({ blind: true });
+  rig.apps = '200, GPU-a, 9216';
+  await watch.lookNowAndThen();
+  await watch.lookNowAndThen();
+  expect(watch.troubles()).toEqual([]);
+});
+
+test('what was wrong from the start is said as long as the worker runs', async () => {
+  const { parts } = open();
+  const lasting = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
+  const { watch } = await openTelemetry({ ...parts, lasting });
+  expect(watch.troubles()).toEqual(lasting);
+});
+
+describe('the end of an attempt', () => {
+  test('is told when nothing of it is left on the GPU, without waiting', async () => {
+    const { clock, rig, facts, watch } = open();
+    const held = holdRun(ears);
+    const run = watch.follow(job, held.run);
+    facts.set(4711, {});
+    rig.apps = '4711, GPU-a, 40000';
+    await watch.lookNowAndThen();
+    await watch.lookNowAndThen();
+    expect(watch.troubles()).toEqual([]);
+    rig.apps = '';
+    held.end(0);
+    await clock.settle();
+    expect(await run.finished).toMatchObject({ code: 0 });
+    expect(watch.troubles()).toEqual([]);
+  });
+
+  test('waits for memory that takes its time to come back, and that is no trouble', async () => {
+    const { clock, rig, facts, watch } = open();
+    const held = holdRun(ears);
+    const run = watch.follow(job, held.run);
+    facts.set(4711, {});
+    rig.apps = '4711, GPU-a, 40000';
+    held.end(null, 'SIGKILL');
+    await clock.advance(1_000);
+    rig.apps = '';
+    await clock.advance(1_000);
+    expect(await run.finished).toMatchObject({ signal: 'SIGKILL' });
+    expect(watch.troubles()).toEqual([]);
+  });
+
+  test('with a child that is left is told when that is known', async () => {
+    const { clock, rig, facts, watch } = open();
+    const held = holdRun(ears);
+    const run = watch.follow(job, held.run);
+    facts.set(4800, { session: 4711, name: 'pt_worker' });
+    rig.apps = '4800, GPU-a, 12000';
+    held.end(0);
+    await clock.advance(2_000);
+    await run.finished;
+    expect(watch.troubles()).toMatchObject([
+      { kind: 'held', ours: true, detail: expect.stringContaining('left over of job j_1') },
+    ]);
+  });
+
+  test('of one whose driver does not answer is told all the same, and without another question that nobody could kill', async () => {
+    const { rig, watch } = open();
+    const held = holdRun(ears);
+    const run = watch.follow(job, held.run);
+    watch.noteCards({ kind: 'silent', message: 'nvidia-smi did not answer within 10 s' });
+    held.end(0);
+    expect(await run.finished).toMatchObject({ code: 0 });
+    expect(rig.looks).toBe(0);
+  });
+});
+
+test('what an earlier process of this agent has left is its own until it has ended', async () => {
+  const { clock, rig, facts, watch } = open({ found: job });
+  facts.set(4711, { jobId: job });
+  rig.apps = '4711, GPU-a, 40000';
+  await watch.lookNowAndThen();
+  await watch.lookNowAndThen();
+  expect(watch.troubles()).toEqual([]);
+  const held = holdRun(ears);
+  const run = watch.follow(job, held.run);
+  held.end(0);
+  await clock.advance(2_000);
+  await run.finished;
+  expect(watch.troubles()).toMatchObject([{ ours: true }]);
+});
+
+test('a driver that hangs is a trouble with its second silence, and over with its first answer', async () => {
+  const { rig, said, parts } = open();
+  const { watch, telemetry } = await openTelemetry(parts);
+  rig.cards = TIMED_OUT;
+  await telemetry.look();
+  expect(watch.troubles()).toEqual([]);
+  await telemetry.look();
+  expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'missing' }]);
+  rig.cards = exited(0, well);
+  await telemetry.look();
+  expect(watch.troubles()).toEqual([]);
+  expect(said.at(-1)).toBe('All GPUs are there again, and without errors');
+});
+
+describe('the processes of a machine', () => {
+  const write = (proc: string, pid: number, file: string, text: string): void => {
+    mkdirSync(join(proc, String(pid)), { recursive: true });
+    writeFileSync(join(proc, String(pid), file), text);
+  };
+
+  test('are read from /proc: where each belongs, and for which job it was started', () => {
+    const proc = tempFolder();
+    write(proc, 4711, 'stat', `4711 (pt (main) x) S 99 4710 4709 0 ${'0 '.repeat(14)}7777 0`);
+    write(proc, 4711, 'comm', 'pt_main\n');
+    write(proc, 4711, 'environ', 'HOME=/root\0CONFIG_PATH=/work/j_1/config.json\0X=1\0');
+    const table = openProcessTable('linux', '/work', proc);
+    expect(table?.(4711)).toEqual({
+      parent: 99,
+      group: 4710,
+      session: 4709,
+      name: 'pt_main',
+      isContained: false,
+      jobId: 'j_1',
+    });
+    expect(table?.(4712)).toBeNull();
+    write(proc, 4711, 'cgroup', '0::/system.slice/docker-4f5e.scope\n');
+    expect(table?.(4711)?.isContained).toBe(true);
+    const elsewhere = openProcessTable('linux', '/other', proc);
+    expect(elsewhere?.(4711)?.jobId).toBeNull();
+  });
+
+  test('of others tell less, and elsewhere than on Linux none are read', () => {
+    const proc = tempFolder();
+    write(proc, 1, 'stat', `1 (init) S 0 1 1 0 ${'0 '.repeat(14)}1 0`);
+    expect(openProcessTable('linux', '/work', proc)?.(1)).toMatchObject({ name: 'unknown', jobId: null });
+    expect(openProcessTable('win32', '/work', proc)).toBeNull();
+  });
+});

@@ -1,0 +1,217 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readPlaces, type RunFolder, writePlaces } from '../../../../agent/guard/guard-files.ts';
+import { createGuardLog } from '../../../../agent/guard/guard-log.ts';
+import { createLogDisk, type LogDisk } from '../../../../agent/logs/log-disk.ts';
+import { createLogReader } from '../../../../agent/logs/log-reader.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { tempFolder } from '../builders.ts';
+
+const mib = 1024 * 1024;
+const line = (n: number): string => `line ${String(n).padStart(6, '0')}\n`;
+
+/** A log of files of at most 1,000 bytes each. */
+function createBench(maxBytes = 1_000) {
+  const folder = tempFolder();
+  const run: RunFolder = { path: join(folder, 'run') };
+  mkdirSync(run.path);
+  const file = join(folder, 'trainer.log');
+  const disk = createLogDisk({ file, maxBytes, onPlaces: places => writePlaces(run, places) });
+  const reader = createLogReader(run, file);
+  const readAll = async (): Promise<string> => {
+    let text = '';
+    for (let bytes = await reader.next(); bytes.length > 0; bytes = await reader.next())
+      text += Buffer.from(bytes).toString();
+    return text;
+  };
+  const write = (text: string): Promise<number> => disk.append(Buffer.from(text));
+  return { folder, run, file, disk, reader, readAll, write };
+}
+
+const note = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
+
+describe('a log in two files', () => {
+  it('is bounded, breaks at the ends of lines, and is read as one', async () => {
+    const { file, disk, readAll, write } = createBench();
+    let read = '';
+    for (let n = 0; n < 300; n += 1) {
+      expect(await write(line(n))).toBe(0);
+      if (n % 40 === 0) read += await readAll();
+    }
+    read += await readAll();
+    await disk.close();
+    expect(read.replaceAll(note, '')).toBe(Array.from({ length: 300 }, (_, n) => line(n)).join(''));
+    for (const each of [file, `${file}.1`]) {
+      const text = readFileSync(each, 'utf8');
+      expect(text.length).toBeLessThan(1_000 + line(0).length);
+      expect(text.startsWith(note)).toBe(true);
+      expect(text).toMatch(/^(\[trainyard.*\n)?(line \d{6}\n)+$/);
+      expect(statSync(each).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('is read from what is left, by one who comes late', async () => {
+    const { disk, readAll, reader, write } = createBench();
+    for (let n = 0; n < 500; n += 1) await write(line(n));
+    await disk.close();
+    expect(await reader.behind()).toBeGreaterThan(5_000);
+    const read = await readAll();
+    expect(read.endsWith(line(498) + line(499))).toBe(true);
+    expect(read.length).toBeLessThan(2_100);
+    expect(await reader.behind()).toBe(0);
+  });
+
+  it('is read from where it is told to', async () => {
+    const { readAll, reader, write } = createBench(mib);
+    for (let n = 0; n < 50; n += 1) await write(line(n));
+    await reader.skipTo(2 * line(0).length);
+    expect(await readAll()).toBe(line(48) + line(49));
+  });
+
+  it('leaves what an earlier attempt has written in front, and does not read it again', async () => {
+    const { file, readAll, write } = createBench();
+    writeFileSync(file, 'earlier\n');
+    await write(line(1));
+    expect(readFileSync(file, 'utf8')).toBe(`earlier\n${line(1)}`);
+    expect(await readAll()).toBe(line(1));
+  });
+
+  it('takes up again when the disk is back', async () => {
+    const { readAll, write, file } = createBench();
+    // A folder where the log should be: nothing can be written.
+    mkdirSync(file);
+    expect(await write('lost\n')).toBe(5);
+    rmSync(file, { recursive: true });
+    expect(await write('here\n')).toBe(0);
+    expect(await readAll()).toBe('here\n');
+  });
+
+  it('says that the older file is given up before it is: no reader takes the newer one for it', async () => {
+    const folder = tempFolder();
+    const run: RunFolder = { path: folder };
+    const file = join(folder, 'trainer.log');
+    const olderFile = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
+    let known = 0;
+    /** What readers had been told of it when it was another file all of a sudden. */
+    const told: (number | null)[] = [];
+    const disk = createLogDisk({
+      file,
+      maxBytes: 100,
+      onPlaces(places) {
+        if (olderFile() !== known) told.push(readPlaces(run)?.previous ?? null);
+        known = olderFile();
+        writePlaces(run, places);
+      },
+    });
+    for (let n = 0; n < 60; n += 1) await disk.append(Buffer.from(line(n)));
+    expect(told.length).toBeGreaterThan(2);
+    expect(new Set(told)).toEqual(new Set([null]));
+  });
+
+  it('is read from any place, as far as it is there, and without a change of what comes next', async () => {
+    const { reader, write } = createBench();
+    expect(await reader.end()).toBe(0);
+    expect(await reader.read(3, 10)).toMatchObject({ from: 3, bytes: new Uint8Array() });
+    for (let n = 0; n < 10; n += 1) await write(line(n));
+    expect(await reader.end()).toBe(120);
+    const { from, bytes } = await reader.read(12, 24);
+    expect([from, Buffer.from(bytes).toString()]).toEqual([12, line(1) + line(2)]);
+    expect((await reader.read(120, 10)).bytes).toHaveLength(0);
+    expect((await reader.read(500, 10)).bytes).toHaveLength(0);
+    expect(
+      Buffer.from(await reader.next())
+        .toString()
+        .startsWith(line(0)),
+    ).toBe(true);
+    for (let n = 10; n < 400; n += 1) await write(line(n));
+    const late = await reader.read(12, 1_000_000);
+    expect(late.from).toBeGreaterThan(2_000);
+    expect(Buffer.from(late.bytes).toString()).toMatch(/^\[trainyard.*\n(line \d{6}\n)+$/);
+    const newest = await reader.read((await reader.end()) - 24, 100);
+    expect(Buffer.from(newest.bytes).toString()).toBe(line(398) + line(399));
+  });
+
+  it('that has no place yet has nothing to read', async () => {
+    const { reader } = createBench();
+    expect(await reader.behind()).toBe(0);
+    expect(await reader.next()).toHaveLength(0);
+  });
+});
+
+/** A disk that takes what it is given when the test says so. */
+function createSlowDisk() {
+  const waiting: { readonly text: string; readonly take: (missing?: number) => void }[] = [];
+  let isClosed = false;
+  const disk: LogDisk = {
+    append: bytes =>
+      new Promise(resolve => {
+        waiting.push({ text: Buffer.from(bytes).toString(), take: (missing = 0) => resolve(missing) });
+      }),
+    close: async () => {
+      isClosed = true;
+    },
+  };
+  return { disk, waiting, isClosed: () => isClosed };
+}
+
+describe('a disk that hangs', () => {
+  const block = Buffer.alloc(mib, 'x');
+  const createHanging = () => {
+    const clock = createVirtualClock();
+    const slow = createSlowDisk();
+    const log = createGuardLog(slow.disk, clock);
+    let written = 0;
+    const write = (bytes: Uint8Array): void => void log.write(bytes).then(() => (written += 1));
+    return { clock, ...slow, log, write, written: () => written };
+  };
+
+  it('holds the trainer back at first, and then costs output instead: memory is bounded, and it goes on', async () => {
+    const { clock, waiting, write, written } = createHanging();
+    write(block);
+    await clock.settle();
+    expect(written()).toBe(1);
+    write(block);
+    await clock.advance(1_999);
+    expect(written()).toBe(1);
+    await clock.advance(1);
+    expect(written()).toBe(2);
+    for (let n = 0; n < 20; n += 1) write(block);
+    await clock.settle();
+    expect(written()).toBe(22);
+    // The first block is on its way, three more wait, and of the rest only the count is kept.
+    waiting[0]?.take();
+    await clock.settle();
+    expect(waiting[1]?.text.length).toBe(3 * mib);
+    waiting[1]?.take();
+    write(Buffer.from('after'));
+    await clock.settle();
+    expect(waiting[2]?.text).toBe(`\n[trainyard: ${18 * mib} bytes of output could not be kept here]\nafter`);
+  });
+
+  it('does not hold the end of a run up for ever', async () => {
+    const { clock, log, write, isClosed } = createHanging();
+    write(Buffer.from('last words'));
+    let isOver = false;
+    void log.close().then(() => (isOver = true));
+    await clock.advance(4_999);
+    expect(isOver).toBe(false);
+    await clock.advance(1);
+    expect(isOver).toBe(true);
+    expect(isClosed()).toBe(false);
+  });
+
+  it('that takes a part is told of the rest with the next words, or at the end', async () => {
+    const { clock, waiting, log, write, isClosed } = createHanging();
+    write(Buffer.from('0123456789'));
+    await clock.settle();
+    waiting[0]?.take(4);
+    await clock.settle();
+    void log.close();
+    await clock.settle();
+    expect(waiting[1]?.text).toBe('\n[trainyard: 4 bytes of output could not be kept here]\n');
+    waiting[1]?.take();
+    await clock.settle();
+    expect(isClosed()).toBe(true);
+  });
+});

@@ -1,0 +1,308 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ShipCall } from '../../../../agent/connection/api-client.ts';
+import { type AttemptLogs, createAttemptLogs } from '../../../../agent/logs/attempt-logs.ts';
+import { findRun } from '../../../../agent/attempt/adopt.ts';
+import {
+  settledAt,
+  takeRun,
+  writeExit,
+  writePlaces,
+  writeStop,
+  writeTask,
+} from '../../../../agent/guard/guard-files.ts';
+import { ownProcesses } from '../../../../agent/process/own-processes.ts';
+import { openStateFolder } from '../../../../agent/state/state-folder.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import { createLogBook } from '../../../support/log-book.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId, problemOf, scriptJob, tempFolder, unreachable } from '../builders.ts';
+import { taskOf } from '../guard-bench.ts';
+import { until } from '../guard-rig.ts';
+
+const exit = { code: 0, signal: null, stopped: null, startError: null, tail: '' };
+const day = 24 * 60 * 60 * 1000;
+
+/** The state folder of a rig, with an orchestrator that accepts its logs. */
+function createBench() {
+  const state = openStateFolder(tempFolder());
+  const clock = createVirtualClock();
+  const book = createLogBook();
+  const said: string[] = [];
+  const jobs = new Set<string>();
+  let failure: CallFailure | null = null;
+  const ship: ShipCall = async (job, chunk) => {
+    jobs.add(job);
+    return failure === null
+      ? { ok: true, value: { success: true, next: book.take(chunk) } }
+      : { ok: false, failure };
+  };
+  /** What a guard has left of a run that has printed this. */
+  const leave = (attempt: string, text = `of ${attempt}\n`): string => {
+    const run = state.runOf(attemptId(attempt));
+    const logFile = join(run.path, 'trainer.log');
+    writeTask(run, { ...taskOf(scriptJob(run.path, '')), attemptId: attemptId(attempt), logFile });
+    writePlaces(run, { current: 0, previous: null });
+    writeFileSync(logFile, text);
+    return logFile;
+  };
+  const start = (signal = new AbortController().signal): AttemptLogs =>
+    createAttemptLogs({
+      state,
+      ship,
+      token: () => 'the-secret-of-this-worker',
+      clock,
+      wall: Date.now,
+      random: () => 0.5,
+      say: message => said.push(message),
+      signal,
+    });
+  return {
+    state,
+    clock,
+    book,
+    said,
+    jobs,
+    leave,
+    start,
+    left: () => readdirSync(state.runsDir),
+    /** Resolves when this comes true, as time passes. */
+    comes: (look: () => boolean, stepMs = 300) =>
+      until(async () => {
+        await clock.advance(stepMs);
+        return look() ? true : null;
+      }),
+    fail: (next: CallFailure | null) => (failure = next),
+    find: () => findRun(state.runsDir, { ownCommand: [], processes: ownProcesses({}), clock }),
+  };
+}
+
+describe('the log of an attempt', () => {
+  it('goes out while it runs and when it has ended, and then its folder goes', async () => {
+    const { start, leave, book, left, comes, jobs } = createBench();
+    const logs = start();
+    leave('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
+    logs.follow(attemptId('a1'), ['abcdefgh']);
+    logs.follow(attemptId('a1'), []);
+    await comes(() => book.of().text !== '');
+    expect(book.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
+    logs.finish(attemptId('a1'));
+    await comes(() => book.of().isComplete);
+    expect(left()).toEqual(['a1']);
+    logs.settle(attemptId('a1'));
+    await comes(() => left().length === 0);
+    expect([...jobs]).toEqual(['j1']);
+  });
+
+  it('that has not gone out when its end was reported keeps its folder until it has', async () => {
+    const { start, leave, book, left, comes, fail, find, clock } = createBench();
+    const logs = start();
+    leave('a1');
+    fail(unreachable());
+    logs.follow(attemptId('a1'), []);
+    logs.settle(attemptId('a1'));
+    await clock.advance(60_000);
+    expect(left()).toEqual(['a1']);
+    // It is nobody's run any more.
+    expect(await find()).toBeNull();
+    expect(left()).toEqual(['a1']);
+    fail(null);
+    await comes(() => left().length === 0);
+    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+  });
+
+  it.each([
+    [true, []],
+    [false, ['a1']],
+  ])('keeps its folder until its other reader is done (%s)', async (isDone, expected) => {
+    const { start, leave, book, left, comes, clock } = createBench();
+    const reader = Promise.withResolvers<boolean>();
+    const logs = start();
+    leave('a1');
+    logs.follow(attemptId('a1'), []);
+    logs.keepFor(attemptId('a1'), reader.promise);
+    logs.settle(attemptId('a1'));
+    await comes(() => book.of().isComplete);
+    expect(left()).toEqual(['a1']);
+    reader.resolve(isDone);
+    await clock.advance(60_000);
+    expect(left()).toEqual(expected);
+  });
+
+  it('goes on at the next start of the agent', async () => {
+    const { start, leave, book, left, comes, fail, clock } = createBench();
+    const process = new AbortController();
+    const first = start(process.signal);
+    leave('a1');
+    fail(unreachable());
+    first.settle(attemptId('a1'));
+    await clock.advance(1_000);
+    process.abort();
+    fail(null);
+    await clock.advance(60_000);
+    expect(left()).toEqual(['a1']);
+    expect(book.of().text).toBe('');
+    start().resume();
+    await comes(() => left().length === 0);
+    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+  });
+
+  it.each([
+    ['of which nobody was told how it ended', () => {}, { code: null }],
+    ['that was given away', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
+  ])('of one %s goes out, too', async (_what, mark, ended) => {
+    const { start, state, leave, book, find, left, comes } = createBench();
+    leave('a1');
+    const run = state.runOf(attemptId('a1'));
+    takeRun(run, { pid: 2 ** 30, start: 'x' });
+    mark(run.path);
+    if (ended.code !== null) writeExit(run, exit);
+    expect(await find()).toBeNull();
+    expect(settledAt(run)).not.toBeNull();
+    start().resume();
+    await comes(() => left().length === 0);
+    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+  });
+
+  it('of a job for which nothing was started is none: its folder goes at once', () => {
+    const { start, state, left } = createBench();
+    const logs = start();
+    state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
+    logs.follow(attemptId('a1'), []);
+    logs.finish(attemptId('a1'));
+    logs.settle(attemptId('a1'));
+    expect(left()).toEqual([]);
+  });
+
+  it('that is not wanted, or can not be delivered for a day, is given up', async () => {
+    const { start, state, leave, book, left, comes, fail } = createBench();
+    leave('a1');
+    leave('a2');
+    const logs = start();
+    fail(problemOf(409));
+    logs.settle(attemptId('a1'));
+    await comes(() => !left().includes('a1'));
+    fail(unreachable());
+    logs.settle(attemptId('a2'));
+    const settled = join(state.runOf(attemptId('a2')).path, 'settled.json');
+    const earlier = new Date(Date.now() - day - 1_000);
+    utimesSync(settled, earlier, earlier);
+    start().resume();
+    await comes(() => left().length === 0, 60_000);
+    expect(book.of('a2').text).toBe('');
+  });
+
+  it('that looks ten years old after a clock jump is still tried for an hour', async () => {
+    const { start, state, leave, book, left, comes, fail, clock } = createBench();
+    leave('a1');
+    fail(unreachable());
+    const before = start();
+    before.settle(attemptId('a1'));
+    await before.leave(1);
+    const settled = join(state.runOf(attemptId('a1')).path, 'settled.json');
+    const earlier = new Date(Date.now() - 3_650 * day);
+    utimesSync(settled, earlier, earlier);
+    start().resume();
+    await clock.advance(50 * 60_000);
+    expect(left()).toEqual(['a1']);
+    fail(null);
+    await comes(() => left().length === 0, 1_000);
+    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+  });
+
+  it('whose folder can not be settled goes with it: what was reported must not be reported again', () => {
+    const { start, state, leave, left } = createBench();
+    leave('a1');
+    mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
+    start().settle(attemptId('a1'));
+    expect(left()).toEqual([]);
+  });
+});
+
+it('of many that wait only the newest are kept', async () => {
+  const { start, state, leave, left, fail, clock } = createBench();
+  fail(unreachable());
+  const logs = start();
+  for (let n = 1; n <= 8; n += 1) {
+    leave(`a${n}`);
+    logs.settle(attemptId(`a${n}`));
+    const at = new Date(Date.now() - (9 - n) * 60_000);
+    utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), at, at);
+  }
+  leave('a9');
+  logs.settle(attemptId('a9'));
+  expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
+  await clock.advance(60_000);
+  expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
+});
+
+it('the log that was settled last stays when the clock was set back before it', () => {
+  const { start, state, leave, left, fail } = createBench();
+  fail(unreachable());
+  const logs = start();
+  const later = new Date(Date.now() + day);
+  for (const attempt of ['a1', 'a2', 'a3', 'a4', 'a5']) {
+    leave(attempt);
+    logs.settle(attemptId(attempt));
+    utimesSync(join(state.runOf(attemptId(attempt)).path, 'settled.json'), later, later);
+  }
+  leave('a6');
+  logs.settle(attemptId('a6'));
+  expect(left()).toHaveLength(5);
+  expect(left()).toContain('a6');
+});
+
+it('an older orchestrator is said to be one, once', async () => {
+  const { start, leave, said, left, fail, comes } = createBench();
+  const logs = start();
+  fail({ ...problemOf(405) });
+  for (const attempt of ['a1', 'a2']) {
+    leave(attempt);
+    logs.settle(attemptId(attempt));
+  }
+  await comes(() => left().length === 0);
+  expect(said).toHaveLength(1);
+  expect(said[0]).toContain('takes no logs');
+});
+
+describe('an agent that leaves', () => {
+  it('waits until its logs have gone out', async () => {
+    const { start, leave, book, clock, comes } = createBench();
+    leave('a1');
+    const logs = start();
+    logs.follow(attemptId('a1'), []);
+    logs.settle(attemptId('a1'));
+    let hasLeft = false;
+    void logs.leave(5_000).then(() => (hasLeft = true));
+    await comes(() => hasLeft, 1);
+    expect(book.of().isComplete).toBe(true);
+    expect(clock.mono()).toBeLessThan(5_005_000);
+  });
+
+  it('does not wait where there is nobody, and leaves what is left to its next start', async () => {
+    const { start, leave, left, fail, comes } = createBench();
+    leave('a1');
+    leave('a2');
+    fail(unreachable());
+    const logs = start();
+    logs.settle(attemptId('a1'));
+    logs.follow(attemptId('a2'), []);
+    let hasLeft = false;
+    void logs.leave(60_000).then(() => (hasLeft = true));
+    await comes(() => hasLeft, 1);
+    expect(left()).toEqual(['a1', 'a2']);
+  });
+});
+
+it('a log is taken as long as the folder of a run names it', () => {
+  const { start, state, leave } = createBench();
+  const file = leave('a1');
+  const logs = start();
+  expect(logs.isTaken(file, attemptId('a2'))).toBe(true);
+  expect(logs.isTaken(file, attemptId('a1'))).toBe(false);
+  expect(logs.isTaken(`${file}x`, attemptId('a2'))).toBe(false);
+  state.dropReport(attemptId('a1'));
+  expect(logs.isTaken(file, attemptId('a2'))).toBe(false);
+  expect(existsSync(file)).toBe(false);
+});

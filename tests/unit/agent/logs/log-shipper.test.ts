@@ -1,0 +1,343 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { redact } from '../../../../agent/logs/redact.ts';
+import { createLogBook, settledText } from '../../../support/log-book.ts';
+import { problemOf, unreachable } from '../builders.ts';
+import { type ChunkAnswer, createShipperBench, type ShipperBench } from '../shipper-bench.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+
+const mib = 1024 * 1024;
+const line = (n: number): string => `line ${n}\n`;
+const lines = (from: number, to: number): string =>
+  Array.from({ length: to - from }, (_, n) => line(from + n)).join('');
+const refusal = (status: number, code: string): CallFailure => {
+  const failure = problemOf(status);
+  return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
+};
+
+/** Prints ten lines per second for this many seconds. */
+async function talk({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
+  for (let n = 0; n < seconds * 10; n += 1) {
+    print(line(from + n));
+    await clock.advance(100);
+  }
+}
+
+describe('a log', () => {
+  it('goes out within a second, each piece once and beside the one before', async () => {
+    const bench = createShipperBench();
+    const shipper = bench.start();
+    await bench.clock.settle();
+    expect(bench.chunks).toEqual([{ attempt_id: 'a1', after: 0, from: 0, to: 0, text: '' }]);
+    bench.print('one\n');
+    await bench.clock.advance(1_000);
+    expect(bench.book.of().text).toBe('one\n');
+    await talk(bench, 10);
+    await bench.clock.advance(1_000);
+    expect(bench.book.of().text).toBe(`one\n${lines(0, 100)}`);
+    expect(bench.chunks.length).toBeLessThan(20);
+    shipper.finish();
+    await expect(shipper.done).resolves.toBe('complete');
+    expect(bench.book.of()).toMatchObject({ isComplete: true, gaps: [], next: bench.printed().length });
+  });
+
+  it('of a trainer that says nothing has an end, too', async () => {
+    const bench = createShipperBench();
+    const shipper = bench.start();
+    shipper.finish();
+    await expect(shipper.done).resolves.toBe('complete');
+    expect(bench.book.of()).toMatchObject({ text: '', next: 0, isComplete: true });
+    expect(bench.chunks.at(-1)).toMatchObject({ is_last: true });
+  });
+
+  it('has what was printed last, without waiting, and what is not ended', async () => {
+    const bench = createShipperBench();
+    const shipper = bench.start();
+    bench.print('a\n');
+    await bench.clock.advance(1);
+    bench.print('b');
+    shipper.finish();
+    await expect(shipper.done).resolves.toBe('complete');
+    expect(bench.book.of().text).toBe('a\nb');
+  });
+
+  it('has a bar every five seconds, and before the next line', async () => {
+    const bench = createShipperBench();
+    bench.start();
+    for (let n = 0; n < 300; n += 1) {
+      bench.print(`\r${n}% [0s]`);
+      await bench.clock.advance(100);
+    }
+    const bars = bench.chunks.filter(({ text }) => text !== '');
+    expect(bars.length).toBeGreaterThan(4);
+    expect(bars.length).toBeLessThan(9);
+    bench.print('\r300% [0s]\nend\n');
+    await bench.clock.advance(1_000);
+    expect(settledText(bench.book.of().text)).toBe('300% [0s]\nend\n');
+  });
+
+  it('goes on where the orchestrator says, also at a new start and after a backup was restored', async () => {
+    const bench = createShipperBench();
+    bench.start();
+    await talk(bench, 5);
+    bench.kill();
+    await talk(bench, 5, 50);
+    const shipper = bench.start();
+    await talk(bench, 2, 100);
+    bench.book.rewind('a1', 100);
+    await talk(bench, 5, 120);
+    shipper.finish();
+    await bench.clock.advance(1_000);
+    await expect(shipper.done).resolves.toBe('complete');
+    expect(bench.book.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
+  });
+
+  it('has no gap and no repeat after a minute without the orchestrator', async () => {
+    const bench = createShipperBench();
+    const shipper = bench.start();
+    await talk(bench, 3);
+    bench.answer = () => unreachable();
+    await talk(bench, 60, 30);
+    bench.answer = () => 'taken';
+    await talk(bench, 40, 630);
+    shipper.finish();
+    await bench.clock.advance(1_000);
+    expect(bench.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
+    // It has not been asked more than now and then.
+    expect(bench.chunks.length).toBeLessThan(160);
+  });
+
+  it.each<[string, ChunkAnswer]>([
+    ['was lost', 'lost'],
+    ['never came', 'never'],
+    ['was 507', problemOf(507)],
+    ['was 503', { kind: 'unexpected', status: 503, detail: '' }],
+    ['was 401, as while a token is rotated', problemOf(401)],
+    ['was 429', problemOf(429)],
+    ['was that of a proxy', { kind: 'unexpected', status: 404, detail: '' }],
+    ['was that a backup is being restored', refusal(409, 'restore_under_way')],
+  ])('is whole where an answer %s', async (_what, answer) => {
+    const bench = createShipperBench();
+    const shipper = bench.start();
+    let count = 0;
+    const hanging = (send: ChunkAnswer): ChunkAnswer => (send === 'never' ? unreachable('ETIMEDOUT') : send);
+    bench.answer = () => ((count += 1) % 3 === 0 ? 'taken' : hanging(answer));
+    await talk(bench, 10);
+    shipper.finish();
+    await bench.clock.advance(60_000);
+    expect(bench.book.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
+  });
+});
+
+describe('what is lost', () => {
+  it('on the rig is marked with all that it was', async () => {
+    const bench = createShipperBench();
+    bench.start();
+    await talk(bench, 1);
+    await bench.clock.advance(1_000);
+    bench.answer = () => unreachable();
+    await talk(bench, 9, 10);
+    const at = bench.printed().indexOf('line 50\n');
+    bench.rotate(at);
+    bench.answer = () => 'taken';
+    await bench.clock.advance(60_000);
+    const { text, gaps } = bench.book.of();
+    expect(text.startsWith(lines(0, 10))).toBe(true);
+    expect(text.endsWith(lines(50, 100))).toBe(true);
+    expect(gaps).toHaveLength(1);
+    expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(bench.printed().length);
+  });
+
+  it('because a trainer prints faster than it can go out is marked, and begins with a line', async () => {
+    const bench = createShipperBench();
+    bench.start();
+    await talk(bench, 1);
+    bench.print(`${'x'.repeat(99)}\n`.repeat(400_000));
+    await bench.clock.advance(20_000);
+    const { text, gaps, next } = bench.book.of();
+    expect(next).toBe(bench.printed().length);
+    expect(gaps).toHaveLength(1);
+    expect(text.length).toBeLessThan(9 * mib);
+    expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(next);
+    expect(text.slice(gaps[0]?.at)).toMatch(/^x{99}\n/);
+  }, 60_000);
+
+  it('is nothing when the trainer has ended, however far behind: all that is on the disk goes', async () => {
+    const bench = createShipperBench();
+    bench.print(`${'x'.repeat(99)}\n`.repeat(350_000));
+    const shipper = bench.start();
+    shipper.finish();
+    await bench.clock.advance(5_000);
+    // At the pace of a rig's logs, and no faster.
+    expect(bench.book.of().next).toBeLessThan(22 * mib);
+    expect(bench.book.of().next).toBeGreaterThan(18 * mib);
+    await bench.clock.advance(5_000);
+    expect(bench.book.of()).toMatchObject({ gaps: [], next: bench.printed().length, isComplete: true });
+  }, 60_000);
+});
+
+describe('an orchestrator that', () => {
+  it.each<[string, CallFailure, string]>([
+    ['has no such job', refusal(404, 'job_not_found'), 'unwanted'],
+    ['takes nothing of this worker', problemOf(403), 'unwanted'],
+    ['has given the attempt away', refusal(409, 'attempt_superseded'), 'unwanted'],
+    ['does not understand', problemOf(400), 'unwanted'],
+    ['does not know the call', refusal(404, 'route_not_found'), 'older_orchestrator'],
+    ['does not know the method', { kind: 'unexpected', status: 405, detail: '' }, 'older_orchestrator'],
+  ])('%s is left in peace', async (_what, failure, end) => {
+    const bench = createShipperBench();
+    bench.answer = () => failure;
+    const shipper = bench.start();
+    await talk(bench, 10);
+    await expect(shipper.done).resolves.toBe(end);
+    expect(bench.chunks).toHaveLength(1);
+  });
+
+  it('finds a chunk too large gets smaller ones, down to the smallest', async () => {
+    const bench = createShipperBench();
+    bench.answer = ({ text }) => (text.length > 20_000 ? problemOf(413) : 'taken');
+    bench.print(lines(0, 50_000));
+    const shipper = bench.start();
+    shipper.finish();
+    await bench.clock.advance(20_000);
+    expect(bench.book.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
+    const other = createShipperBench();
+    other.answer = ({ text }) => (text.length > 0 ? problemOf(413) : 'taken');
+    other.print(lines(0, 5));
+    const refused = other.start();
+    await other.clock.advance(20_000);
+    await expect(refused.done).resolves.toBe('unwanted');
+  });
+
+  it('sends it here and there is not asked in a hurry', async () => {
+    const bench = createShipperBench();
+    bench.print(lines(0, 100));
+    bench.answer =
+      () =>
+      ({ after }) =>
+        after === 7 ? 14 : 7;
+    bench.start();
+    await bench.clock.advance(600_000);
+    expect(bench.chunks.length).toBeLessThan(100);
+  });
+
+  it('has more than is here gets what is printed beyond that', async () => {
+    const bench = createShipperBench();
+    bench.print(lines(0, 10));
+    bench.answer = () => (140 > bench.printed().length && bench.book.of().next === 0 ? () => 140 : 'taken');
+    const shipper = bench.start();
+    await bench.clock.advance(2_000);
+    shipper.finish();
+    await bench.clock.advance(2_000);
+    expect(bench.chunks.at(-1)).toMatchObject({ after: 140, from: 140, to: 140, is_last: true });
+  });
+
+  it('is away for a day gets no more of a log that has ended', async () => {
+    const bench = createShipperBench();
+    bench.answer = () => unreachable();
+    const shipper = bench.start();
+    await bench.clock.advance(30 * 60 * 60 * 1000);
+    shipper.finish();
+    await bench.clock.advance(23 * 60 * 60 * 1000);
+    let end = '';
+    void shipper.done.then(reason => (end = reason));
+    await bench.clock.settle();
+    expect(end).toBe('');
+    await bench.clock.advance(2 * 60 * 60 * 1000);
+    expect(end).toBe('expired');
+  }, 60_000);
+});
+
+describe('an agent that leaves', () => {
+  it('waits for the end of a log as long as it is answered', async () => {
+    const bench = createShipperBench();
+    bench.print('x\n'.repeat(2 * mib));
+    const shipper = bench.start();
+    shipper.finish();
+    shipper.hurry();
+    await bench.clock.advance(5_000);
+    await expect(shipper.done).resolves.toBe('complete');
+  }, 20_000);
+
+  it.each<ChunkAnswer>([unreachable(), problemOf(507)])('does not when the answer is %o', async answer => {
+    const bench = createShipperBench();
+    bench.print('x\n');
+    bench.answer = () => answer;
+    const shipper = bench.start();
+    await bench.clock.advance(5_000);
+    shipper.finish();
+    shipper.hurry();
+    await expect(shipper.done).resolves.toBe('left');
+  });
+
+  it('leaves a log that still grows at once, also with a chunk on its way', async () => {
+    const bench = createShipperBench();
+    bench.answer = () => 'never';
+    const shipper = bench.start();
+    await bench.clock.settle();
+    shipper.hurry();
+    await expect(shipper.done).resolves.toBe('left');
+  });
+});
+
+const words = fc.constantFrom(
+  '\n',
+  '\n',
+  '\n',
+  '\r',
+  ' 5%| |',
+  'a step ',
+  '€',
+  `hf_${'aB3'.repeat(9)}`,
+  '\r\n',
+  'PASSWORD=abc ',
+  '-----BEGIN PRIVATE KEY-----\nabcd\n-----END PRIVATE KEY-----\n',
+);
+const act = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc
+      .array(words, { maxLength: 12 })
+      .map(all => ({ kind: 'print' as const, text: all.join('') })),
+  },
+  { weight: 3, arbitrary: fc.nat(4_000).map(ms => ({ kind: 'pass' as const, ms })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom<'taken' | 'lost' | 'down'>('taken', 'lost', 'down')
+      .map(network => ({ kind: 'network' as const, network })),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
+  { weight: 1, arbitrary: fc.nat(300).map(to => ({ kind: 'rewind' as const, to })) },
+);
+
+it('whatever is printed, and whatever happens to the network, the agent and the orchestrator: its log is what was printed', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { maxLength: 30 }), async acts => {
+      const bench = createShipperBench(createLogBook());
+      let shipper = bench.start();
+      for (const each of acts) {
+        if (each.kind === 'print') bench.print(each.text);
+        else if (each.kind === 'pass') await bench.clock.advance(each.ms);
+        else if (each.kind === 'network')
+          bench.answer = () => (each.network === 'down' ? unreachable() : each.network);
+        else if (each.kind === 'rewind') bench.book.rewind('a1', each.to);
+        else {
+          bench.kill();
+          shipper = bench.start();
+        }
+      }
+      bench.answer = () => 'taken';
+      shipper.finish();
+      await bench.clock.advance(120_000);
+      const { text, gaps, isComplete, next } = bench.book.of();
+      expect({ gaps, isComplete, next }).toEqual({
+        gaps: [],
+        isComplete: true,
+        next: bench.printed().length,
+      });
+      expect(settledText(text)).toBe(redact(settledText(bench.printed().toString())));
+    }),
+    { numRuns: 150 },
+  );
+}, 120_000);

@@ -1,0 +1,418 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import {
+  createCurves,
+  type Curve,
+  type CurveOrigin,
+  type CurveDeps,
+} from '../../../../agent/metrics/curves.ts';
+import type { FileFigures, MetricsFiles } from '../../../../agent/metrics-files/index.ts';
+import type { MetricPoint } from '../../../../protocol/metrics-api.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
+
+type Answer = Awaited<ReturnType<ApiClient['bring']>>;
+
+const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
+  ok: true,
+  value: { success: true, next: (points.at(-1)?.n ?? base - 1) + 1, last_step: null, last_elapsed_ms: 0 },
+});
+const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
+
+function createBench(
+  gpuFigures: CurveDeps['gpuFigures'] = async () => ({}),
+  files: MetricsFiles | null = null,
+) {
+  const clock = createVirtualClock();
+  const began = clock.mono();
+  const ended = new AbortController();
+  const calls: { readonly at: number; readonly points: readonly MetricPoint[] }[] = [];
+  const bench = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => taken(points) };
+  const curves = createCurves({
+    clock,
+    uptime: clock.mono,
+    random: () => 0,
+    ended: ended.signal,
+    gpuFigures,
+    ...(files && { files: { open: () => files, wall: clock.wall } }),
+    api: {
+      bring: async (_job, _attempt, points) => {
+        calls.push({ at: clock.mono() - began, points });
+        return bench.answer(points);
+      },
+    },
+  });
+  const open = (parts: Partial<CurveOrigin> = {}): Curve =>
+    curves.open({
+      jobId: jobId('j1'),
+      attemptId: attemptId('a1'),
+      startedAt: began,
+      isAdopted: false,
+      outputDir: null,
+      ...parts,
+    });
+  const step = (curve: Curve, n: number, isOld = false): void =>
+    curve.note({ progress: { step: n, loss: n }, gaps: [] }, isOld);
+  const steps = () => calls.flatMap(({ points }) => points.flatMap(each => each.step ?? []));
+  return Object.assign(bench, { clock, ended, calls, curves, open, step, steps });
+}
+
+describe('the end of a run', () => {
+  test('brings the step that is printed while earlier points are on their way', async () => {
+    const bench = createBench();
+    const { clock, open, step, steps } = bench;
+    const answer = Promise.withResolvers<Answer>();
+    bench.answer = () => answer.promise;
+    const curve = open();
+    step(curve, 1);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1]);
+    step(curve, 2);
+    curve.finish();
+    bench.answer = points => taken(points);
+    answer.resolve(taken([{ n: 0, elapsed_ms: 0, values: {} }]));
+    await clock.advance(1_000);
+    expect(steps()).toEqual([1, 2]);
+    expect(await curve.done).toBe(true);
+  });
+
+  test('is over for a curve that the orchestrator refuses, and not for one whose agent ends', async () => {
+    const bench = createBench();
+    const { clock, ended, open, step } = bench;
+    bench.answer = () => no(problemOf(409));
+    const refused = open();
+    step(refused, 1);
+    await clock.advance(5_000);
+    expect(await refused.done).toBe(true);
+    bench.answer = () => no(unreachable());
+    const cut = open();
+    step(cut, 1);
+    cut.finish();
+    await clock.advance(1_000);
+    ended.abort();
+    await clock.advance(60_000);
+    expect(await cut.done).toBe(false);
+  });
+});
+
+describe('while a run is followed', () => {
+  test('points go in batches every few seconds, with the time since it began, and none when there are none', async () => {
+    const { clock, calls, open, step, steps } = createBench();
+    const curve = open();
+    await clock.advance(60_000);
+    expect(calls).toEqual([]);
+    step(curve, 1);
+    await clock.advance(1_000);
+    step(curve, 2);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1, 2]);
+    expect(calls.flatMap(({ points }) => points.map(each => each.elapsed_ms))).toEqual([60_000, 61_000]);
+    await clock.advance(60_000);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('an orchestrator that is away gets all of it when it is back, once and in order', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => no(unreachable());
+    const curve = open();
+    for (let n = 1; n <= 400; n += 1) {
+      step(curve, n);
+      await clock.advance(500);
+    }
+    const tries = calls.length;
+    expect(tries).toBeGreaterThan(4);
+    bench.answer = points => taken(points);
+    await clock.advance(31_000);
+    const came = calls.slice(tries).flatMap(({ points }) => points);
+    expect(came.map(each => each.step)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1));
+    expect(came.map(({ n }) => n)).toEqual(came.map((_, at) => at));
+  });
+
+  test('an answer that was lost makes it come again with the same numbers, and nothing is left out', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    const curve = open();
+    bench.answer = () => no(problemOf(503));
+    step(curve, 1);
+    await clock.advance(5_000);
+    bench.answer = points => taken(points);
+    step(curve, 2);
+    await clock.advance(10_000);
+    expect(calls.map(({ points }) => points.map(({ n, step: at }) => [n, at]))).toEqual([
+      [[0, 1]],
+      [
+        [0, 1],
+        [1, 2],
+      ],
+    ]);
+  });
+
+  test.each([404, 403, 409])('a refusal (%i) is the end of it', async status => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => no(problemOf(status));
+    const curve = open();
+    for (let n = 1; n < 20; n += 1) {
+      step(curve, n);
+      await clock.advance(5_000);
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  test('points that can not be read there do not hold up the next ones', async () => {
+    const bench = createBench();
+    const { clock, open, step, steps } = bench;
+    bench.answer = () => no(problemOf(400));
+    const curve = open();
+    step(curve, 1);
+    await clock.advance(5_000);
+    bench.answer = points => taken(points);
+    step(curve, 2);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1, 2]);
+    await clock.advance(60_000);
+    expect(steps()).toEqual([1, 2]);
+  });
+
+  test('an answer that takes nothing is not asked for without end', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => taken([]);
+    step(open(), 1);
+    await clock.advance(5_000);
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('at the end of a run', () => {
+  test('what is left is sent at once, and is waited for', async () => {
+    const bench = createBench();
+    const { clock, curves, open, step, steps } = bench;
+    const curve = open();
+    step(curve, 1);
+    curve.finish();
+    let isSettled = false;
+    void curves.settled(2_000).then(() => (isSettled = true));
+    await clock.settle();
+    expect(steps()).toEqual([1]);
+    expect(isSettled).toBe(true);
+  });
+
+  test('all of it is sent, however much there is', async () => {
+    const { clock, open, step, steps } = createBench();
+    const curve = open();
+    for (let n = 1; n <= 120; n += 1) step(curve, n);
+    await clock.advance(4_000);
+    curve.finish();
+    await clock.settle();
+    expect(steps()).toHaveLength(120);
+  });
+
+  test('an orchestrator that is away is asked again, until it answers; nobody waits longer than told', async () => {
+    const bench = createBench();
+    const { clock, curves, open, step, calls } = bench;
+    bench.answer = () => no(unreachable());
+    const curve = open();
+    step(curve, 1);
+    curve.finish();
+    let isSettled = false;
+    void curves.settled(2_000).then(() => (isSettled = true));
+    await clock.advance(2_000);
+    expect(isSettled).toBe(true);
+    await clock.advance(60_000);
+    const tries = calls.length;
+    bench.answer = points => taken(points);
+    await clock.advance(60_000);
+    expect(calls.length).toBe(tries + 1);
+  });
+
+  test('of the agent nothing is sent any more', async () => {
+    const { clock, calls, open, step, ended } = createBench(async () => ({ 'gpu.0.utilization': 1 }));
+    step(open(), 1);
+    ended.abort();
+    await clock.advance(60_000);
+    expect(calls).toEqual([]);
+  });
+});
+
+test('a run that was adopted is asked about first, and goes on from there', async () => {
+  const bench = createBench();
+  const { clock, calls, open, step } = bench;
+  bench.answer = points =>
+    points.length > 0
+      ? taken(points)
+      : { ok: true, value: { success: true, next: 12, last_step: 4, last_elapsed_ms: 0 } };
+  await clock.advance(9_000);
+  const curve = open({ isAdopted: true });
+  for (let n = 1; n <= 6; n += 1) step(curve, n, true);
+  step(curve, 7);
+  await clock.advance(5_000);
+  expect(calls.map(({ points }) => points.map(({ n, step: at, elapsed_ms }) => [n, at, elapsed_ms]))).toEqual(
+    [
+      [],
+      [
+        [12, 5, 3_000],
+        [13, 6, 6_000],
+        [14, 7, 9_000],
+      ],
+    ],
+  );
+});
+
+describe('the GPUs', () => {
+  test('are looked at every ten seconds while something runs, and not before or after', async () => {
+    let looks = 0;
+    const { clock, calls, open } = createBench(async () => {
+      looks += 1;
+      return { 'gpu.0.utilization': looks };
+    });
+    await clock.advance(60_000);
+    expect(looks).toBe(0);
+    const curve = open();
+    await clock.advance(60_000);
+    expect(looks).toBe(6);
+    curve.finish();
+    await clock.advance(60_000);
+    expect(looks).toBe(6);
+    const points = calls.flatMap(({ points: sent }) => sent);
+    expect(points.map(({ elapsed_ms }) => elapsed_ms % 10_000)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(points.at(-1)?.values).toEqual({ 'gpu.0.utilization': 6 });
+  });
+
+  test.each<[string, () => Promise<never>]>([
+    ['hangs', () => new Promise<never>(() => {})],
+    ['fails', () => Promise.reject(new Error('no answer'))],
+  ])('whose driver %s hold up nothing, and are asked seldom', async (_what, answer) => {
+    let looks = 0;
+    const { clock, open, step, steps } = createBench(() => {
+      looks += 1;
+      return answer();
+    });
+    const curve = open();
+    for (let n = 1; n <= 60; n += 1) {
+      step(curve, n);
+      await clock.advance(10_000);
+    }
+    expect(steps()).toHaveLength(60);
+    expect(looks).toBeLessThanOrEqual(5);
+    expect(looks).toBeGreaterThan(1);
+  });
+});
+
+describe('while a send is on its way', () => {
+  /** Makes each answer take this long. */
+  const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
+    bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
+  };
+
+  test('the last step of a run that ends then is sent, too', async () => {
+    const bench = createBench();
+    slowly(bench, 300);
+    const curve = bench.open();
+    bench.step(curve, 1);
+    await bench.clock.advance(5_100);
+    expect(bench.calls).toHaveLength(1);
+    bench.step(curve, 2);
+    curve.finish();
+    await bench.clock.advance(10_000);
+    expect(bench.steps()).toEqual([1, 2]);
+  });
+
+  test('points that come meanwhile wait for the next turn', async () => {
+    const bench = createBench();
+    slowly(bench, 300);
+    const curve = bench.open();
+    for (let n = 1; n <= 600; n += 1) {
+      bench.step(curve, n);
+      await bench.clock.advance(100);
+    }
+    expect(bench.calls.length).toBeLessThanOrEqual(12);
+    curve.finish();
+    await bench.clock.advance(10_000);
+    expect(bench.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
+  });
+
+  test('a backlog goes out in one turn all the same', async () => {
+    const bench = createBench();
+    bench.answer = () => no(unreachable());
+    const curve = bench.open();
+    for (let n = 1; n <= 400; n += 1) {
+      bench.step(curve, n);
+      await bench.clock.advance(500);
+    }
+    const tries = bench.calls.length;
+    slowly(bench, 300);
+    await bench.clock.advance(32_000);
+    expect(bench.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
+  });
+});
+
+describe('the files of a trainer', () => {
+  const point = (step: number): FileFigures['live'][number] => ({
+    step,
+    epoch: undefined,
+    values: { loss: step },
+    wallMs: null,
+  });
+  /** Answers each look with the next of these, and then with nothing. */
+  const filesOf = (
+    ...looks: readonly (FileFigures | Promise<never>)[]
+  ): MetricsFiles & { skipped: number } => {
+    const left = [...looks];
+    return {
+      skipped: 0,
+      async skipEarlier() {
+        this.skipped += 1;
+      },
+      look: async () => (await left.shift()) ?? { live: [], late: [], isBehind: false },
+    };
+  };
+  const found = (isBehind: boolean, ...steps: readonly number[]): FileFigures => ({
+    live: steps.map(point),
+    late: [],
+    isBehind,
+  });
+
+  test('are looked at before each send, and what they say is told as progress', async () => {
+    const { clock, steps, open } = createBench(undefined, filesOf(found(false, 1, 2), found(false, 3)));
+    const progress: object[] = [];
+    open({ outputDir: '/out', onProgress: each => progress.push(each) });
+    await clock.advance(10_000);
+    expect(steps()).toEqual([1, 2, 3]);
+    expect(progress).toEqual([
+      { step: 2, loss: 2 },
+      { step: 3, loss: 3 },
+    ]);
+  });
+
+  test('are read to their end before a run that has ended is through', async () => {
+    const looks = Array.from({ length: 20 }, (_, at) => found(at < 19, at + 1));
+    const { clock, steps, open } = createBench(undefined, filesOf(...looks));
+    const curve = open({ outputDir: '/out' });
+    curve.finish();
+    await clock.advance(1_000);
+    expect(await curve.done).toBe(true);
+    expect(steps()).toEqual(looks.map((_, at) => at + 1));
+  });
+
+  test('on a disk that hangs hold up neither what is printed nor the end', async () => {
+    const { clock, step, steps, open } = createBench(undefined, filesOf(new Promise<never>(() => {})));
+    const curve = open({ outputDir: '/out' });
+    step(curve, 1);
+    await clock.advance(15_000);
+    expect(steps()).toEqual([1]);
+    curve.finish();
+    await clock.advance(30_000);
+    expect(await curve.done).toBe(true);
+  });
+
+  test('that were there before a run are noted before it starts, and not after a restart of the agent', async () => {
+    const files = filesOf();
+    const { open } = createBench(undefined, files);
+    await open({ outputDir: '/out', isAdopted: true }).ready;
+    expect(files.skipped).toBe(0);
+    await open({ outputDir: '/out' }).ready;
+    expect(files.skipped).toBe(1);
+  });
+});

@@ -1,0 +1,301 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createPointBook, type PointBook } from '../../../../agent/metrics/point-book.ts';
+import type { BarePoint } from '../../../../agent/metrics/point-list.ts';
+import type { MetricPoint } from '../../../../protocol/metrics-api.ts';
+import type { Progress } from '../../../../protocol/progress.ts';
+
+const bookOf = (isAdopted = false, adoptedMs = 0): PointBook => createPointBook({ isAdopted, adoptedMs });
+const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly string[] = []): void =>
+  book.note({ progress, gaps }, atMs, false);
+
+/** Takes all points in the book, as an orchestrator would. */
+function takeAll(book: PointBook): readonly MetricPoint[] {
+  const all: MetricPoint[] = [];
+  book.settle();
+  while (!book.isEmpty()) {
+    const batch = book.batch();
+    all.push(...batch);
+    expect(book.taken((batch.at(-1)?.n ?? 0) + 1)).toBe(true);
+  }
+  return all;
+}
+
+describe('what is printed of a step', () => {
+  test('is one point, and the newest word counts', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 9 }, 10);
+    note(book, { step: 1, loss: 1, learning_rate: 1e-4 }, 20);
+    note(book, { metrics: { grad: 3 } }, 30);
+    note(book, { step: 2, loss: 2, epoch: 1 }, 40);
+    expect(takeAll(book)).toEqual([
+      { n: 0, elapsed_ms: 30, step: 1, values: { loss: 1, learning_rate: 1e-4, grad: 3 } },
+      { n: 1, elapsed_ms: 40, step: 2, epoch: 1, values: { loss: 2 } },
+    ]);
+  });
+
+  test('is not sent twice, however often it is drawn; what is new of it is', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 1 });
+    expect(takeAll(book)).toHaveLength(1);
+    note(book, { step: 1, loss: 1 }, 50);
+    expect(takeAll(book)).toEqual([]);
+    note(book, { step: 1, loss: 1, metrics: { eval_loss: 4 } }, 60);
+    expect(takeAll(book)).toMatchObject([{ n: 1, step: 1, values: { eval_loss: 4 } }]);
+  });
+
+  test('without a figure is no point, and the step goes on', () => {
+    const book = bookOf();
+    note(book, { step: 5, percent: 10, total_steps: 9 });
+    note(book, { metrics: { loss_of_mine: 1 } });
+    expect(takeAll(book)).toMatchObject([{ step: 5, values: { loss_of_mine: 1 } }]);
+  });
+
+  test('that is no number is a gap, and a name becomes a key', () => {
+    const book = bookOf();
+    note(book, { step: 1, metrics: { 'smooth loss, all': 2 } }, 0, ['loss']);
+    expect(takeAll(book)).toMatchObject([{ values: { loss: null, smooth_loss_all: 2 } }]);
+  });
+
+  test('where nobody counts steps is a point each', () => {
+    const book = bookOf();
+    for (const loss of [3, 3, 2]) note(book, { loss });
+    expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
+  });
+
+  test('leaves room for the keys of GPUs, which come at the step that is reached', () => {
+    const book = bookOf();
+    note(book, {
+      step: 7,
+      loss: 1,
+      metrics: Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`m${n}`, n])),
+    });
+    book.settle();
+    note(book, { step: 8, loss: 2 });
+    // An agent that adopts the run continues after the highest reported step, so that step must have reached the server.
+    book.add({ 'gpu.0.utilization': 99 }, 70);
+    book.add({}, 80);
+    const [trainer, gpu, next, ...more] = takeAll(book);
+    expect(next).toMatchObject({ step: 8, values: { loss: 2 } });
+    expect(gpu).toMatchObject({ step: 7, elapsed_ms: 70, values: { 'gpu.0.utilization': 99 } });
+    expect(Object.keys(trainer?.values ?? {})).toHaveLength(28);
+    expect(trainer?.values['loss']).toBe(1);
+    expect(more).toEqual([]);
+  });
+});
+
+describe('while nobody answers', () => {
+  test('the backlog is bounded and thinned out evenly, and keeps the newest, the gaps and the order', () => {
+    const book = bookOf();
+    const steps = 100_000;
+    for (let step = 1; step <= steps; step += 1) {
+      note(book, { step, loss: step }, step, step === 777 ? ['odd'] : []);
+      // As if it were looked at from time to time.
+      if (step % 50 === 0) book.isEmpty();
+    }
+    const kept = takeAll(book);
+    expect(kept.length).toBeLessThanOrEqual(4_096);
+    expect(kept.length).toBeGreaterThan(1_000);
+    expect(kept.at(-1)?.values['loss']).toBe(steps);
+    expect(kept.filter(({ values }) => values['odd'] === null)).toHaveLength(1);
+    const apart = kept.slice(1).map(({ step }, at) => (step ?? 0) - (kept[at]?.step ?? 0));
+    const [least, most] = [Math.min(...apart.slice(0, -1)), Math.max(...apart)];
+    expect(least).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2 * least);
+    expect(kept.map(({ n }) => n)).toEqual(kept.map((_, n) => n));
+  });
+
+  test('what is on its way stays as it is', () => {
+    const book = bookOf();
+    for (let step = 1; step <= 100; step += 1) note(book, { step, loss: step });
+    book.settle();
+    const sent = book.batch();
+    for (let step = 101; step <= 50_000; step += 1) {
+      note(book, { step, loss: step });
+      if (step % 50 === 0) book.isEmpty();
+    }
+    expect(book.batch().slice(0, sent.length)).toEqual(sent);
+    expect(book.taken(sent.length)).toBe(true);
+    expect(takeAll(book)[0]?.step).toBeGreaterThan(100);
+  });
+
+  test('a trainer that is faster than anybody looks is thinned out', () => {
+    const book = bookOf();
+    for (let step = 1; step <= 5_000; step += 1) note(book, { step, loss: step });
+    const points = takeAll(book);
+    expect(points.length).toBeLessThanOrEqual(129);
+    expect(points.at(-1)?.values['loss']).toBe(5_000);
+  });
+});
+
+test('an answer that takes none of what was sent says so', () => {
+  const book = bookOf();
+  note(book, { step: 1, loss: 1 });
+  book.settle();
+  expect(book.isEmpty()).toBe(false);
+  expect(book.batch()).toHaveLength(1);
+  expect(book.taken(0)).toBe(false);
+  // Somebody has brought it before.
+  expect(book.taken(9)).toBe(true);
+  expect(book.isEmpty()).toBe(true);
+  note(book, { step: 2, loss: 1 });
+  expect(takeAll(book)).toMatchObject([{ n: 9 }]);
+});
+
+describe('of a run that was adopted', () => {
+  const adopted = (old: readonly Progress[]): PointBook => {
+    const book = bookOf(true, 10_000);
+    for (const progress of old) book.note({ progress, gaps: [] }, 10_000, true);
+    return book;
+  };
+  const reply = (lastStep: number | null, next = 40) =>
+    ({ success: true, next, last_step: lastStep, last_elapsed_ms: 4_000 }) as const;
+
+  test('only what has not come before is sent, with times between the last and the first look', () => {
+    const book = adopted(
+      [1, 2, 3, 4, 5].flatMap(step => [
+        { step, loss: step },
+        { step, loss: step },
+      ]),
+    );
+    note(book, { step: 5, loss: 5 }, 10_050);
+    note(book, { step: 6, loss: 6 }, 10_100);
+    book.add({ gpu: 1 }, 10_120);
+    book.settle();
+    expect([book.isEmpty(), book.isNumbered()]).toEqual([false, false]);
+    book.number(reply(3));
+    expect(book.isNumbered()).toBe(true);
+    const points = takeAll(book);
+    const times = points.map(({ elapsed_ms: ms }) => ms);
+    expect(times).toEqual([6_000, 8_000, 10_120, 10_100]);
+    expect(points.map(({ n, step }) => [n, step])).toEqual([
+      [40, 4],
+      [41, 5],
+      [42, 5],
+      [43, 6],
+    ]);
+  });
+
+  test('nothing is sent when all of it is there', () => {
+    const book = adopted([
+      { step: 1, loss: 1 },
+      { step: 2, loss: 2 },
+    ]);
+    book.settle();
+    book.number(reply(2));
+    expect(book.isEmpty()).toBe(true);
+    // A step may take minutes, and what the GPUs do meanwhile is news.
+    book.add({ gpu: 1 }, 11_000);
+    expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
+  });
+
+  test('what was printed without a step is left out: nobody knows whether it has come', () => {
+    const book = adopted([{ loss: 1 }, { loss: 2 }]);
+    book.settle();
+    book.number(reply(null, 0));
+    expect(book.isEmpty()).toBe(true);
+  });
+});
+
+test('the points of any output are numbered, rise, and are as many as their steps', () => {
+  const step = fc.record({ step: fc.nat({ max: 30 }), loss: fc.integer() });
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 60 }),
+      fc.array(fc.boolean(), { maxLength: 60 }),
+      (given, settles) => {
+        const rising = given.toSorted((a, b) => a.step - b.step);
+        const book = bookOf();
+        const points: MetricPoint[] = [];
+        rising.forEach((progress, at) => {
+          note(book, progress, at);
+          if (settles[at] === true) points.push(...takeAll(book));
+        });
+        points.push(...takeAll(book));
+        expect(points.map(({ n }) => n)).toEqual(points.map((_, n) => n));
+        expect(points.map(point => point.step)).toEqual([...new Set(rising.map(each => each.step))]);
+      },
+    ),
+  );
+});
+
+describe('figures of files', () => {
+  const filed = (step: number, values: BarePoint['values'], atMs = 0): BarePoint => ({
+    elapsed_ms: atMs,
+    step,
+    values,
+  });
+  const losses = (points: readonly MetricPoint[]) =>
+    points.flatMap(({ step, values }) => (values['loss'] === undefined ? [] : [[step, values['loss']]]));
+
+  test('take the place of what is printed under the same key, and leave the other keys', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 0.5, steps_per_second: 3 });
+    book.record({ live: [filed(1, { loss: 0.512 })], late: [] });
+    note(book, { step: 2, loss: 0.4, steps_per_second: 4 });
+    const points = takeAll(book);
+    expect(losses(points)).toEqual([[1, 0.512]]);
+    expect(points.flatMap(({ values }) => values['steps_per_second'] ?? [])).toEqual([3, 4]);
+  });
+
+  test('are not sent for a step whose printed value has gone out', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 0.5 });
+    note(book, { step: 2, loss: 0.4 });
+    expect(takeAll(book)).toHaveLength(2);
+    book.record({ live: [filed(1, { loss: 0.512 }), filed(3, { loss: 0.3 })], late: [] });
+    expect(losses(takeAll(book))).toEqual([[3, 0.3]]);
+  });
+
+  test('count, of two that repeat a step, as the later one says', () => {
+    const book = bookOf();
+    book.record({
+      live: [filed(1, { loss: 1 }), filed(2, { loss: 2 }), filed(1, { loss: 3, acc: 1 })],
+      late: [],
+    });
+    expect(losses(takeAll(book))).toEqual([
+      [1, 3],
+      [2, 2],
+    ]);
+  });
+
+  test('that come late make printed values exact, and add the steps that nobody printed', () => {
+    const book = bookOf();
+    note(book, { step: 10, loss: 0.5 }, 10);
+    note(book, { step: 20, loss: 0.4 }, 20);
+    book.record({
+      live: [],
+      late: [filed(10, { loss: 0.51 }), filed(20, { loss: 0.41 }), filed(30, { loss: 0.31 }, 30)],
+    });
+    note(book, { step: 30, loss: 0.3 }, 30);
+    note(book, { step: 40, loss: 0.2 }, 40);
+    expect(losses(takeAll(book))).toEqual([
+      [10, 0.51],
+      [20, 0.41],
+      [30, 0.31],
+      [40, 0.2],
+    ]);
+  });
+
+  test('go on after a restart of the agent where the orchestrator stands', () => {
+    const book = bookOf(true, 10_000);
+    const all = [1, 2, 3, 4].map(step => filed(step, { loss: step }));
+    book.record({ live: all.slice(0, 3), late: [] });
+    expect(book.isEmpty()).toBe(false);
+    book.number({ success: true, next: 7, last_step: 2, last_elapsed_ms: 0 });
+    book.record({ live: all.slice(1), late: [] });
+    const points = takeAll(book);
+    expect(points.map(({ n, step }) => [n, step])).toEqual([
+      [7, 3],
+      [8, 4],
+    ]);
+  });
+
+  test('wait in a bounded number', () => {
+    const book = bookOf();
+    book.record({ live: Array.from({ length: 10_000 }, (_, step) => filed(step, { loss: step })), late: [] });
+    const points = takeAll(book);
+    expect(points.length).toBeLessThanOrEqual(4_096);
+    expect(points.at(-1)?.values['loss']).toBe(9_999);
+  });
+});

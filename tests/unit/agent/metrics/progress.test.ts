@@ -1,0 +1,273 @@
+import { Buffer } from 'node:buffer';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createProgressReader, createTail } from '../../../../agent/metrics/progress.ts';
+import type { OutputItem } from '../../../../agent/metrics/progress.ts';
+import { json, line, readAll } from '../../../support/trainer-output.ts';
+import type { Chunks } from '../../../support/trainer-output.ts';
+
+describe('lines', () => {
+  it.each<[string, Chunks, readonly OutputItem[]]>([
+    ['\\n and \\r\\n', ['one\ntwo\r\n\nthree\n'], [line('one'), line('two'), line(''), line('three')]],
+    ['a last line without an end', ['one\ntwo'], [line('one'), line('two')]],
+    ['nothing', [], []],
+    ['an empty chunk', ['', new Uint8Array()], []],
+    ['redraws', ['a\rb\r\rc\n'], [line('a', { redraw: true }), line('b', { redraw: true }), line('c')]],
+    ['a redraw at the end', ['a\r'], [line('a', { redraw: true })]],
+    ['\\r first, as tqdm draws', ['\ra\rb'], [line('a', { redraw: true }), line('b')]],
+    ['\\r\\r\\n of a terminal', ['a\r\r\nb\n'], [line('a'), line('b')]],
+    [
+      '\\r and \\n in two chunks',
+      ['a\r', '\nb\r', 'c\n'],
+      [line('a'), line('b', { redraw: true }), line('c')],
+    ],
+    ['a line in many chunks', ['o', 'n', 'e\nt', 'wo\n'], [line('one'), line('two')]],
+    ['colours, kept', ['\u001b[31mred\u001b[0m\n'], [line('\u001b[31mred\u001b[0m')]],
+    ['NUL and other control characters', ['a\0\u0001b\n'], [line('a\0\u0001b')]],
+    ['a character in two chunks', [Buffer.from([0xe2, 0x96]), Buffer.from([0x88, 0x0a])], [line('█')]],
+    ['bytes that are no UTF-8', [Buffer.from([0x61, 0xff, 0xc3, 0x0a])], [line('a\ufffd\ufffd')]],
+    ['half a character at the end', [Buffer.from([0x61, 0xe2])], [line('a\ufffd')]],
+    ['half a character before a text', [Buffer.from([0xe2]), 'a\n'], [line('\ufffda')]],
+    ['a byte order mark', [Buffer.from('\ufeffa\n')], [line('\ufeffa')]],
+  ])('%s', (_what, chunks, items) => {
+    expect(readAll(...chunks)).toEqual(items);
+  });
+
+  it('can be read again after the end', () => {
+    const reader = createProgressReader();
+    reader.push('left over\r');
+    expect([reader.end(), reader.push('new\n'), reader.end()]).toEqual([
+      [line('left over', { redraw: true })],
+      [line('new')],
+      [],
+    ]);
+  });
+});
+
+const KIB = 1024;
+
+describe('long lines', () => {
+  it.each([
+    ['64 KiB fit', 'x'.repeat(64 * KIB), 64 * KIB, false],
+    ['one more is cut', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
+    ['bytes count, not characters', '█'.repeat(30 * KIB), Math.floor((64 * KIB) / 3), true],
+    ['no character is cut in two', 'x'.repeat(64 * KIB - 1) + '🚂', 64 * KIB - 1, true],
+  ])('%s', (_what, text, length, truncated) => {
+    const items = readAll(`${text}\nnext\n`);
+    expect(items).toEqual([line(text.slice(0, length), truncated ? { truncated } : {}), line('next')]);
+  });
+
+  it('the rest of one is dropped as it comes, however long it is', () => {
+    const reader = createProgressReader();
+    const megabyte = 'x'.repeat(KIB * KIB);
+    for (let i = 0; i < 8; i += 1) expect(reader.push(megabyte)).toEqual([]);
+    expect(reader.push('\r\nnext\n')).toEqual([
+      line('x'.repeat(64 * KIB), { truncated: true }),
+      line('next'),
+    ]);
+  });
+
+  it('what is left of one is not taken for progress', () => {
+    const cut = json({ step: 1 }) + ' '.repeat(64 * KIB);
+    expect(readAll(`${cut}\n`)).toEqual([line(cut.slice(0, 64 * KIB), { truncated: true })]);
+  });
+});
+
+const TOKENS = [
+  '\r',
+  '\n',
+  '\u001b[',
+  '\u001b]',
+  '"',
+  '\\',
+  '{',
+  '}',
+  '%|',
+  '|',
+  '[',
+  ']',
+  '<',
+  ',',
+  '=',
+  '/',
+  ':',
+  ' ',
+  '1',
+  '450',
+  '01:23',
+  'it',
+  's',
+  'NaN',
+  'Epoch 3/10',
+  '{"type":"progress","step":1}',
+  ' 45%|█| 450/1000 [01:23<01:41, 5.42it/s, a=1]',
+  '🚂',
+];
+
+describe('any input', () => {
+  const output = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc
+      .array(fc.constantFrom(...TOKENS), { maxLength: 40 })
+      .map(tokens => Uint8Array.from(Buffer.from(tokens.join('')))),
+    // Lines around the maximum length.
+    fc
+      .tuple(fc.integer({ min: -3, max: 3 }), fc.constantFrom(...TOKENS), fc.constantFrom(...TOKENS))
+      .map(([more, first, last]) =>
+        Uint8Array.from(Buffer.from(`${first}${'x'.repeat(64 * KIB + more)}${last}`)),
+      ),
+  );
+
+  it('gives the same items wherever the chunks are cut', () => {
+    fc.assert(
+      fc.property(output, fc.array(fc.nat(), { maxLength: 12 }), (bytes, cuts) => {
+        const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].toSorted(
+          (a, b) => a - b,
+        );
+        const chunks = edges.map((edge, i) => bytes.slice(edges[i - 1] ?? 0, edge));
+        expect(readAll(...chunks)).toEqual(readAll(bytes));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives the same items byte by byte, and as text', () => {
+    fc.assert(
+      fc.property(output, bytes => {
+        const whole = readAll(bytes);
+        expect(
+          readAll(...Array.from(bytes.slice(0, 1000), byte => Uint8Array.of(byte)), bytes.slice(1000)),
+        ).toEqual(whole);
+        const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+        expect(readAll(...text.slice(0, 1000).split(''), text.slice(1000))).toEqual(whole);
+      }),
+    );
+  });
+
+  it('gives lines and figures within their bounds', () => {
+    fc.assert(
+      fc.property(output, bytes => {
+        for (const item of readAll(bytes)) {
+          if (item.kind === 'line') expect(Buffer.byteLength(item.text)).toBeLessThanOrEqual(64 * KIB);
+          else expect(Object.values(item.progress.metrics).every(Number.isFinite)).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+/** Time of this thread alone, in which a busy machine counts for little; its clock may tick every 10 ms only. */
+function cost(lines: readonly string[]): number {
+  const text = lines.join('\n');
+  const start = process.threadCpuUsage();
+  for (let run = 0; run < 3; run += 1) readAll(text);
+  const { user, system } = process.threadCpuUsage(start);
+  return Math.max(10_000, user + system);
+}
+
+/**
+ * How much dearer long lines are than the same amount of text in short ones: 1 when the work is linear, the ratio of
+ * their lengths when it is quadratic. The least of several comparisons, since noise only ever comes on top.
+ */
+function minRatio(long: readonly string[], short: readonly string[], enough: number): number {
+  let least = Infinity;
+  for (let attempt = 0; attempt < 4 && least >= enough; attempt += 1) {
+    least = Math.min(least, cost(long) / cost(short));
+  }
+  return least;
+}
+
+describe('the work grows with the length of the input, not with its square', () => {
+  const repeat = (unit: string, length: number): string =>
+    unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+
+  it.each([
+    ['escaped quotes', '{"progress"', '\\"', '}'],
+    ['quotes', '{"progress"', '"', '}'],
+    ['backslashes', '{"progress":"', '\\', '}'],
+    ['open brackets', '{"progress":', '[', '}'],
+    ['open objects', '{"progress":', '{"a":', '}'],
+    ['almost NaN', '{"progress":', '-Infinit', '}'],
+    ['many keys', '{"type":"progress",', '"a":1,', '"b":1}'],
+    ['a long stage of spaces', '{"type":"progress","stage":"a', ' ', 'x"}'],
+    ['a long figure', '{"type":"progress","loss":"', '1', 'x"}'],
+    ['escapes', '', '\u001b', ''],
+    ['unfinished CSI', '', '\u001b[1;', ''],
+    ['unfinished OSC', '', '\u001b]0', ''],
+    ['spaces', 'a', ' ', 'x'],
+  ])('%s', (_what, before, unit, after) => {
+    const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
+    const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
+    const long = [hostile(64 * KIB), hostile(64 * KIB)];
+    expect(minRatio(long, short, 8)).toBeLessThan(8);
+  });
+
+  it.each([
+    '%|',
+    '[',
+    ']',
+    ' [01:23, ',
+    '1/',
+    'epoch ',
+    'epoch 1',
+    ': ',
+    '0:00',
+    '1',
+    ',',
+    '=',
+    'a=1,',
+    'map',
+    'loading',
+  ])('bars made of %j', unit => {
+    const hostile = (length: number): string => `Epoch 1 50%|█| 1/2 [00:01, ${repeat(unit, length - 40)}]`;
+    const short = Array.from({ length: 512 }, () => hostile(128));
+    const long = Array.from({ length: 32 }, () => hostile(2 * KIB));
+    expect(minRatio(long, short, 8)).toBeLessThan(8);
+  });
+});
+
+describe('the tail for failure messages', () => {
+  const tailOf = (lines: readonly string[], maxLines?: number, maxBytes?: number): string => {
+    const tail = createTail(maxLines, maxBytes);
+    for (const text of lines) tail.push(text);
+    return tail.text();
+  };
+
+  it('keeps the last 20 lines', () => {
+    const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`);
+    expect(tailOf(lines)).toBe(lines.slice(10).join('\n'));
+  });
+
+  it('keeps at most 4096 bytes, whole lines first', () => {
+    const text = tailOf(Array.from({ length: 5 }, () => '█'.repeat(300)));
+    expect(text).toBe(Array.from({ length: 4 }, () => '█'.repeat(300)).join('\n'));
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['nothing', [], ''],
+    ['blank lines', ['a', '', ' \t ', '\u001b[0m', 'b'], 'a\nb'],
+    ['colours and control characters', ['\u001b[31mE:\u001b[0m\tout of\0\u0007'], 'E: out of'],
+    ['a line that is too long', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
+  ])('%s', (_what, lines, expected) => {
+    expect(tailOf(lines, 3, 10)).toBe(expected);
+  });
+
+  it('stays within its bounds whatever it is given', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc
+            .array(fc.constantFrom(...TOKENS, '█', '\0', 'word'), { maxLength: 5 })
+            .map(parts => parts.join('')),
+        ),
+        fc.integer({ min: 1, max: 5 }),
+        fc.nat(40),
+        (lines, most, bytes) => {
+          const text = tailOf(lines, most, bytes);
+          expect(Buffer.byteLength(text)).toBeLessThanOrEqual(bytes);
+          expect(text.split('\n').length).toBeLessThanOrEqual(most);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../../agent/clock.ts';
+import { ownProcesses } from '../../../../agent/process/own-processes.ts';
+import { type ProcessGroup, startGroup } from '../../../../agent/process/process-group.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+
+const env = { PATH: process.env['PATH'] };
+const parts = { processes: ownProcesses(env), clock: systemClock };
+
+async function start(script: string, ...args: readonly string[]): Promise<ProcessGroup> {
+  const group = await startGroup(
+    { argv: [process.execPath, '-e', script, ...args], cwd: tempFolder(), env },
+    parts,
+  );
+  onTestFinished(() => {
+    if (isAlive(-group.pid)) process.kill(-group.pid, 'SIGKILL');
+  });
+  return group;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads the next line. The rest of the output is read and discarded. */
+async function nextLine(stream: Readable): Promise<string> {
+  let text = '';
+  while (!text.includes('\n')) text += String((await once(stream, 'data'))[0]);
+  stream.resume();
+  return text.trim();
+}
+
+const readAll = async (stream: Readable): Promise<string> => {
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+};
+
+/** Says that it is ready, and stays for ever. */
+const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
+const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
+describe('how a command ended', () => {
+  it.each<[string, string, { code: number | null; signal: string | null }]>([
+    ['well', '', { code: 0, signal: null }],
+    ['with a code', 'process.exit(7)', { code: 7, signal: null }],
+    ['by a signal', `process.kill(process.pid, 'SIGKILL')`, { code: null, signal: 'SIGKILL' }],
+    ['by an error', 'throw new Error("x")', { code: 1, signal: null }],
+  ])('%s is told', async (_what, script, expected) => {
+    const group = await start(script);
+    group.stdout.resume();
+    group.stderr.resume();
+    expect(await group.exited).toEqual(expected);
+  });
+
+  it('is told when its output has been read to the end', async () => {
+    const group = await start(
+      `process.stdout.write('o'.repeat(300_000)); process.stderr.write('e'.repeat(300_000))`,
+    );
+    const ended = vi.fn<() => void>();
+    void group.exited.then(ended);
+    const [out, err] = [readAll(group.stdout), readAll(group.stderr)];
+    expect([(await out).length, (await err).length]).toEqual([300_000, 300_000]);
+    await group.exited;
+    expect(ended).toHaveBeenCalled();
+  });
+});
+
+describe('a command that can not be started', () => {
+  it.each<[string, (folder: string) => readonly string[], string]>([
+    ['that is not there', folder => [join(folder, 'none')], 'ENOENT'],
+    ['that may not be run', folder => [writeFile(folder, 'text', 'x', 0o644)], 'EACCES'],
+    ['that is a folder', folder => [folder], 'EACCES'],
+    ['of nothing', () => [], 'ERR_INVALID_ARG_VALUE'],
+    ['with a NUL in it', () => [process.execPath, 'a\0b'], 'ERR_INVALID_ARG_VALUE'],
+  ])('%s is an error', async (_what, argv, code) => {
+    const folder = tempFolder();
+    await expect(startGroup({ argv: argv(folder), cwd: folder, env }, parts)).rejects.toMatchObject({ code });
+  });
+
+  it('in a folder that is not there is an error', async () => {
+    const cwd = join(tempFolder(), 'none');
+    await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, parts)).rejects.toThrow(
+      'ENOENT',
+    );
+  });
+
+  it('and a later one that can, can', async () => {
+    const cwd = join(tempFolder(), 'made');
+    mkdirSync(cwd);
+    const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, parts);
+    expect(await nextLine(group.stdout)).toContain('made');
+    await group.exited;
+  });
+});
+
+describe('stopping', () => {
+  it('asks by SIGTERM first, and leaves time for an orderly end', async () => {
+    const group = await start(
+      `process.on('SIGTERM', () => { console.log('saved'); process.exit(3); }); ${stay}`,
+    );
+    await nextLine(group.stdout);
+    const saved = nextLine(group.stdout);
+    group.stop(60_000);
+    expect(await saved).toBe('saved');
+    expect(await group.exited).toEqual({ code: 3, signal: null });
+  });
+
+  it('is told as the signal, where a command does not care', async () => {
+    const group = await start(stay);
+    await nextLine(group.stdout);
+    group.stop(60_000);
+    expect(await group.exited).toEqual({ code: null, signal: 'SIGTERM' });
+  });
+
+  it('takes SIGKILL after the grace to what ignores SIGTERM', async () => {
+    const group = await start(`${deaf} ${stay}`);
+    await nextLine(group.stdout);
+    const began = performance.now();
+    group.stop(150);
+    expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(149);
+  });
+
+  it('twice is stopping once: the first grace counts', async () => {
+    const group = await start(`${deaf} ${stay}`);
+    await nextLine(group.stdout);
+    const kill = vi.spyOn(process, 'kill');
+    onTestFinished(() => kill.mockRestore());
+    group.stop(50);
+    group.stop(60_000);
+    expect(kill.mock.calls).toEqual([[-group.pid, 'SIGTERM']]);
+    expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it("after the end signals nobody: the number may be another one's by now", async () => {
+    const group = await start('');
+    await group.exited;
+    const kill = vi.spyOn(process, 'kill');
+    vi.useFakeTimers();
+    onTestFinished(() => {
+      vi.useRealTimers();
+      kill.mockRestore();
+    });
+    group.stop(10);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(kill).not.toHaveBeenCalled();
+  });
+});

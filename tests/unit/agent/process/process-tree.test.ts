@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { afterAll, describe, it } from 'vitest';
+import { systemClock } from '../../../../agent/clock.ts';
+import { ownProcesses } from '../../../../agent/process/own-processes.ts';
+import { type ProcessGroup, startGroup } from '../../../../agent/process/process-group.ts';
+
+const parts = { processes: ownProcesses({}), clock: systemClock };
+/** The pids of all processes that these tests have started, so that none outlives them. */
+const started: number[] = [];
+afterAll(() => {
+  for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The dead that nobody has collected yet do not count. */
+function isRunning(pid: number): boolean {
+  if (!isAlive(pid)) return false;
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No /proc here, or the process went in between.
+    return isAlive(pid);
+  }
+}
+
+const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
+/** Starts a child, and that one a grandchild; prints the pids of both when all three are there. */
+const family = (childDeaf: boolean, leaderThen: string): string => `
+  const { spawn } = require('node:child_process');
+  const grandchild = ${JSON.stringify(`${deaf} console.log(process.pid); setInterval(() => {}, 1000);`)};
+  const child = ${JSON.stringify(`
+    ${childDeaf ? deaf : ''}
+    const { spawn } = require('node:child_process');
+    spawn(process.execPath, ['-e', process.argv[1]], { stdio: ['ignore', 'pipe', 'ignore'] })
+      .stdout.once('data', pid => console.log(process.pid + ' ' + pid));
+    setInterval(() => {}, 1000);`)};
+  spawn(process.execPath, ['-e', child, grandchild], { stdio: ['ignore', 'pipe', 'ignore'] })
+    .stdout.once('data', pids => { console.log(String(pids).trim()); ${leaderThen} });`;
+
+/** A group of which the leader has printed the numbers of the others. */
+async function start(
+  script: string,
+): Promise<{ readonly group: ProcessGroup; readonly others: readonly number[] }> {
+  const argv = [process.execPath, '-e', script];
+  const group = await startGroup({ argv, cwd: tmpdir(), env: { PATH: process.env['PATH'] } }, parts);
+  let line = '';
+  while (!line.includes('\n')) line += String((await once(group.stdout, 'data'))[0]);
+  group.stdout.resume();
+  const others = line.trim().split(' ').map(Number);
+  started.push(group.pid, ...others);
+  return { group, others };
+}
+
+// Where nobody collects orphans at once, each of these takes its time.
+describe.concurrent('children and grandchildren', () => {
+  it.for<[string, string, (group: ProcessGroup) => void]>([
+    ['when all are deaf and the grace is over', deaf + family(true, ''), group => group.stop(200)],
+    ['when the leader obeys and they do not', family(true, ''), group => group.stop(500)],
+    ['when the leader ends by itself', family(false, 'process.exit(0)'), () => {}],
+    ['when the leader ends by itself, deaf ones too', family(true, 'process.exit(0)'), () => {}],
+    ['when the leader crashes', family(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],
+  ])('are gone %s', async ([_what, script, end], { expect }) => {
+    const { group, others } = await start(script);
+    expect(others).toHaveLength(2);
+    end(group);
+    await group.exited;
+    expect([group.pid, ...others].filter(isRunning)).toEqual([]);
+  });
+
+  it('one that left the group and holds the output does not keep the end back', async ({ expect }) => {
+    const { group, others } = await start(`
+      const { spawn } = require('node:child_process');
+      const options = { detached: true, stdio: 'inherit' };
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], options);
+      child.unref();
+      console.log(child.pid);`);
+    expect(await group.exited).toEqual({ code: 0, signal: null });
+    expect(others.filter(isRunning)).toEqual(others);
+  });
+});

@@ -1,0 +1,215 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CommandResult, RunCommand } from '../../../../agent/process/run-command.ts';
+import { createProcesses, ownProcesses } from '../../../../agent/process/own-processes.ts';
+import { isRunning, refOf } from '../../../../agent/process/processes.ts';
+import { linuxProcesses } from '../../../../agent/process/processes-linux.ts';
+import { tempFolder } from '../builders.ts';
+
+const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
+
+/** A fake tool that returns the test's answers and records its calls. */
+function fakeRunner(answer: (line: string) => CommandResult) {
+  const asked: string[] = [];
+  const run: RunCommand = async (command, args) => {
+    const line = [command, ...args].join(' ');
+    asked.push(line);
+    return answer(line);
+  };
+  return { asked, run };
+}
+
+const silent: readonly CommandResult[] = [
+  { kind: 'missing' },
+  { kind: 'timed_out', timeoutMs: 10_000 },
+  { kind: 'failed', message: 'EAGAIN' },
+];
+
+describe('this machine', () => {
+  const processes = ownProcesses(process.env);
+
+  it('knows this very process, and tells it from a later one with its number', async () => {
+    const self = await processes.identify(process.pid);
+    expect(self).toEqual({ pid: process.pid, start: expect.stringMatching(/./) });
+    if (self === null) return;
+    expect(await processes.identify(process.pid)).toEqual(self);
+    expect(await isRunning(processes, self)).toBe(true);
+    expect(await isRunning(processes, { ...self, start: `${self.start}0` })).toBe(false);
+  });
+
+  it('knows nobody by a number that nobody has', async () => {
+    expect(await processes.identify(2 ** 22 + 1)).toBeNull();
+    expect(await processes.groupLives(2 ** 22 + 1)).toBe(false);
+  });
+
+  it.each([0, 1, -1])('never signals group %i, which would be its own, or everybody', async pid => {
+    await processes.signalGroup(pid, 'SIGTERM');
+    expect(await processes.groupLives(pid)).toBe(false);
+  });
+});
+
+describe('Linux', () => {
+  const stat = (pid: number, state: string, group: number, session: number, start: number): string =>
+    `${pid} (a) b (c) ${state} 1 ${group} ${session} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`;
+  const machineWith = (stats: Readonly<Record<number, string>>, boot = 'boot-1') => {
+    const proc = tempFolder();
+    mkdirSync(join(proc, 'sys/kernel/random'), { recursive: true });
+    writeFileSync(join(proc, 'sys/kernel/random/boot_id'), `${boot}\n`);
+    for (const [pid, text] of Object.entries(stats)) {
+      mkdirSync(join(proc, pid));
+      writeFileSync(join(proc, pid, 'stat'), text);
+    }
+    return { proc, processes: linuxProcesses(proc) };
+  };
+  const machineOf = (...machine: Parameters<typeof machineWith>) => machineWith(...machine).processes;
+
+  it('reads past a name with brackets and blanks, and ties the start to this boot', async () => {
+    const processes = machineOf({ 900: stat(900, 'S', 900, 900, 4711) });
+    expect(await processes.identify(900)).toEqual({ pid: 900, start: 'boot-1/4711' });
+    expect(await processes.identify(901)).toBeNull();
+  });
+
+  it.each([
+    ['catches it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
+    ['fetches it itself', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
+    ['catches others', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
+    ['says nothing', '', 'unheard'],
+  ])('sends a signal to who %s, or not at all', async (_what, status, answer) => {
+    // Nobody has this number here: whom it would be sent to is gone.
+    const pid = 2 ** 22 + 1;
+    const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
+    writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);
+    expect(await processes.signal({ pid, start: 'boot-1/7' }, 'SIGUSR1')).toBe(answer);
+    expect(await processes.signal({ pid, start: 'boot-1/8' }, 'SIGUSR1')).toBe('gone');
+    expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
+  });
+
+  it('counts the dead whom nobody has collected as gone', async () => {
+    const processes = machineOf({ 900: stat(900, 'Z', 900, 900, 1), 901: stat(901, 'X', 901, 901, 1) });
+    expect(await processes.identify(900)).toBeNull();
+    expect(await processes.identify(901)).toBeNull();
+  });
+
+  it.each<[string, Readonly<Record<number, string>>, boolean]>([
+    ['whose leader lives', { 900: stat(900, 'S', 900, 900, 7) }, true],
+    ['whose leader is another one', { 900: stat(900, 'S', 900, 900, 8) }, false],
+    ['whose leader is gone, and a child is left', { 901: stat(901, 'S', 900, 900, 9) }, true],
+    ['whose number was given to a group of somebody else', { 901: stat(901, 'S', 900, 1, 9) }, false],
+    ['of which only the dead are left', { 900: stat(900, 'Z', 900, 900, 7) }, false],
+    ['of which nobody is left', {}, false],
+  ])('knows whether a group is still its leader’s: one %s', async (_what, stats, owned) => {
+    expect(await machineOf(stats).ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(owned);
+  });
+
+  it('takes nothing of an earlier boot for its own', async () => {
+    const stats = { 900: stat(900, 'S', 900, 900, 7) };
+    expect(await machineOf(stats, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
+    const child = { 901: stat(901, 'S', 900, 900, 7) };
+    expect(await machineOf(child, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
+  });
+});
+
+describe('macOS', () => {
+  const started = 'Fri Nov 21 15:43:53 2026';
+  const machine = (answer: (line: string) => CommandResult) => {
+    const { asked, run } = fakeRunner(answer);
+    return { asked, processes: createProcesses({ platform: 'darwin', run }) };
+  };
+
+  it('asks ps for state and start', async () => {
+    const { asked, processes } = machine(() => exited(`Ss   ${started}\n`));
+    expect(await processes.identify(900)).toEqual({ pid: 900, start: started });
+    expect(asked).toEqual(['ps -o stat=,lstart= -p 900']);
+    expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(true);
+    expect(await processes.ownsGroup({ pid: 900, start: 'Fri Nov 21 15:43:54 2026' })).toBe(false);
+  });
+
+  it('sends a signal to this very process', async () => {
+    const heard = new Promise(resolve => process.once('SIGWINCH', resolve));
+    const { processes } = machine(() => exited(`Ss   ${started}\n`));
+    const self = { pid: process.pid, start: started };
+    expect(await processes.signal({ ...self, start: 'another day' }, 'SIGWINCH')).toBe('gone');
+    expect(await processes.signal(self, 'SIGWINCH')).toBe('sent');
+    await heard;
+    expect(await processes.signal({ pid: 2 ** 22 + 1, start: started }, 'SIGWINCH')).toBe('gone');
+  });
+
+  it.each([
+    ['nobody', exited('', 1)],
+    ['the dead', exited(`Z+   ${started}\n`)],
+  ])('knows nobody where ps shows %s', async (_what, answer) => {
+    expect(await machine(() => answer).processes.identify(900)).toBeNull();
+  });
+
+  it.each(silent)('takes nobody for dead because ps does not answer: $kind', async answer => {
+    const { processes } = machine(() => answer);
+    await expect(processes.identify(900)).rejects.toThrow('ps could not be asked for process 900');
+    // What can't be known to be ours is left alone.
+    expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
+  });
+});
+
+describe('Windows', () => {
+  const machine = (answer: (line: string) => CommandResult) => {
+    const { asked, run } = fakeRunner(answer);
+    return { asked, processes: createProcesses({ platform: 'win32', run }) };
+  };
+  const ticks = '133764382331234567';
+
+  it('asks PowerShell when a process was started', async () => {
+    const { asked, processes } = machine(() => exited(`${ticks}\r\n`));
+    expect(await processes.identify(900)).toEqual({ pid: 900, start: ticks });
+    expect(asked).toEqual([
+      'powershell -NoProfile -NonInteractive -Command (Get-Process -Id 900).StartTime.ToFileTimeUtc()',
+    ]);
+    expect(await processes.groupLives(900)).toBe(true);
+    expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(true);
+    expect(await processes.ownsGroup({ pid: 900, start: '1' })).toBe(false);
+  });
+
+  it('asks a whole tree to end, and then makes it', async () => {
+    const { asked, processes } = machine(() => exited(''));
+    await processes.signalGroup(900, 'SIGTERM');
+    await processes.signalGroup(900, 'SIGKILL');
+    expect(asked).toEqual(['taskkill /PID 900 /T', 'taskkill /PID 900 /T /F']);
+  });
+
+  it('has no signals to send', async () => {
+    const { asked, processes } = machine(() => exited(''));
+    expect(await processes.signal({ pid: 900, start: ticks }, 'SIGUSR1')).toBe('unable');
+    expect(asked).toEqual([]);
+  });
+
+  it('knows nobody where there is none', async () => {
+    const { processes } = machine(() => exited('', 1));
+    expect(await processes.identify(900)).toBeNull();
+    expect(await processes.groupLives(900)).toBe(false);
+  });
+
+  it.each(silent)('takes nobody for dead because PowerShell does not answer: $kind', async answer => {
+    const { processes } = machine(() => answer);
+    await expect(processes.identify(900)).rejects.toThrow('PowerShell could not be asked for process 900');
+    expect(await processes.groupLives(900)).toBe(true);
+    expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(false);
+  });
+
+  it('gives a trainer no console of its own, and lets a guard outlive the worker', () => {
+    const { processes } = machine(() => exited(''));
+    expect(processes.asLeader).toEqual({ detached: false, windowsHide: true });
+    expect(processes.asSurvivor).toEqual({ detached: true, windowsHide: true });
+  });
+});
+
+it.each<[unknown, boolean]>([
+  [{ pid: 7, start: 'x' }, true],
+  [{ pid: 0, start: 'x' }, false],
+  [{ pid: -7, start: 'x' }, false],
+  [{ pid: 7.5, start: 'x' }, false],
+  [{ pid: '7', start: 'x' }, false],
+  [{ pid: 7, start: '' }, false],
+  [{ pid: 7 }, false],
+  [{}, false],
+])('a process in a file that says %j counts: %s', (fields, counts) => {
+  expect(refOf(fields as Record<string, unknown>) !== null).toBe(counts);
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { beat, holdTime, pass, passUntil, startAgent, startBusy } from '../agent-bench.ts';
+import { offerOf } from '../builders.ts';
+import { beatReply, refused, registerReply, startOrchestrator } from '../scripted-orchestrator.ts';
+
+holdTime();
+
+describe('a beat', () => {
+  it('says that the worker is idle', async () => {
+    const orchestrator = await startOrchestrator();
+    const { connected } = startAgent(orchestrator);
+    await connected();
+    expect((await beat(orchestrator)).body).toEqual({
+      gpu_utilization: 42,
+      worker_id: 'w_1',
+      status: 'idle',
+      current_job_id: null,
+      attempt_id: null,
+    });
+  });
+
+  it('says which attempt it runs, and how far that is', async () => {
+    const { orchestrator, run } = await startBusy();
+    run.ears.onProgress({ step: 7, loss: 0.25 });
+    expect((await beat(orchestrator)).body).toMatchObject({
+      status: 'busy',
+      current_job_id: 'j1',
+      attempt_id: 'a1',
+      job_progress: { step: 7, loss: 0.25 },
+    });
+  });
+
+  it('goes on while the last report of a job is not taken', async () => {
+    const { orchestrator, run } = await startBusy();
+    orchestrator.answers.status = () => refused(503);
+    run.end(0);
+    await orchestrator.reported('completed');
+    expect((await beat(orchestrator)).body).toMatchObject({ status: 'busy', attempt_id: 'a1' });
+  });
+
+  it('comes as often as the reply to the last one says', async () => {
+    const { orchestrator } = await startBusy();
+    orchestrator.answers.heartbeat = () => beatReply({ heartbeat_interval_s: 5 });
+    await beat(orchestrator);
+    const began = performance.now();
+    await passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 4), 450);
+    // Each interval is 4.5 s with this test's random numbers, plus the round trip.
+    expect(performance.now() - began).toBeGreaterThan(3 * 4_500);
+    expect(performance.now() - began).toBeLessThan(27_000);
+  });
+
+  it('that fails is told by its cause at first, and as a timeout when the time is up', async () => {
+    const orchestrator = await startOrchestrator();
+    orchestrator.answers.register = () => registerReply({ stream_silence_s: 3_600 });
+    orchestrator.answers.heartbeat = () => refused(503);
+    const { connected, said } = startAgent(orchestrator);
+    await connected();
+    for (let n = 0; n < 18; n += 1) await beat(orchestrator);
+    const troubles = said.filter(line => /refused the call|Heartbeat timeout/.test(line));
+    expect(troubles).toEqual([
+      expect.stringContaining('refused with 503'),
+      expect.stringMatching(/^Heartbeat timeout \(120s\)/),
+    ]);
+  });
+
+  it("is the last thing to stop: it goes on until a leaving worker's job is done", async () => {
+    const { orchestrator, agent, run, exit } = await startBusy();
+    agent.leave();
+    for (let n = 0; n < 3; n += 1) await beat(orchestrator);
+    run.end(0);
+    expect(await exit).toBe(0);
+    const count = orchestrator.count('heartbeat');
+    await pass(120_000);
+    expect(orchestrator.count('heartbeat')).toBe(count);
+  });
+});
+
+describe('words on the way of a job', () => {
+  it('are sent at most once a second, the newest alone', async () => {
+    const { orchestrator, run } = await startBusy();
+    const steps = (): unknown[] =>
+      orchestrator.calls.flatMap(({ name, body }) =>
+        name === 'status' && body['progress'] ? [body['progress']] : [],
+      );
+    for (let step = 1; step <= 100; step += 1) run.ears.onProgress({ step });
+    await passUntil(orchestrator.until(({ body }) => JSON.stringify(body['progress']) === '{"step":100}'));
+    expect(steps()).toEqual([{ step: 100 }]);
+  });
+
+  it('are not sent after the last report, which would bring the job back to life', async () => {
+    const { orchestrator, run, started } = await startBusy();
+    run.ears.onProgress({ step: 1 });
+    run.end(1);
+    await orchestrator.reported('failed');
+    orchestrator.push(offerOf('j1', 'a2'));
+    const second = await started(2);
+    second.ears.onProgress({ step: 1 });
+    await passUntil(orchestrator.reported('running', 'a2'));
+    const words = orchestrator.calls.flatMap(({ body }) =>
+      body['attempt_id'] === 'a1' && body['status'] ? [body['status']] : [],
+    );
+    expect(words.filter(word => word !== 'idle' && word !== 'busy')).toEqual([
+      'starting',
+      'running',
+      'failed',
+    ]);
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { holdTime, pass, startBusy } from '../agent-bench.ts';
+import { refused } from '../scripted-orchestrator.ts';
+
+holdTime();
+
+const stepsIn = (calls: readonly { readonly name: string; readonly body: object }[]) =>
+  calls.flatMap(({ name, body }) =>
+    name === 'metrics' && 'points' in body && Array.isArray(body.points)
+      ? body.points.map(point => (point as { readonly step?: number }).step)
+      : [],
+  );
+
+describe('the figures of a job', () => {
+  it('are sent while it runs, in the name of its attempt', async () => {
+    const { orchestrator, run } = await startBusy();
+    run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
+    await pass(5_000);
+    expect((await orchestrator.nth('metrics')).body).toMatchObject({
+      attempt_id: 'a1',
+      points: [{ n: 0, step: 1, values: { loss: 0.5 } }],
+    });
+  });
+
+  it('are all there before a worker that leaves says goodbye', async () => {
+    const { orchestrator, run, exit } = await startBusy({ persistent: false });
+    run.ears.onFigures({ progress: { step: 7, loss: 0.5 }, gaps: [] }, false);
+    run.end(0);
+    await orchestrator.nth('disconnect');
+    expect(await exit).toBe(0);
+    const names = orchestrator.calls.map(({ name }) => name);
+    expect(names.indexOf('metrics')).toBeGreaterThan(0);
+    expect(names.indexOf('metrics')).toBeLessThan(names.indexOf('disconnect'));
+    expect(stepsIn(orchestrator.calls)).toEqual([7]);
+  });
+
+  it('do not hold up the report of the end when nobody takes them', async () => {
+    const { orchestrator, run } = await startBusy();
+    orchestrator.answers.metrics = () => refused(503);
+    run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
+    run.end(0);
+    expect((await orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });
+  });
+});

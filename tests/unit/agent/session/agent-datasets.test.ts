@@ -1,0 +1,51 @@
+/** Which datasets the agent reports, and when. */
+import { expect, it } from 'vitest';
+import { beat, holdTime, startAgent, startBusy } from '../agent-bench.ts';
+import { startOrchestrator } from '../scripted-orchestrator.ts';
+
+holdTime();
+
+const versionOf = (n: number): string => n.toString(16).padStart(64, '0');
+
+it('the registration names the 100 datasets that were used last', async () => {
+  const datasets = Array.from({ length: 101 }, (_, n) => versionOf(n));
+  const orchestrator = await startOrchestrator();
+  const { connected } = startAgent(orchestrator, { datasets: () => datasets });
+  await connected();
+  expect((await orchestrator.nth('register')).body).toMatchObject({ datasets: datasets.slice(0, 100) });
+});
+
+it('an agent that cannot fetch data names none', async () => {
+  const orchestrator = await startOrchestrator();
+  const { connected } = startAgent(orchestrator);
+  await connected();
+  expect((await orchestrator.nth('register')).body).not.toHaveProperty('datasets');
+  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+});
+
+it('a heartbeat names the datasets only after they have changed', async () => {
+  let datasets: readonly string[] = [];
+  const orchestrator = await startOrchestrator();
+  const { connected } = startAgent(orchestrator, { datasets: () => datasets });
+  await connected();
+  expect((await beat(orchestrator)).body).toMatchObject({ datasets: [] });
+  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+  datasets = [versionOf(1)];
+  expect((await beat(orchestrator)).body).toMatchObject({ datasets: [versionOf(1)] });
+  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+});
+
+it('what a job has fetched is named before its end, so that the next job finds it there', async () => {
+  let datasets: readonly string[] = [];
+  const { orchestrator, run } = await startBusy({ datasets: () => datasets });
+  await beat(orchestrator);
+  datasets = [versionOf(1)];
+  run.end(0);
+  await orchestrator.reported('completed');
+  const words = orchestrator.calls
+    .map(({ name, body }) => [name, body] as const)
+    .filter(([name]) => name === 'heartbeat' || name === 'status');
+  const [before, last] = words.slice(-2);
+  expect(before?.[1]).toMatchObject({ datasets: [versionOf(1)], current_job_id: 'j1' });
+  expect(last?.[1]).toMatchObject({ status: 'completed' });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { holdTime, pass, passUntil, startAgent, startBusy } from '../agent-bench.ts';
+import { endRun } from '../held-runs.ts';
+import { refused, startOrchestrator } from '../scripted-orchestrator.ts';
+
+holdTime();
+
+const duplicate = {
+  status: 409,
+  body: { ...refused(409).body, code: 'duplicate_registration', detail: 'rig-7 was heard a moment ago' },
+};
+
+describe('an introduction that is refused for good', () => {
+  it('ends an idle worker with exit code 2, and says why', async () => {
+    const orchestrator = await startOrchestrator();
+    orchestrator.answers.register = () => refused(403);
+    const { exit, said } = startAgent(orchestrator);
+    expect(await exit).toBe(2);
+    expect(said).toEqual([expect.stringMatching(/refused the call: refused with 403$/)]);
+    expect(orchestrator.count('register')).toBe(1);
+  });
+
+  it('leaves a job to its guard', async () => {
+    const { orchestrator, run, exit } = await startBusy();
+    orchestrator.answers.register = () => refused(400);
+    orchestrator.endStream();
+    expect(await passUntil(exit)).toBe(2);
+    expect(run.stops).toEqual([]);
+    expect(run.isLeft()).toBe(true);
+  });
+});
+
+describe('leaving now', () => {
+  it('from a trainer that does not end in time leaves it to its guard, which goes on with the stop', async () => {
+    const { orchestrator, agent, run, exit, kept } = await startBusy();
+    agent.leaveNow();
+    expect(run.orders).toEqual(['leave_now']);
+    await pass(24_999);
+    expect(orchestrator.count('disconnect')).toBe(0);
+    await pass(1);
+    expect(await exit).toBe(0);
+    expect(run.isLeft()).toBe(true);
+    expect(kept()).toBeNull();
+    expect(orchestrator.count('disconnect')).toBe(1);
+  });
+});
+
+describe('a job that is handed over', () => {
+  it('goes on under its guard: the worker leaves without a goodbye, and reports nothing more', async () => {
+    const { orchestrator, agent, run, exit, kept } = await startBusy();
+    expect(agent.handOver()).toBe(true);
+    expect(await exit).toBe(0);
+    expect(run.stops).toEqual([]);
+    expect(run.isLeft()).toBe(true);
+    await endRun(run, 0);
+    expect(kept()).toBeNull();
+    expect(orchestrator.calls.map(({ body }) => body['status'])).not.toContain('completed');
+    expect(orchestrator.count('disconnect')).toBe(0);
+  });
+
+  it('is none on an idle worker', async () => {
+    const orchestrator = await startOrchestrator();
+    const { agent, exit, connected } = startAgent(orchestrator);
+    await connected();
+    expect(agent.handOver()).toBe(false);
+    agent.leave();
+    expect(await exit).toBe(0);
+    expect(orchestrator.count('disconnect')).toBe(1);
+  });
+});
+
+it('a second machine that uses the token of this worker costs it nothing, and it says nothing in its name', async () => {
+  const { orchestrator, run, says, said, connected } = await startBusy();
+  const { register } = orchestrator.answers;
+  orchestrator.answers.register = () => duplicate;
+  orchestrator.endStream();
+  await passUntil(says('Another machine uses this worker'));
+  const beats = orchestrator.count('heartbeat');
+  // Two minutes of retries: longer than any heartbeat could wait.
+  await passUntil(orchestrator.nth('register', 26), 1_000);
+  expect(orchestrator.count('heartbeat')).toBe(beats);
+  expect(said.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
+  expect(run.stops).toEqual([]);
+  orchestrator.answers.register = register;
+  await passUntil(connected(2));
+  await endRun(run, 0);
+  await orchestrator.reported('completed');
+});

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest';
+import { createAgent } from '../../../../agent/session/agent.ts';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
+import { holdRegistrations } from '../../../../agent/session/registrations.ts';
+import { openStateFolder } from '../../../../agent/state/state-folder.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { tokenOf } from '../agent-bench.ts';
+import { offerOf, scriptJob, tempFolder, unreachable } from '../builders.ts';
+import { type HeldRun, holdRun, newest } from '../held-runs.ts';
+
+let timers: readonly MockInstance[] = [];
+beforeEach(() => {
+  timers = [
+    vi.spyOn(globalThis, 'setTimeout'),
+    vi.spyOn(globalThis, 'setInterval'),
+    vi.spyOn(performance, 'now'),
+    vi.spyOn(Date, 'now'),
+    vi.spyOn(AbortSignal, 'timeout'),
+  ];
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** A complete agent whose orchestrator, stream, trainer and time the test controls: no sockets, no processes. */
+function startVirtualAgent() {
+  const clock = createVirtualClock();
+  const began = clock.mono();
+  const calls: string[] = [];
+  const streams: StreamDeps[] = [];
+  const runs: HeldRun[] = [];
+  const bench = { isThere: true };
+  const call = <T>(words: string, value: T) => {
+    calls.push(`${clock.mono() - began} ${words}`);
+    return bench.isThere ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+  };
+  const api: ApiClient = {
+    register: async ({ current_attempt_id: held }) =>
+      call(`register ${held ?? 'nothing'}`, {
+        worker_id: WorkerId.parse('w_1'),
+        name: 'rig',
+        sse_url: '',
+        resume_job: null,
+        abandon_job: null,
+        cancel: null,
+        protocol: 2,
+        heartbeat_interval_s: 30,
+        heartbeat_timeout_s: 120,
+        stop_grace_s: 20,
+        stream_silence_s: 60,
+      }),
+    beat: async ({ status, attempt_id: held }) =>
+      call(`beat ${status} ${held ?? 'nothing'}`, {
+        success: true,
+        cancel: null,
+        abandon_job: null,
+        heartbeat_interval_s: 30,
+      }),
+    report: async (_job, attempt, { status }) => call(`${status} ${attempt}`, { success: true }),
+    bring: async (_job, attempt, points) =>
+      call(`bring ${points.length} of ${attempt}`, {
+        success: true,
+        next: (points.at(-1)?.n ?? -1) + 1,
+        last_step: null,
+        last_elapsed_ms: 0,
+      }),
+    disconnect: async () => call('disconnect', { success: true }),
+  };
+  const agent = createAgent({
+    clock,
+    uptime: clock.mono,
+    api,
+    followStream: parts => {
+      calls.push(`${clock.mono() - began} stream`);
+      streams.push(parts);
+      parts.onOpen();
+      return new Promise(resolve => {
+        parts.signal.addEventListener('abort', () => resolve('aborted'));
+      });
+    },
+    url: 'http://orchestrator.test',
+    token: tokenOf({ kind: 'value', token: 'wt_1' }),
+    persistent: false,
+    introduction: { name: 'rig' },
+    state: openStateFolder(tempFolder()),
+    registrations: holdRegistrations(),
+    found: null,
+    jobs: {
+      prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
+      start: async (_job, _origin, ears) => {
+        runs.push(holdRun(ears));
+        return (newest(runs) as ReturnType<typeof holdRun>).run;
+      },
+      onLine: () => {},
+    },
+    telemetry: () => ({}),
+    gpuFigures: async () => ({}),
+    random: () => 0.5,
+    say: () => {},
+  });
+  return Object.assign(bench, { clock, calls, streams, runs, exit: agent.run() });
+}
+
+it('the core of the agent waits on its clock alone: register, beat, offer, run, report, leave', async () => {
+  const bench = startVirtualAgent();
+  const { clock, calls, streams, runs, exit } = bench;
+  await clock.advance(30_000);
+  newest(streams).onCommand(offerOf('j1', 'a1'));
+  await clock.advance(1_000);
+  newest(runs).ears.onProgress({ step: 1 });
+  newest(runs).ears.onProgress({ step: 2 });
+  await clock.advance(1_000);
+  bench.isThere = false;
+  newest(runs).end(0);
+  await clock.advance(1_000);
+  bench.isThere = true;
+  await clock.advance(60_000);
+  expect(await exit).toBe(0);
+  expect(calls).toEqual([
+    '0 register nothing',
+    '0 stream',
+    '1000 beat idle nothing',
+    '30000 starting a1',
+    '30000 running a1',
+    '31000 beat busy a1',
+    '31000 running a1',
+    '32000 running a1',
+    '32000 completed a1',
+    '32350 completed a1',
+    '32950 completed a1',
+    '34050 completed a1',
+    '34050 disconnect',
+  ]);
+  expect(timers.flatMap(({ mock }) => mock.calls)).toEqual([]);
+});

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import { noteContacts } from '../../../../agent/session/contact.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
+import { attemptId, jobId, unreachable } from '../builders.ts';
+
+type Call = (api: ApiClient) => Promise<unknown>;
+const report =
+  (status: StatusReportBody['status']): Call =>
+  api =>
+    api.report(jobId('j1'), attemptId('a1'), { status });
+const beat: Call = api => api.beat({});
+
+function createBench(isAnswered: boolean) {
+  const bench = { now: 1_000, noted: [] as number[] };
+  // An answer takes five seconds.
+  const answer = async (): Promise<never> => {
+    bench.now += 5_000;
+    return (isAnswered ? { ok: true, value: {} } : { ok: false, failure: unreachable() }) as never;
+  };
+  const api: ApiClient = {
+    register: answer,
+    beat: answer,
+    report: answer,
+    bring: answer,
+    disconnect: answer,
+  };
+  return Object.assign(bench, {
+    api: noteContacts(
+      api,
+      () => bench.now,
+      sentAt => bench.noted.push(sentAt),
+    ),
+  });
+}
+
+it.each<[string, Call, readonly number[]]>([
+  ['a registration', api => api.register({}), [1_000]],
+  ['a beat', beat, [1_000]],
+  ['a claim', report('starting'), [1_000]],
+  // Sent once, on the way: nothing is built on them.
+  ['a word on the way', report('running'), []],
+  ['a last report', report('completed'), []],
+  ['a goodbye', api => api.disconnect(WorkerId.parse('w_1')), []],
+])('%s that was answered is contact as of its sending: %#', async (_what, call, noted) => {
+  const bench = createBench(true);
+  await call(bench.api);
+  expect(bench.noted).toEqual(noted);
+});
+
+it.each<[string, Call]>([
+  ['a registration', api => api.register({})],
+  ['a beat', beat],
+  ['a claim', report('starting')],
+])('%s that was not answered is none', async (_what, call) => {
+  const bench = createBench(false);
+  await call(bench.api);
+  expect(bench.noted).toEqual([]);
+});

@@ -1,0 +1,111 @@
+/** A call that arrives after the goodbye would count as the worker's return, so no call may follow it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { AgentDeps } from '../../../../agent/session/agent.ts';
+import { beat, holdTime, passUntil, startBusy, tokenOf } from '../agent-bench.ts';
+import { tempFolder } from '../builders.ts';
+import { type Answer, beatReply, type Call, refused } from '../scripted-orchestrator.ts';
+
+holdTime();
+
+const done: Answer = { status: 200, body: { success: true } };
+
+/** A job has ended, its end is known, and an answer to what was said of it on the way is still to come. */
+async function startLeaving() {
+  const bench = await startBusy();
+  const { orchestrator, run, agent } = bench;
+  const answer = Promise.withResolvers<Answer>();
+  orchestrator.answers.status = ({ body }: Call) => (body['status'] === 'running' ? answer.promise : done);
+  const reports = orchestrator.count('status');
+  run.ears.onProgress({ step: 5 });
+  // Within a second of the word that was said at its start nothing is said.
+  await passUntil(orchestrator.arrived('status', reports + 1));
+  agent.leave();
+  run.end(0);
+  await orchestrator.reported('completed');
+  return { ...bench, answer };
+}
+
+it('the goodbye waits for the answers that are still to come', async () => {
+  const { orchestrator, exit, answer } = await startLeaving();
+  const told: string[] = [];
+  setTimeout(() => {
+    told.push('answer');
+    answer.resolve(done);
+  }, 1_500);
+  orchestrator.answers.disconnect = () => {
+    told.push('goodbye');
+    return done;
+  };
+  expect(await passUntil(exit)).toBe(0);
+  expect(told).toEqual(['answer', 'goodbye']);
+});
+
+it('but not for ever', async () => {
+  const { orchestrator, exit } = await startLeaving();
+  expect(await passUntil(exit)).toBe(0);
+  expect(orchestrator.count('disconnect')).toBe(1);
+});
+
+describe('what is still to be brought', () => {
+  /** An agent whose job has just ended. */
+  const startBringing = async (persistent: boolean, more: Parameters<typeof startBusy>[0] = {}) => {
+    const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
+    const all = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
+    const outputs: AgentDeps['outputs'] = {
+      follow: () => Promise.resolve(),
+      finish: () => false,
+      rescue: async () => {},
+      leave(withinMs, hurry) {
+        left.push({ withinMs, hurry });
+        waiting.resolve();
+        hurry.addEventListener('abort', () => all.resolve());
+        return all.promise;
+      },
+    };
+    const bench = await startBusy({ ...more, persistent, outputs });
+    bench.run.end(0);
+    await bench.orchestrator.reported('completed');
+    if (persistent) bench.agent.leave();
+    await passUntil(waiting.promise);
+    return { ...bench, left, all };
+  };
+
+  it('is waited for by a worker that leaves after one job, which beats meanwhile', async () => {
+    const { orchestrator, left, all, exit } = await startBringing(false);
+    expect(left.map(({ withinMs }) => withinMs)).toEqual([600_000]);
+    await beat(orchestrator);
+    expect(orchestrator.count('disconnect')).toBe(0);
+    all.resolve();
+    expect(await passUntil(exit)).toBe(0);
+    expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
+  });
+
+  it('is uploaded with the new token when the token is rotated meanwhile', async () => {
+    const path = join(tempFolder(), 'token');
+    writeFileSync(path, 'wt_1\n', { mode: 0o600 });
+    const token = tokenOf({ kind: 'file', path });
+    const { orchestrator, all, exit, says } = await startBringing(false, { token });
+    orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? beatReply() : refused(401));
+    await beat(orchestrator);
+    expect(token.current()).toBe('wt_1');
+    writeFileSync(path, 'wt_2\n');
+    await passUntil(says(`Took the new token from ${path}`));
+    expect((await beat(orchestrator)).token).toBe('wt_2');
+    all.resolve();
+    expect(await passUntil(exit)).toBe(0);
+    expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
+  });
+
+  it('is left by one that is told to leave once more, and soon by one that will be back', async () => {
+    const told = await startBringing(false);
+    told.agent.leave();
+    expect(await passUntil(told.exit)).toBe(0);
+    const staying = await startBringing(true);
+    expect(staying.left.map(({ withinMs }) => withinMs)).toEqual([5_000]);
+    staying.all.resolve();
+    expect(await passUntil(staying.exit)).toBe(0);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { introductionOf } from '../../../../agent/session/introduction.ts';
+import { parseTrainers } from '../../../../agent/trainers/index.ts';
+
+const settings = { name: 'rig-1', persistent: true, labels: {}, allowedConfigKeys: [] } as const;
+const report = { count: 0, gpus: [], accelerator: null } as unknown as Parameters<typeof introductionOf>[2];
+
+function outputsOf(trainers: readonly string[], bring: 'all' | 'checkpoints' | 'none' = 'all') {
+  const choices = parseTrainers(trainers, null);
+  if (!choices.ok) throw new Error('the trainers cannot be parsed');
+  const probed = choices.value.map(choice => ({ choice, version: null, problem: null }));
+  return introductionOf({ ...settings, bring }, '1.0', report, probed).outputs;
+}
+
+describe('the introduction of a worker', () => {
+  it.each([
+    ['train --config {config_path}', false],
+    ['train --config {config_path} --out={output_dir}', true],
+    ['command=train {output_dir}', true],
+    ['simpletuner', null],
+  ])('says for --trainer %j that {output_dir} in the command is %j', (trainer, has) => {
+    expect(outputsOf([trainer])).toEqual({ upload: 'all', command_has_output_dir: has });
+  });
+
+  it('finds the command among several trainers, and says what is uploaded', () => {
+    expect(outputsOf(['simpletuner', 'train {config_path}'], 'none')).toEqual({
+      upload: 'none',
+      command_has_output_dir: false,
+    });
+  });
+});

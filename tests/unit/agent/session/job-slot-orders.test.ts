@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
+import type { Run } from '../../../../agent/attempt/run.ts';
+import type { FinalReport } from '../../../../agent/state/state-folder.ts';
+import { attemptId, jobId, offerOf } from '../builders.ts';
+import { endRun, holdRun, newest, turn } from '../held-runs.ts';
+import { createSlotBench, type SlotBench } from '../slot-bench.ts';
+
+const offer = offerOf('j1', 'a1');
+type Act = (slot: SlotBench['slot']) => void;
+const cancel: Act = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
+const abandon: Act = slot => slot.abandon(jobId('j1'));
+const leaveNow: Act = slot => slot.leaveNow();
+
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
+  const bench = createSlotBench(overrides);
+  bench.slot.offer(offer);
+  await newest(bench.reports).answer('taken');
+  return bench;
+}
+
+describe('a stop before the claim was answered', () => {
+  it.each<[string, Act, object]>([
+    ['cancel', cancel, { status: 'cancelled' }],
+    [
+      'leaving now',
+      leaveNow,
+      {
+        status: 'failed',
+        cause: 'preempted',
+        error: 'The worker was stopped before the training was started',
+      },
+    ],
+  ])('by %s: nothing is spawned, and that is reported', async (_what, act, expected) => {
+    const { slot, reports, did } = createSlotBench();
+    slot.offer(offer);
+    act(slot);
+    await newest(reports).answer('taken');
+    expect(did).toEqual([expect.stringMatching(/^keep a1 /)]);
+    expect(newest(reports).body).toEqual(expected);
+    await newest(reports).answer('taken');
+    expect(newest(did)).toBe('free true');
+  });
+
+  it('by abandoning: not even the claim is repeated', async () => {
+    const { slot, reports, did } = createSlotBench();
+    slot.offer(offer);
+    abandon(slot);
+    await turn();
+    expect(newest(reports).signal.aborted).toBe(true);
+    expect(reports).toHaveLength(1);
+    expect(did).toEqual(['free false']);
+  });
+
+  it('by abandoning, when the claim was taken at that moment', async () => {
+    const answered = Promise.withResolvers<'taken'>();
+    const { slot, did } = createSlotBench({ report: () => answered.promise });
+    slot.offer(offer);
+    abandon(slot);
+    answered.resolve('taken');
+    await turn();
+    expect(did).toEqual(['free false']);
+  });
+});
+
+describe('a stop while the trainer is being started', () => {
+  const starting = async () => {
+    const started = Promise.withResolvers<Run>();
+    const bench = await running({ start: () => started.promise });
+    const held = holdRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
+    return { ...bench, started, held };
+  };
+
+  it.each<[string, Act, string | undefined]>([
+    ['cancel', cancel, 'cancelled'],
+    ['abandoning', abandon, undefined],
+    ['leaving now', leaveNow, 'failed'],
+  ])('by %s reaches it as soon as it runs', async (_what, act, reported) => {
+    const { slot, reports, held, started } = await starting();
+    act(slot);
+    expect(held.stops).toEqual([]);
+    started.resolve(held.run);
+    await turn();
+    expect(held.stops).toEqual([30_000]);
+    await endRun(held, null, 'SIGTERM');
+    expect(reports[1]?.body.status).toBe(reported);
+  });
+
+  it('by cancel, when the start fails then, is still a failure to start', async () => {
+    const { slot, reports, started } = await starting();
+    cancel(slot);
+    started.reject(new Error('EAGAIN'));
+    await turn();
+    expect(newest(reports).body).toMatchObject({ status: 'failed', cause: 'start_failed' });
+  });
+});
+
+describe('a stop of a run', () => {
+  it('by cancel: the trainer gets its grace, and the end is reported as cancelled', async () => {
+    const { slot, reports, runs } = await running();
+    cancel(slot);
+    cancel(slot);
+    expect(newest(runs).stops).toEqual([30_000]);
+    await endRun(newest(runs), null, 'SIGTERM', 'last words');
+    expect(newest(reports).body).toEqual({ status: 'cancelled', exit_code: null, signal: 'SIGTERM' });
+  });
+
+  it('by cancel that came too late: exit code 0 is a result', async () => {
+    const { slot, reports, runs } = await running();
+    cancel(slot);
+    await endRun(newest(runs), 0);
+    expect(newest(reports).body).toMatchObject({ status: 'completed' });
+  });
+
+  it('by leaving now: reported as preempted, to be tried again elsewhere', async () => {
+    const { slot, reports, runs } = await running();
+    leaveNow(slot);
+    expect(newest(runs).stops).toEqual([30_000]);
+    await endRun(newest(runs), null, 'SIGTERM', 'step 5');
+    expect(newest(reports).body).toEqual({
+      status: 'failed',
+      cause: 'preempted',
+      error: 'The worker was stopped. Training was ended by SIGTERM\nstep 5',
+      exit_code: null,
+      signal: 'SIGTERM',
+    });
+  });
+
+  it('by abandoning: nothing is reported or kept, and the slot is free when it is gone', async () => {
+    const { slot, reports, did, runs } = await running();
+    abandon(slot);
+    expect(newest(runs).stops).toEqual([30_000]);
+    expect(slot.held()).not.toBeNull();
+    await endRun(newest(runs), null, 'SIGTERM');
+    expect(reports).toHaveLength(1);
+    expect(did.slice(2)).toEqual(['stop 30000', 'drop a1', 'free true']);
+  });
+
+  it.each<[string, Act]>([
+    ['cancel of another attempt', slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a0') })],
+    ['abandoning another job', slot => slot.abandon(jobId('j0'))],
+  ])('%s does not touch it', async (_what, act) => {
+    const { slot, runs } = await running();
+    act(slot);
+    expect(newest(runs).stops).toEqual([]);
+  });
+});
+
+describe('a stop while the last report is on its way', () => {
+  it('by abandoning leaves the report on its way: what it says is kept as a late result', async () => {
+    const { slot, reports, did, runs } = await running();
+    await endRun(newest(runs), 0);
+    abandon(slot);
+    await turn();
+    expect(newest(reports).signal.aborted).toBe(false);
+    expect(slot.held()).not.toBeNull();
+    await newest(reports).answer('refused');
+    expect(did.slice(2)).toEqual(['keep a1 completed', 'drop a1', 'free true']);
+  });
+
+  it.each<[string, Act]>([
+    ['cancel', cancel],
+    ['leaving now', leaveNow],
+  ])('by %s changes nothing', async (_what, act) => {
+    const { slot, reports, runs } = await running();
+    await endRun(newest(runs), 0);
+    act(slot);
+    await turn();
+    expect(reports).toHaveLength(2);
+    expect(newest(reports)).toMatchObject({ body: { status: 'completed' }, signal: { aborted: false } });
+  });
+});
+
+describe('further offers', () => {
+  it('of what is held change nothing', async () => {
+    const { slot, reports, did, runs } = await running();
+    slot.offer(offer);
+    await endRun(newest(runs), 0);
+    slot.offer(offer);
+    await newest(reports).answer('taken');
+    expect(reports).toHaveLength(2);
+    expect(newest(did)).toBe('free true');
+    expect(slot.held()).toBeNull();
+  });
+
+  it('that come while the last report is on its way are taken afterwards, the newest alone', async () => {
+    const { slot, reports, runs } = await running();
+    await endRun(newest(runs), 0);
+    slot.offer(offerOf('j2', 'b1'));
+    slot.offer(offerOf('j2', 'b2'));
+    await turn();
+    expect(reports).toHaveLength(2);
+    await newest(reports).answer('taken');
+    expect(reports).toHaveLength(3);
+    expect(newest(reports)).toMatchObject({ attempt: 'b2', body: { status: 'starting' } });
+  });
+
+  it('that wait and are cancelled are forgotten', async () => {
+    const { slot, reports, runs } = await running();
+    await endRun(newest(runs), 0);
+    slot.offer(offerOf('j2', 'b1'));
+    slot.cancel({ jobId: jobId('j2'), attemptId: attemptId('b1') });
+    await reports[1]?.answer('taken');
+    expect(slot.held()).toBeNull();
+    expect(reports.filter(({ attempt }) => attempt === 'b1').map(({ body }) => body)).toEqual([
+      { status: 'cancelled' },
+    ]);
+  });
+
+  it.each<[string, Partial<SlotDeps>, Act]>([
+    ['when no other job is wanted', { onFree: () => false }, () => {}],
+    ['when the worker leaves now', {}, leaveNow],
+  ])('that wait are not taken %s', async (_what, parts, act) => {
+    const { slot, reports, runs } = await running(parts);
+    await endRun(newest(runs), 0);
+    slot.offer(offerOf('j2', 'b1'));
+    act(slot);
+    await newest(reports).answer('taken');
+    expect(reports).toHaveLength(2);
+    expect(slot.held()).toBeNull();
+  });
+});
+
+describe('a report of an earlier run of the agent', () => {
+  const kept: FinalReport = {
+    jobId: jobId('j0'),
+    attemptId: attemptId('a0'),
+    body: { status: 'completed', exit_code: 0 },
+  };
+
+  it('is delivered as it is, dropped when it was answered, and counts as work', async () => {
+    const { slot, reports, did } = createSlotBench();
+    slot.resume({ kind: 'reported', report: kept });
+    expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
+    expect(slot.alive(kept.attemptId)).toBe(false);
+    expect(reports).toMatchObject([{ attempt: 'a0', body: kept.body }]);
+    await newest(reports).answer('taken');
+    expect(did).toEqual(['drop a0', 'free true']);
+  });
+
+  it("is delivered also when the job is not this worker's any more", async () => {
+    const { slot, did, reports } = createSlotBench();
+    slot.resume({ kind: 'reported', report: kept });
+    slot.abandon(kept.jobId);
+    await turn();
+    expect(did).toEqual([]);
+    await newest(reports).answer('refused');
+    expect(did).toEqual(['drop a0', 'free true']);
+  });
+
+  it('holds the slot until then', async () => {
+    const { slot, reports } = createSlotBench();
+    slot.resume({ kind: 'reported', report: kept });
+    slot.offer(offer);
+    expect(reports).toHaveLength(1);
+    await newest(reports).answer('refused');
+    expect(newest(reports)).toMatchObject({ attempt: 'a1', body: { status: 'starting' } });
+  });
+});
+
+it('a bug in the slot is told, and does not hold the slot for ever', async () => {
+  const { slot, reports, runs, said, did } = await running({
+    drop: () => {
+      throw new Error('EIO');
+    },
+  });
+  await endRun(newest(runs), 0);
+  await newest(reports).answer('taken');
+  expect(newest(said)).toContain('Job j1 ended unexpectedly here: Error: EIO');
+  expect(newest(did)).toBe('free true');
+  expect(slot.held()).toBeNull();
+});

@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+import type { Fetched } from '../../../../agent/artifacts/checkpoint-fetch.ts';
+import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
+import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
+import { offerOf } from '../builders.ts';
+import { endRun, type HeldRun, newest, turn } from '../held-runs.ts';
+import { createSlotBench, type SlotBench } from '../slot-bench.ts';
+
+const offer = offerOf('j1', 'a1');
+
+/** A slot with a claimed, running job. */
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
+  const bench = createSlotBench(overrides);
+  bench.slot.offer(offer);
+  await newest(bench.reports).answer('taken');
+  return bench;
+}
+
+describe('from offer to report', () => {
+  it('claims, and spawns nothing before the claim was taken', async () => {
+    const { slot, reports, did, runs } = createSlotBench();
+    slot.offer(offer);
+    await turn();
+    expect(reports).toMatchObject([{ attempt: 'a1', body: { status: 'starting' } }]);
+    expect(did).toEqual([]);
+    expect(slot.held()).toMatchObject({ jobId: 'j1', attemptId: 'a1' });
+    await newest(reports).answer('taken');
+    expect(did).toEqual(['prepare a1', 'start']);
+    expect(runs).toHaveLength(1);
+  });
+
+  it('has its output shipped from the start to the end, without what its offer has to keep secret', async () => {
+    const logs: string[] = [];
+    const bench = createSlotBench({
+      logs: {
+        follow: (attempt, secrets) => void logs.push(`follow ${attempt} without ${secrets.join(' ')}`),
+        finish: attempt => void logs.push(`finish ${attempt}`),
+        keepFor: attempt => void logs.push(`keep ${attempt}`),
+      },
+    });
+    bench.slot.offer(offerOf('j1', 'a1', { upload_token: 'tu_1', hf_token: 'hf_1' }));
+    await newest(bench.reports).answer('taken');
+    expect(logs).toEqual(['follow a1 without tu_1 hf_1', 'keep a1']);
+    await endRun(newest(bench.runs), 0);
+    expect(logs.slice(2)).toEqual(['finish a1']);
+  });
+
+  describe('a checkpoint to go on from', () => {
+    const resumed = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
+    /** A slot that fetches one, in the test's hands. */
+    const fetching = async () => {
+      const fetched = Promise.withResolvers<Fetched>();
+      const signals: AbortSignal[] = [];
+      const outputs: string[] = [];
+      const bench = createSlotBench({
+        fetchCheckpoint: (_offer, _job, signal) => {
+          signals.push(signal);
+          return fetched.promise;
+        },
+        outputs: {
+          follow: async ({ attempt_id: attempt }, { outputDir }) =>
+            void outputs.push(`follow ${attempt} in ${outputDir}`),
+          finish(attempt, isCompleted) {
+            outputs.push(`finish ${attempt} ${isCompleted}`);
+            return isCompleted;
+          },
+          rescue: async attempt => void outputs.push(`rescue ${attempt}`),
+        },
+      });
+      bench.slot.offer(resumed);
+      await newest(bench.reports).answer('taken');
+      const come = (end: Fetched): Promise<void> => {
+        fetched.resolve(end);
+        return turn();
+      };
+      return { ...bench, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
+    };
+
+    it('is fetched before anything is started', async () => {
+      const { did, come, said, runs, outputs } = await fetching();
+      expect(did).toEqual(['prepare a1']);
+      await come({ kind: 'ready', words: 'Goes on from it' });
+      expect([did, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
+      await endRun(newest(runs), 0);
+      expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
+    });
+
+    it('that can not be had ends the attempt, and says why', async () => {
+      const { did, come, reports, outputs } = await fetching();
+      await come({ kind: 'failed', message: 'it is gone' });
+      expect(newest(reports).body).toEqual({ status: 'failed', cause: 'start_failed', error: 'it is gone' });
+      expect([did, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
+    });
+
+    it.each<[string, (bench: SlotBench) => void, StatusReportBody['status'] | null]>([
+      [
+        'cancelled',
+        ({ slot }) => slot.cancel({ jobId: resumed.job_id, attemptId: resumed.attempt_id }),
+        'cancelled',
+      ],
+      ['stopped with its worker', ({ slot }) => slot.leaveNow(), 'failed'],
+      ['given away', ({ slot }) => slot.abandon(resumed.job_id), null],
+      ['left', ({ slot }) => slot.release(), null],
+    ])('is waited for no longer when the job is %s', async (_what, act, word) => {
+      const bench = await fetching();
+      expect(bench.isWanted()).toBe(true);
+      act(bench);
+      expect(bench.isWanted()).toBe(false);
+      await bench.come({ kind: 'aborted' });
+      expect(bench.did).not.toContain('start');
+      expect(bench.reports.at(-1)?.body.status).toBe(word ?? 'starting');
+    });
+
+    it('is saved from a training that its worker stops, before that is told', async () => {
+      const { come, runs, outputs, slot, reports } = await fetching();
+      await come({ kind: 'ready', words: '' });
+      slot.leaveNow();
+      await endRun(newest(runs), 143);
+      expect(outputs.at(-1)).toBe('rescue a1');
+      expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
+    });
+
+    it('is none of the trouble of a training that ends badly', async () => {
+      const { come, runs, outputs } = await fetching();
+      await come({ kind: 'ready', words: '' });
+      await endRun(newest(runs), 1);
+      expect(outputs.at(-1)).toBe('finish a1 false');
+    });
+  });
+
+  it('keeps the report before it is sent, and drops it when it was taken', async () => {
+    const { slot, reports, did, runs } = await running();
+    await endRun(newest(runs), 0);
+    expect(did.slice(2)).toEqual(['keep a1 completed']);
+    expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
+    expect(slot.held()).not.toBeNull();
+    await newest(reports).answer('taken');
+    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
+    expect(slot.held()).toBeNull();
+  });
+
+  it('drops a report that was refused, too', async () => {
+    const { reports, did, runs } = await running();
+    await endRun(newest(runs), 0);
+    await newest(reports).answer('refused');
+    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
+  });
+
+  it("a report that the agent's own end cut short stays on disk", async () => {
+    const { reports, did, runs } = await running();
+    await endRun(newest(runs), 0);
+    await newest(reports).answer('aborted');
+    expect(did.slice(2)).toEqual(['keep a1 completed', 'free true']);
+  });
+
+  it('a report that can not be kept, for want of space, is sent all the same', async () => {
+    const { reports, runs, said, did } = await running({
+      keep: () => {
+        throw new Error('ENOSPC: no space left on device');
+      },
+    });
+    await endRun(newest(runs), 0);
+    expect(newest(reports).body.status).toBe('completed');
+    expect(newest(said)).toContain('ENOSPC');
+    await newest(reports).answer('taken');
+    expect(newest(did)).toBe('free true');
+  });
+});
+
+describe('a claim that is not taken', () => {
+  it.each(['refused', 'aborted'] as const)('(%s) spawns nothing and is no work', async answer => {
+    const { slot, reports, did } = createSlotBench();
+    slot.offer(offer);
+    await newest(reports).answer(answer);
+    expect(did).toEqual(['free false']);
+    expect(slot.held()).toBeNull();
+  });
+
+  it('leaves the slot free for the next offer', async () => {
+    const { slot, reports } = createSlotBench();
+    slot.offer(offer);
+    await newest(reports).answer('refused');
+    slot.offer(offerOf('j2', 'b1'));
+    await turn();
+    expect(newest(reports)).toMatchObject({ attempt: 'b1', body: { status: 'starting' } });
+  });
+});
+
+describe('how a run ended', () => {
+  const tail = 'Traceback\nRuntimeError: CUDA out of memory';
+
+  it.each<[string, Parameters<HeldRun['end']>, StatusReportBody]>([
+    ['well', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
+    [
+      'with a code',
+      [1, null, tail],
+      { status: 'failed', error: `Training exited with code 1\n${tail}`, exit_code: 1, signal: null },
+    ],
+    [
+      'without a word',
+      [137],
+      { status: 'failed', error: 'Training exited with code 137', exit_code: 137, signal: null },
+    ],
+    [
+      'by a signal',
+      [null, 'SIGSEGV', 'oops'],
+      { status: 'failed', error: 'Training was ended by SIGSEGV\noops', exit_code: null, signal: 'SIGSEGV' },
+    ],
+    [
+      'without SimpleTuner',
+      [1, null, "/usr/bin/python: No module named 'simpletuner'"],
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: expect.stringMatching(
+          /^No trainer found: SimpleTuner is not installed.*--trainer\n.*code 1\n/,
+        ),
+        exit_code: 1,
+        signal: null,
+      },
+    ],
+  ])('%s', async (_what, end, expected) => {
+    const { reports, runs } = await running();
+    await endRun(newest(runs), ...end);
+    expect(newest(reports).body).toEqual(expected);
+  });
+
+  it('is reported with the last progress, gathered from all that came', async () => {
+    const { slot, reports, mentions, runs } = await running();
+    const { ears } = newest(runs);
+    ears.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
+    ears.onProgress({ step: 2, loss: 0.8 });
+    expect(slot.progress()).toEqual({ step: 2, total_steps: 10, loss: 0.8 });
+    expect(mentions).toEqual([
+      { status: 'running' },
+      { status: 'running', progress: { step: 1, total_steps: 10, loss: 0.9 } },
+      { status: 'running', progress: { step: 2, total_steps: 10, loss: 0.8 } },
+    ]);
+    await endRun(newest(runs), 0);
+    expect(newest(reports).body).toMatchObject({ progress: { step: 2, total_steps: 10, loss: 0.8 } });
+  });
+
+  it("is the end of the attempt's life: nothing more is to be said of it", async () => {
+    const { slot, runs } = await running();
+    expect(slot.alive(offer.attempt_id)).toBe(true);
+    expect(slot.alive(offerOf('j1', 'a2').attempt_id)).toBe(false);
+    await endRun(newest(runs), 0);
+    expect(slot.held()).not.toBeNull();
+    expect(slot.alive(offer.attempt_id)).toBe(false);
+  });
+});
+
+describe('a start that fails', () => {
+  const spawnError = Object.assign(new Error('spawn /opt/train ENOENT'), {
+    code: 'ENOENT',
+    syscall: 'spawn /opt/train',
+    path: '/opt/train',
+  });
+  const noFolder = Object.assign(new Error("ENOENT: no such file or directory, mkdir '/jobs'"), {
+    code: 'ENOENT',
+    syscall: 'mkdir',
+    path: '/jobs',
+  });
+  const throws = (cause: Error) => (): never => {
+    throw cause;
+  };
+
+  it.each<[string, Partial<SlotDeps>, StatusReportBody]>([
+    [
+      'because the rig refuses it',
+      { prepare: () => ({ ok: false, cause: 'rejected', message: 'no self-tests' }) },
+      { status: 'failed', cause: 'rejected', error: 'no self-tests' },
+    ],
+    [
+      'because the trainer is not there',
+      { start: () => Promise.reject(spawnError) },
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: expect.stringMatching(/^No trainer found: \/opt\/train is not on this machine.*--trainer$/),
+      },
+    ],
+    [
+      'because its folder cannot be made',
+      { prepare: throws(noFolder) },
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: "The trainer could not be started: ENOENT: no such file or directory, mkdir '/jobs'",
+      },
+    ],
+    [
+      'for any other reason',
+      { start: () => Promise.reject(new Error('EAGAIN')) },
+      { status: 'failed', cause: 'start_failed', error: 'The trainer could not be started: EAGAIN' },
+    ],
+  ])('%s is reported', async (_what, parts, expected) => {
+    const { reports, did } = await running(parts);
+    expect(newest(reports).body).toEqual(expected);
+    expect(newest(did)).toBe('keep a1 failed');
+    await newest(reports).answer('taken');
+    expect(newest(did)).toBe('free true');
+  });
+});

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { JoinCall } from '../../../../agent/connection/api-client.ts';
+import { systemClock } from '../../../../agent/clock.ts';
+import { createJoin } from '../../../../agent/session/join.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import { problemOf, scripted, unreachable } from '../builders.ts';
+
+type Result = Awaited<ReturnType<JoinCall>>;
+const welcome: Result = {
+  ok: true,
+  value: { worker_id: WorkerId.parse('w_1'), name: 'rig', worker_type: 'persistent' },
+};
+const failed = (failure: CallFailure): Result => ({ ok: false, failure });
+const refusedWith = (status: number, code: string): CallFailure => {
+  const failure = problemOf(status);
+  return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
+};
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function benchOf(...answers: readonly Result[]) {
+  const { calls, answer } = scripted<Parameters<JoinCall>, Result>(answers);
+  const troubles: CallFailure[] = [];
+  const join = createJoin({
+    clock: systemClock,
+    call: answer,
+    url: 'http://rig:8001',
+    random: () => 0.5,
+    onTrouble: failure => troubles.push(failure),
+  });
+  return { calls, troubles, join };
+}
+
+const never = new AbortController().signal;
+const hash = 'a'.repeat(64);
+
+it('shows the join token, and of its own the hash alone', async () => {
+  const { calls, join } = benchOf(welcome);
+  expect(await join('tj_1', hash, never)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
+  expect(calls).toEqual([['tj_1', { token_sha256: hash }]]);
+});
+
+it.each<[string, CallFailure]>([
+  ['nobody there', unreachable()],
+  ['a page', { kind: 'unexpected', status: 200, detail: '' }],
+  ['a 401 of a proxy', { kind: 'unexpected', status: 401, detail: '' }],
+  ['too many failures', problemOf(429)],
+  ['a full disk', problemOf(507)],
+  ['a stop', problemOf(503)],
+])('tries again after %s, with the same', async (_what, failure) => {
+  const { calls, troubles, join } = benchOf(failed(failure), failed(failure), welcome);
+  const joined = join('tj_1', hash, never);
+  await vi.runAllTimersAsync();
+  expect((await joined).kind).toBe('joined');
+  expect(troubles).toEqual([failure, failure]);
+  expect(new Set(calls.map(call => JSON.stringify(call))).size).toBe(1);
+});
+
+it('waits between the tries as a registration does', async () => {
+  const { calls, join } = benchOf(failed(unreachable()));
+  const over = new AbortController();
+  const joined = join('tj_1', hash, over.signal);
+  const counts: number[] = [];
+  for (const ms of [699, 1, 1_199, 1, 40_000]) {
+    await vi.advanceTimersByTimeAsync(ms);
+    counts.push(calls.length);
+  }
+  over.abort();
+  expect(await joined).toEqual({ kind: 'aborted' });
+  expect(counts).toEqual([1, 2, 2, 3, 7]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+describe('an answer that is for good', () => {
+  it.each(['join_token_invalid', 'join_token_used'])('%s says what the orchestrator says', async code => {
+    const { calls, join } = benchOf(failed(refusedWith(401, code)));
+    expect(await join('tj_1', hash, never)).toEqual({
+      kind: 'rejected',
+      message: 'Invalid token: refused with 401',
+    });
+    expect(calls).toHaveLength(1);
+  });
+
+  it.each<[number, string, RegExp]>([
+    [400, 'invalid_request', /^http:\/\/rig:8001 refused the call: refused with 400$/],
+    [403, 'wrong_token_kind', /refused with 403/],
+    [404, 'route_not_found', /knows no join tokens: update it, or give this worker its worker token$/],
+  ])('%i is told, and not asked again', async (status, code, message) => {
+    const { calls, join } = benchOf(failed(refusedWith(status, code)));
+    expect(await join('tj_1', hash, never)).toEqual({
+      kind: 'refused',
+      message: expect.stringMatching(message),
+    });
+    expect(calls).toHaveLength(1);
+  });
+});
+
+it('does nothing once it is over', async () => {
+  const { calls, join } = benchOf(welcome);
+  expect(await join('tj_1', hash, AbortSignal.abort())).toEqual({ kind: 'aborted' });
+  expect(calls).toEqual([]);
+});

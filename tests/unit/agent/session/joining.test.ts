@@ -1,0 +1,350 @@
+/**
+ * How a join token becomes a worker token on a machine, with any interruption in between. The orchestrator is simulated
+ * in memory.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Join } from '../../../../agent/session/join.ts';
+import { createJoining } from '../../../../agent/session/joining.ts';
+import { openOwnTokens } from '../../../../agent/session/own-tokens.ts';
+import type { GivenToken, TokenHolder } from '../../../../agent/session/token-holder.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import { tempFolder } from '../builders.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const never = new AbortController().signal;
+const ready = { kind: 'ready' };
+
+/** Keeps to the rule: once, and the same again. */
+function createServer() {
+  const used = new Map<string, string>();
+  const valid = new Set(['tj_1', 'tj_2']);
+  const server = {
+    calls: [] as (readonly [joinToken: string, tokenHash: string])[],
+    revoke: (joinToken: string) => void valid.delete(joinToken),
+    /** The worker's token, as the orchestrator would know it. */
+    tokenHash: '',
+  };
+  const answer: Join = async (joinToken, tokenHash) => {
+    server.calls.push([joinToken, tokenHash]);
+    const before = used.get(joinToken);
+    if (!valid.has(joinToken) || (before ?? tokenHash) !== tokenHash)
+      return { kind: 'rejected', message: `no to ${joinToken}` };
+    used.set(joinToken, tokenHash);
+    server.tokenHash = tokenHash;
+    return { kind: 'joined', workerId: WorkerId.parse('w_1'), name: 'rig' };
+  };
+  return Object.assign(server, { join: answer });
+}
+
+type Server = ReturnType<typeof createServer>;
+
+interface MachineOptions {
+  readonly dir?: string;
+  readonly join?: Join;
+  readonly over?: AbortSignal;
+}
+
+/** A machine that was given this; `give` puts something else into the place of it. */
+function startMachine(
+  server: Server,
+  first: string,
+  { dir = tempFolder(), join: call, over }: MachineOptions = {},
+) {
+  let written = first;
+  let read = first;
+  const given: GivenToken = {
+    current: () => read,
+    reload() {
+      const isNew = written !== read;
+      read = written;
+      return isNew;
+    },
+    file: '/token',
+  };
+  const said: string[] = [];
+  const holder: TokenHolder = createJoining({
+    given,
+    own: openOwnTokens(dir),
+    join: call ?? server.join,
+    say: message => said.push(message),
+    over: over ?? never,
+  });
+  const give = (token: string): boolean => {
+    written = token;
+    return holder.reload();
+  };
+  return { dir, holder, said, give };
+}
+
+const works = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
+  sha256(holder.current()) === server.tokenHash;
+
+describe('a worker token', () => {
+  it('is used as it was given, at once, and nothing is kept of it', async () => {
+    const server = createServer();
+    const { holder, dir, give } = startMachine(server, 'wt_1');
+    expect(holder.current()).toBe('wt_1');
+    expect(await holder.ready(never)).toEqual(ready);
+    expect(give('wt_2')).toBe(true);
+    expect([holder.current(), holder.isOwn()]).toEqual(['wt_2', false]);
+    expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: { joined: null, pending: null } });
+    expect(server.calls).toEqual([]);
+  });
+});
+
+describe('a join token', () => {
+  it('becomes a token of the machine’s own, of which the orchestrator hears the hash', async () => {
+    const server = createServer();
+    const machine = startMachine(server, 'tj_1');
+    expect(machine.holder.current()).toBe('');
+    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(machine.holder.current()).toMatch(/^wt_[\w-]{43}$/);
+    expect(works(server, machine)).toBe(true);
+    expect(machine.holder.isOwn()).toBe(true);
+    expect(machine.said).toEqual(['Joined as rig (w_1), with a token that is kept on this machine alone']);
+    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(server.calls).toHaveLength(1);
+  });
+
+  it('becomes another one on every machine', async () => {
+    const tokens = await Promise.all(
+      ['tj_1', 'tj_2'].map(async given => {
+        const { holder } = startMachine(createServer(), given);
+        await holder.ready(never);
+        return holder.current();
+      }),
+    );
+    expect(new Set(tokens).size).toBe(2);
+  });
+
+  it('is itself not kept, and its token is, for its owner alone', async () => {
+    const server = createServer();
+    const { dir, holder } = startMachine(server, 'tj_1');
+    await holder.ready(never);
+    const text = readFileSync(join(dir, 'token'), 'utf8');
+    expect(text).not.toContain('tj_1');
+    expect(JSON.parse(text)).toEqual({
+      joined: { join_sha256: sha256('tj_1'), token: holder.current() },
+      pending: null,
+    });
+  });
+
+  it('that comes again with a restart is not shown again: the token is there', async () => {
+    const server = createServer();
+    const first = startMachine(server, 'tj_1');
+    await first.holder.ready(never);
+    const again = startMachine(server, 'tj_1', first);
+    // At once: a report of what was found here may go out before anything else.
+    expect(again.holder.current()).toBe(first.holder.current());
+    expect(await again.holder.ready(never)).toEqual(ready);
+    expect(again.holder.current()).toBe(first.holder.current());
+    expect(server.calls).toHaveLength(1);
+  });
+
+  it('asked for by several at once is shown once', async () => {
+    const server = createServer();
+    const { holder } = startMachine(server, 'tj_1');
+    expect(await Promise.all([holder.ready(never), holder.ready(never)])).toEqual([ready, ready]);
+    expect(server.calls).toHaveLength(1);
+  });
+});
+
+describe('nothing is lost', () => {
+  const hangs: Join = () => new Promise(() => {});
+
+  it('when it dies after keeping its token and before the call', async () => {
+    const server = createServer();
+    const first = startMachine(server, 'tj_1', { join: hangs });
+    void first.holder.ready(never);
+    const kept = openOwnTokens(first.dir).read();
+    expect(kept).toMatchObject({ ok: true, value: { joined: null, pending: { joinHash: sha256('tj_1') } } });
+    const again = startMachine(server, 'tj_1', first);
+    expect(await again.holder.ready(never)).toEqual(ready);
+    expect(again.holder.current()).toBe(kept.ok && kept.value.pending?.token);
+    expect(works(server, again)).toBe(true);
+  });
+
+  it('when it dies after the call and before the answer', async () => {
+    const server = createServer();
+    const deaf: Join = async (...call) => {
+      await server.join(...call);
+      return hangs(...call);
+    };
+    const first = startMachine(server, 'tj_1', { join: deaf });
+    void first.holder.ready(never);
+    const again = startMachine(server, 'tj_1', first);
+    expect(await again.holder.ready(never)).toEqual(ready);
+    expect(works(server, again)).toBe(true);
+    expect(new Set(server.calls.map(([, hash]) => hash)).size).toBe(1);
+  });
+
+  it('when it dies after the answer and before it has noted that', async () => {
+    const server = createServer();
+    const dir = tempFolder();
+    const book = openOwnTokens(dir);
+    const forgetful = {
+      read: book.read,
+      keep(tokens: Parameters<typeof book.keep>[0]) {
+        if (tokens.joined !== null) throw new Error('ENOSPC');
+        book.keep(tokens);
+      },
+    };
+    const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
+    const first = createJoining({ given, own: forgetful, join: server.join, say: () => {}, over: never });
+    expect(await first.ready(never)).toEqual(ready);
+    const again = startMachine(server, 'tj_1', { dir });
+    expect(await again.holder.ready(never)).toEqual(ready);
+    expect(again.holder.current()).toBe(first.current());
+    expect(works(server, again)).toBe(true);
+  });
+
+  it('when a new join token is no good: the one before still has its token', async () => {
+    const server = createServer();
+    const first = startMachine(server, 'tj_1');
+    await first.holder.ready(never);
+    const misled = startMachine(server, 'tj_bad', first);
+    expect(await misled.holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_bad' });
+    const back = startMachine(server, 'tj_1', first);
+    expect(await back.holder.ready(never)).toEqual(ready);
+    expect(works(server, back)).toBe(true);
+  });
+});
+
+describe('a new join token in the place of the old one', () => {
+  it('is joined with, and the token before goes on until that is done', async () => {
+    const server = createServer();
+    const machine = startMachine(server, 'tj_1');
+    await machine.holder.ready(never);
+    const before = machine.holder.current();
+    expect(machine.give('tj_2')).toBe(true);
+    expect(machine.holder.current()).toBe(before);
+    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(machine.holder.current()).not.toBe(before);
+    expect(works(server, machine)).toBe(true);
+  });
+
+  it('that is no good is told once, and the token before is gone on with', async () => {
+    const server = createServer();
+    const machine = startMachine(server, 'tj_1');
+    await machine.holder.ready(never);
+    machine.give('tj_bad');
+    expect(await machine.holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_bad' });
+    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(works(server, machine)).toBe(true);
+  });
+
+  it('gives way to what was given meanwhile', async () => {
+    const server = createServer();
+    let answer = (): void => {};
+    const slow: Join = async (...call) => {
+      if (call[0] === 'tj_1') await new Promise<void>(resolve => (answer = resolve));
+      return server.join(...call);
+    };
+    const machine = startMachine(server, 'tj_1', { join: slow });
+    const waiting = machine.holder.ready(never);
+    machine.give('tj_2');
+    answer();
+    expect(await waiting).toEqual(ready);
+    expect(server.calls.map(([token]) => token)).toEqual(['tj_1', 'tj_2']);
+    expect(works(server, machine)).toBe(true);
+  });
+
+  it('is not taken for the one before, which was no good', async () => {
+    const server = createServer();
+    let answer = (): void => {};
+    const slow: Join = async (...call) => {
+      if (call[0] === 'tj_bad') await new Promise<void>(resolve => (answer = resolve));
+      return server.join(...call);
+    };
+    const machine = startMachine(server, 'tj_bad', { join: slow });
+    const first = machine.holder.ready(never);
+    machine.give('tj_1');
+    const second = machine.holder.ready(never);
+    answer();
+    expect(await Promise.all([first, second])).toEqual([ready, ready]);
+    expect(works(server, machine)).toBe(true);
+  });
+
+  it('that is no good is told to one of those who wait', async () => {
+    const server = createServer();
+    const machine = startMachine(server, 'tj_1');
+    await machine.holder.ready(never);
+    machine.give('tj_bad');
+    const answers = await Promise.all([machine.holder.ready(never), machine.holder.ready(never)]);
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['ready', 'rejected']);
+  });
+
+  it('gives way to a worker token that was given meanwhile', async () => {
+    const server = createServer();
+    let answer = (): void => {};
+    const slow: Join = async (...call) => {
+      await new Promise<void>(resolve => (answer = resolve));
+      return server.join(...call);
+    };
+    const machine = startMachine(server, 'tj_1', { join: slow });
+    const waiting = machine.holder.ready(never);
+    machine.give('wt_given');
+    answer();
+    expect(await waiting).toEqual(ready);
+    expect(machine.holder.current()).toBe('wt_given');
+  });
+});
+
+describe('what can not be joined with', () => {
+  it('is refused for as long as there is nothing else', async () => {
+    const server = createServer();
+    server.revoke('tj_1');
+    const { holder } = startMachine(server, 'tj_1');
+    for (let time = 0; time < 2; time += 1)
+      expect(await holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_1' });
+    expect(holder.current()).toBe('');
+  });
+
+  it('a state folder that can not be read: nothing is sent, and nothing written over', async () => {
+    const server = createServer();
+    const dir = tempFolder();
+    mkdirSync(join(dir, 'token'));
+    const { holder } = startMachine(server, 'tj_1', { dir });
+    expect(await holder.ready(never)).toEqual({
+      kind: 'refused',
+      message: expect.stringMatching(/with which this worker has joined could not be read: EISDIR/),
+    });
+    expect(server.calls).toEqual([]);
+  });
+
+  it('a state folder that can not be written: nothing is sent', async () => {
+    const server = createServer();
+    const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
+    const own = {
+      read: openOwnTokens(tempFolder()).read,
+      keep() {
+        throw new Error('ENOSPC: no space left on device');
+      },
+    };
+    const holder = createJoining({ given, own, join: server.join, say: () => {}, over: never });
+    expect(await holder.ready(never)).toEqual({
+      kind: 'refused',
+      message: "The worker's token can't be kept: ENOSPC: no space left on device",
+    });
+    expect(server.calls).toEqual([]);
+  });
+
+  it('an orchestrator that does not answer is not waited for by who leaves', async () => {
+    const leaving = new AbortController();
+    const { holder } = startMachine(createServer(), 'tj_1', { join: () => new Promise(() => {}) });
+    const waiting = holder.ready(leaving.signal);
+    leaving.abort();
+    expect(await waiting).toEqual({ kind: 'aborted' });
+    expect(await holder.ready(AbortSignal.abort())).toEqual({ kind: 'aborted' });
+  });
+});
+
+it('a token whose file is gone is not its own any more', async () => {
+  const { dir, holder } = startMachine(createServer(), 'tj_1');
+  await holder.ready(never);
+  rmSync(join(dir, 'token'));
+  expect(holder.isOwn()).toBe(false);
+});

@@ -1,0 +1,62 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openOwnTokens, type OwnToken } from '../../../../agent/session/own-tokens.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+
+const own = (digit: string): OwnToken => ({ joinHash: digit.repeat(64), token: `wt_${digit.repeat(43)}` });
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+describe('the tokens that a machine has made', () => {
+  it('are none at first, and no file is made for that', () => {
+    const dir = join(tempFolder(), 'state');
+    expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: { joined: null, pending: null } });
+    expect(() => statSync(dir)).toThrow('ENOENT');
+  });
+
+  it.each([
+    { joined: null, pending: own('a') },
+    { joined: own('a'), pending: null },
+    { joined: own('a'), pending: own('b') },
+  ])('outlive the process: %j', tokens => {
+    const dir = join(tempFolder(), 'state');
+    openOwnTokens(dir).keep({ joined: own('c'), pending: own('d') });
+    openOwnTokens(dir).keep(tokens);
+    expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: tokens });
+  });
+
+  it('are for their owner alone, and nothing else is left beside them', () => {
+    const dir = join(tempFolder(), 'state');
+    openOwnTokens(dir).keep({ joined: own('a'), pending: null });
+    expect(readdirSync(dir)).toEqual(['token']);
+    expect([modeOf(dir), modeOf(join(dir, 'token'))]).toEqual([0o700, 0o600]);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['cut off', '{"joined":{"join_sha256":"aa'],
+    ['no object', '[]'],
+    ['without what it must have', '{}'],
+    ['with a part missing', '{"joined":null}'],
+    [
+      'with a hash that is none',
+      JSON.stringify({ joined: null, pending: { join_sha256: 'x', token: own('a').token } }),
+    ],
+    [
+      'with a token that is none',
+      JSON.stringify({ joined: null, pending: { join_sha256: own('a').joinHash, token: 'canary' } }),
+    ],
+  ])('are not made anew over a file that is %s', (_what, text) => {
+    const dir = tempFolder();
+    writeFile(dir, 'token', text);
+    const read = openOwnTokens(dir).read();
+    expect(read).toEqual({ ok: false, message: expect.stringContaining(`${join(dir, 'token')} is damaged`) });
+    expect(JSON.stringify(read)).not.toContain('canary');
+  });
+
+  it('nor where a folder has the name', () => {
+    const dir = tempFolder();
+    openOwnTokens(join(dir, 'token')).keep({ joined: null, pending: null });
+    expect(openOwnTokens(dir).read()).toEqual({ ok: false, message: expect.stringContaining('EISDIR') });
+  });
+});

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import { systemClock } from '../../../../agent/clock.ts';
+import type { Held } from '../../../../agent/attempt/held-attempt.ts';
+import { createProgressReporter } from '../../../../agent/session/progress-reporter.ts';
+import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
+import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
+
+type Result = Awaited<ReturnType<ApiClient['report']>>;
+const taken: Result = { ok: true, value: { success: true } };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const first: Held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+const second: Held = { jobId: jobId('j1'), attemptId: attemptId('a2') };
+const step = (n: number): StatusReportBody => ({ status: 'running', progress: { step: n } });
+
+function createBench(answer: () => Result | Promise<Result> = () => taken) {
+  const sent: (readonly [attempt: string, step: unknown])[] = [];
+  const abandoned: string[] = [];
+  const ended = new AbortController();
+  const bench = { alive: 'a1', sent, abandoned, ended };
+  const reportProgress = createProgressReporter({
+    clock: systemClock,
+    api: {
+      report: async (_job, attempt, report) => {
+        sent.push([attempt, report.progress]);
+        return answer();
+      },
+    },
+    slot: () => ({
+      alive: attempt => attempt === bench.alive,
+      abandon: job => void abandoned.push(job),
+    }),
+    ended: ended.signal,
+  });
+  return Object.assign(bench, { reportProgress });
+}
+
+describe('words on the way of a job', () => {
+  it('the first goes out at once', () => {
+    const { reportProgress, sent } = createBench();
+    reportProgress(first, step(1));
+    expect(sent).toEqual([['a1', { step: 1 }]]);
+  });
+
+  it('then at most one a second, and only the newest', async () => {
+    const { reportProgress, sent } = createBench();
+    for (let n = 1; n <= 35; n += 1) {
+      reportProgress(first, step(n));
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(sent.map(([, progress]) => progress)).toEqual([1, 10, 20, 30].map(n => ({ step: n })));
+  });
+
+  it('the last one is not lost', async () => {
+    const { reportProgress, sent } = createBench();
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
+    reportProgress(first, step(3));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(sent.map(([, progress]) => progress)).toEqual([{ step: 1 }, { step: 3 }]);
+  });
+
+  it('wait for an answer that is slow, one call at a time', async () => {
+    const slow = Promise.withResolvers<Result>();
+    const { reportProgress, sent } = createBench(() => slow.promise);
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(sent).toHaveLength(1);
+    slow.resolve(taken);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(sent).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(sent).toHaveLength(2);
+  });
+
+  it.each([
+    ['nobody there', unreachable()],
+    ['503', problemOf(503)],
+    ['409 without "stop"', problemOf(409)],
+    ['a page', { kind: 'unexpected', status: 200, detail: '' } as const],
+  ])('are not sent again after a failure (%s), and stop nothing', async (_what, failure) => {
+    const { reportProgress, sent, abandoned } = createBench(() => ({ ok: false, failure }));
+    reportProgress(first, step(1));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(sent).toHaveLength(1);
+    expect(abandoned).toEqual([]);
+    reportProgress(first, step(2));
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('an answer that says stop', () => {
+  const stop = (): Result => ({ ok: false, failure: problemOf(409, 'stop') });
+
+  it('gives the job up', async () => {
+    const { reportProgress, abandoned } = createBench(stop);
+    reportProgress(first, step(1));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(abandoned).toEqual(['j1']);
+  });
+
+  it('does not touch a newer attempt at the same job that began meanwhile', async () => {
+    const slow = Promise.withResolvers<Result>();
+    const bench = createBench(() => slow.promise);
+    bench.reportProgress(first, step(1));
+    bench.alive = second.attemptId;
+    slow.resolve(stop());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(bench.abandoned).toEqual([]);
+  });
+});
+
+describe('after the last report of an attempt', () => {
+  it('a word that waited is not sent: it would bring the job back to life', async () => {
+    const bench = createBench();
+    bench.reportProgress(first, step(1));
+    bench.reportProgress(first, step(2));
+    bench.alive = 'none';
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  it('nothing waits when the agent ends', async () => {
+    const { reportProgress, ended } = createBench();
+    reportProgress(first, step(1));
+    reportProgress(first, step(2));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(1);
+    ended.abort();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('words of the next attempt are', async () => {
+    const bench = createBench();
+    bench.reportProgress(first, step(1));
+    bench.reportProgress(first, step(2));
+    bench.alive = second.attemptId;
+    await vi.advanceTimersByTimeAsync(1_000);
+    bench.reportProgress(second, step(1));
+    expect(bench.sent).toEqual([
+      ['a1', { step: 1 }],
+      ['a2', { step: 1 }],
+    ]);
+  });
+});

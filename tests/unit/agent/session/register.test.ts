@@ -1,0 +1,313 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import { systemClock } from '../../../../agent/clock.ts';
+import {
+  holdRegistrations,
+  openRegistrations,
+  type Registrations,
+} from '../../../../agent/session/registrations.ts';
+import { createRegister } from '../../../../agent/session/register.ts';
+import {
+  holdWorkerToken,
+  openToken,
+  type Ready,
+  type TokenHolder,
+} from '../../../../agent/session/token-holder.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import type { RegistrationBody } from '../../../../protocol/worker-api.ts';
+import { problemOf, tempFolder, unreachable, writeFile } from '../builders.ts';
+
+type Result = Awaited<ReturnType<ApiClient['register']>>;
+const known: Result = {
+  ok: true,
+  value: {
+    worker_id: WorkerId.parse('w_1'),
+    name: 'rig',
+    sse_url: '/s',
+    resume_job: null,
+    abandon_job: null,
+    cancel: null,
+    protocol: 2,
+    heartbeat_interval_s: 30,
+    heartbeat_timeout_s: 120,
+    stop_grace_s: 30,
+    stream_silence_s: 60,
+  },
+};
+const failed = (failure: CallFailure): Result => ({ ok: false, failure });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
+  const holder = openToken(source);
+  if (!holder.ok) throw new Error(holder.message);
+  return holdWorkerToken(holder.value);
+}
+
+/** Registers with an orchestrator that knows one token. */
+function createBench(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
+  const bench = {
+    answer: (): Result => (token.current() === bench.good ? known : failed(problemOf(401))),
+    good: 'wt_1',
+    introductions: [] as RegistrationBody[],
+    said: [] as string[],
+    troubles: [] as CallFailure[],
+    duplicates: 0,
+  };
+  const register = createRegister({
+    clock: systemClock,
+    api: {
+      register: async introduction => {
+        bench.introductions.push(introduction);
+        return bench.answer();
+      },
+    },
+    url: 'http://rig:8001',
+    token,
+    registrations,
+    random: () => 0.5,
+    say: message => bench.said.push(message),
+    onTrouble: failure => bench.troubles.push(failure),
+    onDuplicate: () => void (bench.duplicates += 1),
+  });
+  return Object.assign(bench, { register });
+}
+
+const value = () => holderOf({ kind: 'value', token: 'wt_1' });
+const never = new AbortController().signal;
+
+describe('a good token', () => {
+  it('makes the worker known with one call', async () => {
+    const { register, introductions } = createBench(value());
+    const registered = await register(() => ({ name: 'rig' }), never);
+    expect(registered).toEqual({ kind: 'registered', reply: known.ok && known.value });
+    expect(introductions).toEqual([{ name: 'rig', registration_no: 1 }]);
+  });
+
+  it.each<[string, CallFailure]>([
+    ['nobody there', unreachable()],
+    ['503', problemOf(503)],
+    ['a page', { kind: 'unexpected', status: 200, detail: '' }],
+  ])('is shown until it is taken: %s', async (_what, failure) => {
+    const bench = createBench(value());
+    bench.answer = () => (bench.introductions.length < 4 ? failed(failure) : known);
+    let held = 0;
+    const registered = bench.register(() => ({ current_job_id: `j${(held += 1)}` }), never);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+    expect(bench.troubles).toEqual([failure, failure, failure]);
+    // What the worker holds may have changed since the last try.
+    expect(bench.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
+    expect(bench.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('waits between the tries: at first a second, at most half a minute, half of it by this chance', async () => {
+    const bench = createBench(value());
+    const at: number[] = [];
+    const began = Date.now();
+    bench.answer = () => {
+      at.push(Date.now() - began);
+      return failed(unreachable());
+    };
+    const over = new AbortController();
+    const registered = bench.register(() => ({}), over.signal);
+    await vi.advanceTimersByTimeAsync(60_000);
+    over.abort();
+    expect((await registered).kind).toBe('aborted');
+    expect(at).toEqual([0, 700, 1_900, 4_100, 8_300, 16_500, 31_700, 46_900]);
+  });
+});
+
+describe('an introduction that is refused', () => {
+  it.each([400, 403])('with %i is not made again', async status => {
+    const bench = createBench(value());
+    bench.answer = () => failed(problemOf(status));
+    const registered = await bench.register(() => ({}), never);
+    expect(registered).toEqual({
+      kind: 'refused',
+      message: `http://rig:8001 refused the call: refused with ${status}`,
+    });
+    expect(bench.introductions).toHaveLength(1);
+  });
+
+  it.each([400, 403])('with %i by what is no orchestrator is made again', async status => {
+    const bench = createBench(value());
+    bench.answer = () =>
+      bench.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
+    const registered = bench.register(() => ({}), never);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+  });
+
+  it('because another machine is this worker is made again, rarely, until that one has left', async () => {
+    const bench = createBench(value());
+    const at: number[] = [];
+    const began = Date.now();
+    bench.answer = () => {
+      at.push(Date.now() - began);
+      return at.length < 5 ? failed(problemOf(409)) : known;
+    };
+    const registered = bench.register(() => ({}), never);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+    expect(at).toEqual([0, 12_500, 32_500, 67_500, 102_500]);
+    expect(bench.duplicates).toBe(4);
+  });
+});
+
+it('is not tried once it is over', async () => {
+  const { register, introductions } = createBench(value());
+  expect(await register(() => ({}), AbortSignal.abort())).toEqual({ kind: 'aborted' });
+  expect(introductions).toEqual([]);
+});
+
+describe('a token that is refused', () => {
+  it('and was given as it is ends the worker, also when it had been good', async () => {
+    const bench = createBench(value());
+    await bench.register(() => ({}), never);
+    bench.good = 'wt_2';
+    expect(await bench.register(() => ({}), never)).toEqual({
+      kind: 'rejected',
+      message: expect.stringMatching(/^Invalid token: /),
+    });
+  });
+
+  it('and was never good ends the worker, also with a file', async () => {
+    const path = writeFile(tempFolder(), 'token', 'wt_0');
+    const { register, introductions } = createBench(holderOf({ kind: 'file', path }));
+    expect((await register(() => ({}), never)).kind).toBe('rejected');
+    expect(introductions).toHaveLength(1);
+  });
+
+  it('is read again from its file, where the new one is already', async () => {
+    const folder = tempFolder();
+    const path = writeFile(folder, 'token', 'wt_0');
+    const { register, introductions, said } = createBench(holderOf({ kind: 'file', path }));
+    writeFile(folder, 'token', 'wt_1');
+    expect((await register(() => ({}), never)).kind).toBe('registered');
+    expect(introductions).toHaveLength(2);
+    expect(said).toEqual([]);
+  });
+
+  it('and had been good is waited for, because a rotation comes before its new token', async () => {
+    const folder = tempFolder();
+    const path = writeFile(folder, 'token', 'wt_1');
+    const bench = createBench(holderOf({ kind: 'file', path }));
+    await bench.register(() => ({}), never);
+    bench.good = 'wt_2';
+    const registered = bench.register(() => ({}), never);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(bench.introductions).toHaveLength(2);
+    expect(bench.said).toEqual([
+      `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
+    ]);
+    writeFile(folder, 'token', 'wt_2');
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect((await registered).kind).toBe('registered');
+  });
+
+  it('is awaited in its file after a restart, because an earlier process was accepted', async () => {
+    const folder = tempFolder();
+    const path = writeFile(folder, 'token', 'wt_1');
+    const mark = join(folder, 'registered');
+    await createBench(holderOf({ kind: 'file', path }), openRegistrations(mark)).register(() => ({}), never);
+    const restarted = createBench(holderOf({ kind: 'file', path }), openRegistrations(mark));
+    restarted.good = 'wt_2';
+    const registered = restarted.register(() => ({}), never);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(restarted.said).toEqual([
+      `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
+    ]);
+    writeFile(folder, 'token', 'wt_2');
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect((await registered).kind).toBe('registered');
+  });
+
+  it('ends a restarted worker that has no token file', async () => {
+    const registrations = holdRegistrations();
+    registrations.record();
+    const bench = createBench(value(), registrations);
+    bench.good = 'wt_2';
+    expect((await bench.register(() => ({}), never)).kind).toBe('rejected');
+  });
+
+  it('and is waited for is given up when the worker leaves', async () => {
+    const path = writeFile(tempFolder(), 'token', 'wt_1');
+    const bench = createBench(holderOf({ kind: 'file', path }));
+    await bench.register(() => ({}), never);
+    bench.good = 'wt_2';
+    const over = new AbortController();
+    const registered = bench.register(() => ({}), over.signal);
+    await vi.advanceTimersByTimeAsync(5_000);
+    over.abort();
+    expect(await registered).toEqual({ kind: 'aborted' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a join token', () => {
+  /** Ready with `wt_1` when it is told so, in the order of the answers. */
+  const joining = (...answers: readonly Ready[]): TokenHolder => {
+    let asked = 0;
+    return {
+      current: () => 'wt_1',
+      reload: () => false,
+      file: null,
+      isOwn: () => true,
+      ready: async () => answers[asked++] ?? { kind: 'ready' },
+    };
+  };
+
+  it('is joined with before the machine is introduced', async () => {
+    const order: string[] = [];
+    const token: TokenHolder = {
+      ...joining(),
+      async ready() {
+        order.push('join');
+        return { kind: 'ready' };
+      },
+    };
+    const bench = createBench(token);
+    bench.answer = () => {
+      order.push('register');
+      return known;
+    };
+    expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+    expect(order).toEqual(['join', 'register']);
+  });
+
+  it.each<Ready>([
+    { kind: 'rejected', message: 'no' },
+    { kind: 'refused', message: 'no' },
+    { kind: 'aborted' },
+  ])('that opens nothing ends the worker, and no introduction is made: %j', async answer => {
+    const bench = createBench(joining(answer));
+    expect(await bench.register(() => ({}), never)).toEqual(answer);
+    expect(bench.introductions).toEqual([]);
+  });
+
+  it.each<Ready>([
+    { kind: 'rejected', message: 'no' },
+    { kind: 'refused', message: 'no' },
+  ])(
+    'that opens nothing is told by a worker that has a good token already, and no more: %j',
+    async answer => {
+      const bench = createBench(joining({ kind: 'ready' }, answer));
+      await bench.register(() => ({}), never);
+      expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+      expect(bench.said).toEqual(['no']);
+    },
+  );
+
+  it('whose token is dead calls for a new join command', async () => {
+    const bench = createBench(joining());
+    bench.good = 'wt_2';
+    expect(await bench.register(() => ({}), never)).toEqual({
+      kind: 'rejected',
+      message: expect.stringMatching(/^Invalid token: .*joined.*make a new join command/),
+    });
+  });
+});

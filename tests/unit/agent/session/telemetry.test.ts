@@ -1,0 +1,80 @@
+import { expect, it, vi } from 'vitest';
+import type { CommandResult } from '../../../../agent/process/run-command.ts';
+import type { Cards } from '../../../../agent/gpu/conditions.ts';
+import type { GpuReport } from '../../../../agent/gpu/probe.ts';
+import { makeReport } from '../../../../agent/gpu/report.ts';
+import { createTelemetry } from '../../../../agent/session/telemetry.ts';
+import { exited, TIMED_OUT } from '../../../support/gpu-machine.ts';
+
+const known = [{ gpu: 0, kind: 'missing', detail: 'it is lost' }] as const;
+const gpu = (index: number) => ({ index, name: 'RTX 4090', vramGb: 24 });
+const twoGpus: GpuReport = makeReport('cuda', [gpu(0), gpu(1)]);
+
+/** The test answers each look at the GPUs. */
+function createBench(report: GpuReport) {
+  const looks: PromiseWithResolvers<CommandResult>[] = [];
+  const run = () => {
+    const look = Promise.withResolvers<CommandResult>();
+    looks.push(look);
+    return look.promise;
+  };
+  const seen: Cards[] = [];
+  const watch = {
+    noteCards: (cards: Cards) => void seen.push(cards),
+    lookNowAndThen: () => Promise.resolve(),
+    troubles: () => known,
+  };
+  const { latest } = createTelemetry(run, report, watch);
+  /** Without the troubles, which stand in each. */
+  const telemetry = () => {
+    const { gpu_troubles: troubles, ...figures } = latest();
+    expect(troubles).toBe(known);
+    return figures;
+  };
+  return { looks, seen, telemetry };
+}
+
+const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));
+
+it('gives the figures of the last look, and starts the next one without waiting for it', async () => {
+  const { looks, telemetry } = createBench(twoGpus);
+  expect(telemetry()).toEqual({});
+  expect(looks).toHaveLength(1);
+  looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 51, 6144, 60, 300'));
+  await vi.waitFor(() => expect(telemetry()).toEqual({ gpu_utilization: 71, vram_used_gb: 18 }));
+  expect(looks.length).toBeGreaterThan(1);
+});
+
+it('a driver that hangs holds nothing up and is asked once', () => {
+  const { looks, telemetry } = createBench(twoGpus);
+  for (let beat = 0; beat < 100; beat += 1) expect(telemetry()).toEqual({});
+  expect(looks).toHaveLength(1);
+});
+
+it.each<[string, CommandResult]>([
+  ['a driver that did not answer', TIMED_OUT],
+  ['a driver that is gone', { kind: 'missing' }],
+  ['figures that are none', rows('0, [N/A], [N/A], 60, 300', '1, [N/A], [N/A], 60, 300')],
+])('%s gives no figures, and is asked again', async (_what, result) => {
+  const { looks, telemetry } = createBench(twoGpus);
+  telemetry();
+  looks[0]?.resolve(result);
+  await vi.waitFor(() => {
+    telemetry();
+    expect(looks).toHaveLength(2);
+  });
+  expect(JSON.stringify(telemetry())).toBe('{}');
+});
+
+it('counts only the GPUs that were chosen', async () => {
+  const { looks, telemetry } = createBench(makeReport('cuda', [gpu(1)]));
+  telemetry();
+  looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
+  await vi.waitFor(() => expect(telemetry()).toEqual({ gpu_utilization: 10, vram_used_gb: 1 }));
+});
+
+it('does not ask where there is nobody to ask', () => {
+  const { looks, telemetry } = createBench(makeReport('cpu', []));
+  expect(telemetry()).toEqual({});
+  expect(looks).toEqual([]);
+});

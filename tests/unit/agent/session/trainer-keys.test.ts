@@ -1,0 +1,187 @@
+/**
+ * The config keys that a rig's trainers accept: a real Python reads them from code like theirs, and the agent reports
+ * them on request.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createTrainerKeys } from '../../../../agent/session/trainer-keys.ts';
+import { trainerProbe } from '../../../../agent/attempt/trainer.ts';
+import { type ProbedTrainer, readKnownKeys, type TrainerChoice } from '../../../../agent/trainers/index.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+
+type Files = Readonly<Record<string, string>>;
+
+const env = { PATH: process.env['PATH'] };
+const python = trainerProbe(env).find('python3');
+
+function folderWith(files: Files): string {
+  const folder = tempFolder();
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+  return folder;
+}
+
+const checkout = (name: 'kohya' | 'ai-toolkit' | 'onetrainer', folder: string): TrainerChoice => ({
+  kind: 'checkout',
+  name,
+  folder,
+  python,
+});
+
+const registry = `
+class Field:
+    def __init__(self, name, arg_name, aliases=None):
+        self.name, self.arg_name, self.aliases = name, arg_name, aliases
+
+class Registry:
+    def __init__(self):
+        self._fields = {field.name: field for field in [
+            Field('learning_rate', '--learning_rate', ['--lr']),
+            Field('dataset_only', None),
+        ]}
+
+print('a library says hello')
+field_registry = Registry()
+`;
+
+describe.skipIf(python === null)('the keys of a trainer', () => {
+  it('of SimpleTuner are its registered fields, their aliases, and the older ones that it still takes', async () => {
+    const folder = folderWith({
+      'simpletuner/simpletuner_sdk/server/services/field_registry/__init__.py': registry,
+      'simpletuner/helpers/configuration/cli_utils.py': "_LEGACY_ARG_HANDLERS = {'validation_steps': None}\n",
+    });
+    const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python };
+    const keys = await readKnownKeys(choice, trainerProbe({ ...env, PYTHONPATH: folder }));
+    expect(keys).toEqual(['dataset_only', 'learning_rate', 'lr', 'validation_steps']);
+  });
+
+  it('of sd-scripts are the arguments of its scripts and of their library, without running any of them', async () => {
+    const folder = folderWith({
+      'train_network.py': 'import nothing_of_this_name\nparser.add_argument("--network_dim", type=int)\n',
+      'library/train_util.py':
+        'def add(parser: argparse.ArgumentParser):\n' +
+        '    parser.add_argument("--no-metadata", action="store_true")\n' +
+        '    parser.add_argument("--sample_every", dest="sample_every_n_steps")\n',
+      'library/broken.py': 'def (\n',
+      'venv/lib/other.py': 'parser.add_argument("--of_a_library")\n',
+    });
+    expect(await readKnownKeys(checkout('kohya', folder), trainerProbe(env))).toEqual([
+      'network_dim',
+      'no_metadata',
+      'sample_every_n_steps',
+    ]);
+  });
+
+  it('of ai-toolkit are those that its code asks a config for', async () => {
+    const folder = folderWith({
+      'toolkit/config_modules.py':
+        'class TrainConfig:\n    def __init__(self, **kwargs):\n        self.steps = kwargs.get("steps", 1000)\n',
+      'toolkit/config.py': "if 'name' not in config['config']:\n    raise ValueError\n",
+      'jobs/BaseJob.py':
+        "class BaseJob:\n    def go(self):\n        self.get_conf('process', required=True)\n",
+    });
+    expect(await readKnownKeys(checkout('ai-toolkit', folder), trainerProbe(env))).toEqual([
+      'config',
+      'name',
+      'process',
+      'steps',
+    ]);
+  });
+
+  it('of OneTrainer are the names in the code of its config', async () => {
+    const folder = folderWith({
+      'modules/util/config/TrainConfig.py':
+        'data = []\ndata.append(("training_method", None, str, False))\n# "not this"\ndata.append(("epochs", 100, int, False))\n',
+    });
+    expect(await readKnownKeys(checkout('onetrainer', folder), trainerProbe(env))).toEqual([
+      'epochs',
+      'training_method',
+    ]);
+  });
+
+  it('returns null if the code is missing or cannot be imported', async () => {
+    expect(await readKnownKeys(checkout('onetrainer', tempFolder()), trainerProbe(env))).toBeNull();
+    const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python };
+    expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
+  });
+});
+
+describe('what the Python of a trainer says about its keys', () => {
+  const notOurs =
+    '#!/bin/sh\necho \'trainyard-keys ["fine", "with space", 7, "\'"$(head -c 200 /dev/zero | tr "\\0" x)"\'"]\'\n';
+
+  it('drops entries that cannot be keys', async () => {
+    const fake = writeFile(tempFolder(), 'python', notOurs, 0o755);
+    const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
+    expect(await readKnownKeys(choice, trainerProbe(env))).toEqual(['fine']);
+  });
+
+  it.each([
+    ['an unfinished list', 'trainyard-keys ["a'],
+    ['no list', 'trainyard-keys 7'],
+    ['nothing', 'hello'],
+  ])('returns null for %s', async (_what, said) => {
+    const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${said}'\n`, 0o755);
+    const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
+    expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
+  });
+
+  it.each<readonly [string, TrainerChoice]>([
+    ['a command of the owner’s', { kind: 'command', argv: ['train'], takesAll: true }],
+    ['scripts', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
+    ['a Python that is not there', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
+  ])('reads no keys for %s', async (_what, choice) => {
+    expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
+  });
+});
+
+describe('a worker that is asked for the keys of its trainers', () => {
+  const probed = (choice: TrainerChoice, problem: string | null = null): ProbedTrainer => ({
+    choice,
+    version: null,
+    problem,
+  });
+  const trainers = [
+    probed({ kind: 'package', name: 'simpletuner', python: null }),
+    probed({ kind: 'checkout', name: 'kohya', folder: '/opt/sd', python: null }, 'it is broken'),
+  ];
+
+  it('reads each list once, and reports it as often as it is asked', async () => {
+    const sent: (readonly [string, readonly string[]])[] = [];
+    let reads = 0;
+    const report = createTrainerKeys({
+      trainers,
+      read: () => {
+        reads += 1;
+        return Promise.resolve(['seed']);
+      },
+      send: (trainer, keys) => {
+        sent.push([trainer, keys]);
+        return Promise.resolve({ ok: true, value: { success: true } });
+      },
+    });
+    await report([]);
+    expect([reads, sent]).toEqual([0, []]);
+    await report(['simpletuner', 'kohya', 'made-up']);
+    await report(['simpletuner']);
+    expect([reads, sent]).toEqual([
+      1,
+      [
+        ['simpletuner', ['seed']],
+        ['simpletuner', ['seed']],
+      ],
+    ]);
+  });
+
+  it('reports nothing that it cannot find out', async () => {
+    const report = createTrainerKeys({
+      trainers,
+      read: () => Promise.resolve(null),
+      send: () => Promise.reject(new Error('nothing was to be sent')),
+    });
+    await expect(report(['simpletuner'])).resolves.toBeUndefined();
+  });
+});

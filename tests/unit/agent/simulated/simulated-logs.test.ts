@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import type { ShipCall } from '../../../../agent/connection/api-client.ts';
+import { createSimulatedLogs } from '../../../../agent/simulated/simulated-logs.ts';
+import { createLogBook, settledText } from '../../../support/log-book.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId, unreachable } from '../builders.ts';
+
+function createBench() {
+  const clock = createVirtualClock();
+  const book = createLogBook();
+  let isDown = false;
+  const ship: ShipCall = async (_job, chunk) =>
+    isDown
+      ? { ok: false, failure: unreachable() }
+      : { ok: true, value: { success: true, next: book.take(chunk) } };
+  const logs = createSimulatedLogs({ ship, clock, random: () => 0.5, signal: new AbortController().signal });
+  const contact = { sentAt: 0, timeoutMs: 1, graceMs: 1 };
+  const print = logs.open({
+    jobId: jobId('j1'),
+    attemptId: attemptId('a1'),
+    configName: 'demo',
+    onLostContact: 'continue',
+    contact,
+  });
+  return { clock, book, logs, print, fail: (next: boolean) => (isDown = next) };
+}
+
+it('a make-believe training prints its progress as a bar, and an end', async () => {
+  const { clock, book, logs, print } = createBench();
+  logs.follow(attemptId('a1'), []);
+  await clock.advance(1_000);
+  print({ step: 5, total_steps: 20, loss: 0.5 });
+  await clock.advance(10_000);
+  expect(book.of().text).toBe('Training demo, as if\nSteps:  25%|#####               | 5/20 [loss=0.5000]');
+  print({ step: 20, total_steps: 20 });
+  logs.finish(attemptId('a1'));
+  await logs.leave(5_000);
+  expect(settledText(book.of().text)).toBe(
+    'Training demo, as if\nSteps: 100%|####################| 20/20\nEnded\n',
+  );
+  expect(book.of().isComplete).toBe(true);
+});
+
+it('of one that nobody hears only the newest is kept', async () => {
+  const { clock, book, logs, print, fail } = createBench();
+  await clock.advance(1_000);
+  fail(true);
+  for (let step = 0; step < 5_000; step += 1) print({ step });
+  logs.finish(attemptId('a1'));
+  await clock.advance(1_000);
+  fail(false);
+  await clock.advance(60_000);
+  expect(book.of().gaps).toHaveLength(1);
+  expect(settledText(book.of().text)).toContain('4999/0\nEnded\n');
+});

@@ -1,0 +1,130 @@
+/** The simulated trainer and network behave as the agent expects of the real ones. */
+import { describe, expect, it } from 'vitest';
+import type { ApiClient } from '../../../../agent/connection/api-client.ts';
+import { breakable } from '../../../../agent/connection/breakable-network.ts';
+import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
+import { simulateRun, type SimulatedTraining } from '../../../../agent/simulated/simulated-run.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { attemptId, jobId } from '../builders.ts';
+
+function startRun(onLostContact: 'continue' | 'stop') {
+  const clock = createVirtualClock();
+  const exited = Promise.withResolvers<Awaited<SimulatedTraining['exited']>>();
+  const stops: number[] = [];
+  const began = clock.mono();
+  const contactAt = (ms: number) => ({ sentAt: began + ms, timeoutMs: 10_000, graceMs: 1_000 });
+  const run = simulateRun(
+    { jobId: jobId('j1'), attemptId: attemptId('a1'), configName: 'x', onLostContact, contact: contactAt(0) },
+    { onProgress: () => {}, onFigures: () => {}, onLine: () => {} },
+    {
+      clock,
+      job: { configName: 'x', config: {} },
+      trainer: () => ({
+        exited: exited.promise,
+        stop() {
+          stops.push(clock.mono() - began);
+          exited.resolve({ code: null, signal: 'SIGTERM', tail: 'last words' });
+        },
+      }),
+    },
+  );
+  return { clock, run, stops, contactAt, end: exited.resolve };
+}
+
+const killed = { code: null, signal: 'SIGTERM', tail: 'last words', startError: null };
+
+describe('a simulated run', () => {
+  it('keeps the first order that it was given', async () => {
+    const { run } = startRun('continue');
+    run.stop('cancel', 0);
+    run.stop('leave_now', 0);
+    expect(await run.finished).toEqual({ ...killed, stopped: 'cancel' });
+  });
+
+  it('goes on without contact, if it may', async () => {
+    const { clock, run, stops, end } = startRun('continue');
+    await clock.advance(60_000);
+    expect(stops).toEqual([]);
+    end({ code: 0, signal: null, tail: '' });
+    expect(await run.finished).toEqual({ code: 0, signal: null, tail: '', startError: null, stopped: null });
+  });
+
+  it('is stopped T after its last contact, if it may not', async () => {
+    const { clock, run, stops, contactAt } = startRun('stop');
+    await clock.advance(6_000);
+    run.contact(contactAt(5_000));
+    await clock.advance(60_000);
+    expect(stops).toEqual([15_000]);
+    expect(await run.finished).toEqual({ ...killed, stopped: 'lost_contact' });
+  });
+
+  it('ends when nobody looks after it any more', async () => {
+    const { run, stops } = startRun('continue');
+    run.leave();
+    expect(stops).toHaveLength(1);
+  });
+});
+
+function makeNetwork() {
+  const calls: string[] = [];
+  const streams: StreamDeps[] = [];
+  const answer = async (name: string) => {
+    calls.push(name);
+    return { ok: true, value: { success: true } } as never;
+  };
+  const api: ApiClient = {
+    register: () => answer('register'),
+    beat: () => answer('beat'),
+    report: () => answer('report'),
+    bring: () => answer('bring'),
+    disconnect: () => answer('disconnect'),
+  };
+  const network = breakable(api, parts => {
+    streams.push(parts);
+    if (parts.signal.aborted) return Promise.resolve('aborted');
+    return new Promise(resolve => {
+      parts.signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+    });
+  });
+  const over = new AbortController();
+  const follow = () =>
+    network.followStream({
+      url: '',
+      token: () => '',
+      silenceMs: 1,
+      onOpen: () => {},
+      onRefused: () => {},
+      onCommand: () => {},
+      signal: over.signal,
+    });
+  return { ...network, calls, over, follow };
+}
+
+describe('a network that is cut', () => {
+  it('ends the stream as lost, and no call gets through until it is mended', async () => {
+    const { cut, mend, follow, calls, api, through } = makeNetwork();
+    const stream = follow();
+    cut();
+    expect(await stream).toBe('lost');
+    expect(await follow()).toBe('lost');
+    const failed = { ok: false, failure: { kind: 'unreachable' } };
+    expect(await api.register({})).toMatchObject(failed);
+    expect(await api.beat({})).toMatchObject(failed);
+    expect(await api.report(jobId('j1'), attemptId('a1'), { status: 'running' })).toMatchObject(failed);
+    expect(await api.disconnect(WorkerId.parse('w_1'))).toMatchObject(failed);
+    expect(await through(() => api.beat({}))).toMatchObject(failed);
+    expect(calls).toEqual([]);
+    mend();
+    await api.beat({});
+    expect(calls).toEqual(['beat']);
+  });
+
+  it('says of a stream that was ended on purpose that it was', async () => {
+    const { follow, over, cut } = makeNetwork();
+    const stream = follow();
+    over.abort();
+    cut();
+    expect(await stream).toBe('aborted');
+  });
+});

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../agent/clock.ts';
+import type { Processes } from '../../../../agent/process/processes.ts';
+import { lockState } from '../../../../agent/state/state-lock.ts';
+import { tempFolder, writeFile } from '../builders.ts';
+import { processes as real } from '../guard-bench.ts';
+
+/** A machine on which processes with these pids run. The start time of each one follows from its pid. */
+const machineOf = (...pids: readonly number[]): Processes => ({
+  ...real,
+  identify: async pid => (pids.includes(pid) ? { pid, start: `t${pid}` } : null),
+});
+const lock = (dir: string, pid: number, processes: Processes) =>
+  lockState({ dir, pid, processes, clock: systemClock });
+const ownerIn = (dir: string): unknown => JSON.parse(readFileSync(join(dir, 'lock'), 'utf8'));
+
+describe('a state folder', () => {
+  it('is made, locked for its owner’s eyes, and free again after the release', async () => {
+    const dir = join(tempFolder(), 'a/rig');
+    const locked = await lock(dir, 7, machineOf(7));
+    expect(locked.kind).toBe('mine');
+    expect(ownerIn(dir)).toEqual({ pid: 7, start: 't7' });
+    expect(statSync(join(dir, 'lock')).mode & 0o777).toBe(0o600);
+    if (locked.kind === 'mine') locked.release();
+    expect(existsSync(join(dir, 'lock'))).toBe(false);
+  });
+
+  it('that is in use is refused, and stays whose it is', async () => {
+    const dir = tempFolder();
+    await lock(dir, 7, machineOf(7));
+    expect(await lock(dir, 8, machineOf(7, 8))).toEqual({ kind: 'held', by: { pid: 7, start: 't7' } });
+    expect(ownerIn(dir)).toEqual({ pid: 7, start: 't7' });
+  });
+
+  it.each([
+    ['whose owner is gone', { pid: 7, start: 't7' }, [8]],
+    ['whose owner’s number is another one’s by now', { pid: 7, start: 'earlier' }, [7, 8]],
+    ['with a broken lock', 'broken', [7, 8]],
+  ])('%s is taken over', async (_what, owner, pids) => {
+    const dir = tempFolder();
+    writeFileSync(join(dir, 'lock'), typeof owner === 'string' ? owner : JSON.stringify(owner));
+    expect((await lock(dir, 8, machineOf(...pids))).kind).toBe('mine');
+    expect(ownerIn(dir)).toEqual({ pid: 8, start: 't8' });
+  });
+
+  it('goes to one of two that start at once', async () => {
+    const dir = tempFolder();
+    // Both see that its owner is gone, before either has written.
+    writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
+    const both = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
+    expect(both.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);
+  });
+
+  it('of another one by now is not freed by the first', async () => {
+    const dir = tempFolder();
+    const first = await lock(dir, 7, machineOf(7));
+    await lock(dir, 8, machineOf(8));
+    if (first.kind === 'mine') first.release();
+    expect(ownerIn(dir)).toEqual({ pid: 8, start: 't8' });
+  });
+
+  it('that can not be written is an error', async () => {
+    const file = writeFile(tempFolder(), 'file', '');
+    await expect(lock(join(file, 'rig'), 7, machineOf(7))).rejects.toThrow('ENOTDIR');
+  });
+});

@@ -1,0 +1,243 @@
+/** Reading and verifying the audit trail: docs/internals/faults.md, I5 and S21. */
+import { describe, expect, test } from 'vitest';
+import { createSeal } from '../../../../main/audit/chain.ts';
+import type { AuditRow, AuditTrail } from '../../../../main/orchestrator/ports/index.ts';
+import { AuditEntry, type AuditFault } from '../../../../protocol/admin-api.ts';
+import { auditFilter, bookOf, testSeal, wholeTrail } from '../../../support/seal.ts';
+import { makeRow } from './builders.ts';
+
+/** So many rows, as they are written. */
+function makeRows(count: number): AuditRow[] {
+  const rows: AuditRow[] = [];
+  for (let seq = 1; seq <= count; seq++) {
+    const row = makeRow({ seq, at: seq * 1_000, target_id: `w_${seq}` });
+    rows.push({ ...row, hash: testSeal(rows.at(-1)?.hash ?? null, row) });
+  }
+  return rows;
+}
+
+const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): AuditTrail => ({
+  list: ({ limit, offset }) => ({
+    rows: rows.toReversed().slice(offset, offset + limit),
+    total: rows.length,
+  }),
+  after: (seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+  lastSeq: () => lastSeq,
+  sifted: (_sieve, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+  row: seq => rows.find(row => row.seq === seq) ?? null,
+  figures: () => ({ total: rows.length, firstAt: null, lastAt: null, types: [], actors: [] }),
+  anchor: () => null,
+});
+const verify = (rows: readonly AuditRow[], lastSeq?: number, seal = testSeal) =>
+  bookOf(trailOf(rows, lastSeq), seal).verify(wholeTrail);
+const codes: Readonly<Record<string, AuditFault>> = {
+  'the row was changed': 'row_changed',
+  'the row is missing': 'row_missing',
+  'the row was inserted': 'row_inserted',
+  'the newest rows are missing': 'newest_missing',
+};
+const bad = (checked: number, seq: number, problem: string) => ({
+  valid: false,
+  checked,
+  first_bad: { seq, problem, code: codes[problem] },
+  head: null,
+  anchor: null,
+});
+
+describe('a trail that nobody has touched', () => {
+  // Read in pages of 2,000: none, one short, exactly one, one and a bit, exactly two.
+  test.each([0, 1, 2, 1_999, 2_000, 2_001, 4_000])('of %d rows is valid', async count => {
+    expect(await verify(makeRows(count))).toEqual({
+      valid: true,
+      checked: count,
+      first_bad: null,
+      head: null,
+      anchor: null,
+    });
+  });
+
+  test('is valid while it grows', async () => {
+    const rows = makeRows(6_000);
+    const written = rows.slice(0, 2_000);
+    const reading: AuditTrail = {
+      ...trailOf(written),
+      after(seq, limit) {
+        // Others write while the next page is waited for.
+        setImmediate(() => written.push(...rows.slice(written.length, written.length + 1_500)));
+        return written.filter(row => row.seq > seq).slice(0, limit);
+      },
+      lastSeq: () => written.length,
+    };
+    expect(await bookOf(reading).verify(wholeTrail)).toMatchObject({ valid: true, first_bad: null });
+  });
+});
+
+describe('what was done to it shows', () => {
+  const columns: Readonly<Partial<AuditRow>> = {
+    at: 1,
+    type: 'worker.back',
+    actor_type: 'system',
+    actor_id: null,
+    address: '10.6.6.6',
+    target_type: 'job',
+    target_id: 'w_9',
+    details: '{}',
+    hash: 'f'.repeat(64),
+  };
+
+  test.each(Object.entries(columns))(
+    'a changed %s, in the first row, the middle and the last',
+    async (name, value) => {
+      for (const seq of [1, 3, 5]) {
+        const rows = makeRows(5).map(row => (row.seq === seq ? { ...row, [name]: value } : row));
+        expect(await verify(rows)).toEqual(bad(seq - 1, seq, 'the row was changed'));
+      }
+    },
+  );
+
+  test('every column is covered', () => {
+    expect(new Set([...Object.keys(columns), 'seq'])).toEqual(new Set(Object.keys(makeRow())));
+  });
+
+  test.each([1, 3])('row %d removed', async seq => {
+    const rows = makeRows(5).filter(row => row.seq !== seq);
+    expect(await verify(rows)).toEqual(bad(seq - 1, seq, 'the row is missing'));
+  });
+
+  test('a removed row, and the others moved up', async () => {
+    const rows = makeRows(5)
+      .filter(({ seq }) => seq !== 3)
+      .map((row, index) => ({ ...row, seq: index + 1 }));
+    expect(await verify(rows, 4)).toEqual(bad(2, 3, 'the row was changed'));
+  });
+
+  test('a row put in between, and the others moved down', async () => {
+    const [one, two, ...rest] = makeRows(5);
+    if (one === undefined || two === undefined) throw new Error('there are no rows');
+    const moved = rest.map(row => ({ ...row, seq: row.seq + 1 }));
+    expect(await verify([one, two, makeRow({ seq: 3, hash: two.hash }), ...moved], 6)).toEqual(
+      bad(2, 3, 'the row was changed'),
+    );
+  });
+
+  test.each([0, -1, -1e15])('a row put in before the first, with the number %d', async seq => {
+    const rows = makeRows(3);
+    expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
+      bad(0, seq, 'the row was inserted'),
+    );
+  });
+
+  test('a row put in at the end', async () => {
+    const rows = makeRows(3);
+    expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })])).toEqual(
+      bad(3, 4, 'the row was changed'),
+    );
+    // Also with a number that was not given yet.
+    expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
+      bad(3, 4, 'the row was changed'),
+    );
+    expect(await verify([...rows, makeRow({ seq: 9, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
+      bad(3, 4, 'the row is missing'),
+    );
+  });
+
+  test.each([
+    ['the newest row', 4],
+    ['all rows but one', 1],
+    ['every row', 0],
+  ])('%s cut off', async (_what, left) => {
+    expect(await verify(makeRows(5).slice(0, left), 5)).toEqual(
+      bad(left, left + 1, 'the newest rows are missing'),
+    );
+  });
+
+  test('a tail that was cut off at the end of a page', async () => {
+    expect(await verify(makeRows(2_000), 2_001)).toEqual(bad(2_000, 2_001, 'the newest rows are missing'));
+  });
+
+  test('two rows that have changed places', async () => {
+    const rows = makeRows(5).map(row =>
+      row.seq === 2 ? { ...row, seq: 3 } : row.seq === 3 ? { ...row, seq: 2 } : row,
+    );
+    expect(await verify(rows.toSorted((a, b) => a.seq - b.seq))).toEqual(bad(1, 2, 'the row was changed'));
+  });
+
+  test('a trail that was written with another key', async () => {
+    const other = createSeal(new Uint8Array(32).fill(8));
+    expect(await verify(makeRows(5), 5, other)).toEqual(bad(0, 1, 'the row was changed'));
+  });
+
+  test('far down, on a later page', async () => {
+    const rows = makeRows(4_500).map(row => (row.seq === 4_321 ? { ...row, at: 0 } : row));
+    expect(await verify(rows)).toEqual(bad(4_320, 4_321, 'the row was changed'));
+  });
+});
+
+describe('a list', () => {
+  const listed = (...rows: readonly AuditRow[]) => bookOf(trailOf(rows)).list(auditFilter());
+
+  test('shows rows in the words of the contract', () => {
+    const [row] = makeRows(1);
+    if (row === undefined) throw new Error('there is no row');
+    expect(listed(row)).toEqual({
+      total: 1,
+      entries: [
+        {
+          seq: 1,
+          at: '1970-01-01T00:00:01.000Z',
+          event_type: 'worker.offline',
+          actor_type: 'worker',
+          actor_id: 'w_1',
+          address: '10.0.0.7',
+          target_type: 'worker',
+          target_id: 'w_1',
+          details: { why: 'silent' },
+          hash: row.hash,
+        },
+      ],
+    });
+  });
+
+  test.each<[what: string, Partial<AuditRow>, shown: object]>([
+    ['details that are no JSON', { details: '{"why"' }, { details: { unreadable: '{"why"' } }],
+    ['details that are no object', { details: '42' }, { details: { unreadable: '42' } }],
+    ['details that are null', { details: 'null' }, { details: { unreadable: 'null' } }],
+    ['details that are empty', { details: '' }, { details: { unreadable: '' } }],
+    ['a time that is none', { at: 9e15 }, { at: '9999-12-31T23:59:59.999Z' }],
+    ['a time before all times', { at: -9e15 }, { at: '0000-01-01T00:00:00.000Z' }],
+  ])('is not kept from being read by a row with %s', (_what, changes, shown) => {
+    const { entries } = listed(makeRow(changes), makeRow({ seq: 8 }));
+    expect(entries).toHaveLength(2);
+    expect(entries[1]).toMatchObject(shown);
+    for (const entry of entries) expect(AuditEntry.safeParse(entry).error).toBeUndefined();
+  });
+});
+
+describe('a comparison with a witness', () => {
+  const rows = makeRows(6);
+  const marks = rows.map(({ seq, hash }) => ({ seq, hash }));
+
+  test('finds every row that the witness knows', () => {
+    expect(bookOf(trailOf(rows), testSeal).compare(marks)).toEqual({
+      checked: 6,
+      removed: 0,
+      first_bad: null,
+    });
+  });
+
+  test('names the first row that is missing or another one', () => {
+    const older = bookOf(trailOf(rows.slice(0, 4)), testSeal);
+    expect(older.compare(marks)).toMatchObject({
+      checked: 4,
+      first_bad: { seq: 5, code: 'head_rolled_back' },
+    });
+    const forged = bookOf(trailOf(rows), testSeal).compare([{ seq: 2, hash: 'another' }]);
+    expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
+  });
+
+  test('passes over rows that retention removed, and uses the anchor for the last of them', () => {
+    const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
+    const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
+    expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });
+  });
+});

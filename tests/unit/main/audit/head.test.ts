@@ -1,0 +1,284 @@
+/** The head of the trail, which is stored beside the database: docs/internals/faults.md, S21. */
+import { describe, expect, test } from 'vitest';
+import { createMarkSeal } from '../../../../main/audit/chain.ts';
+import { type HeadFile, keepHead } from '../../../../main/audit/head.ts';
+import type { AuditRow, AuditTrail, SealedMark } from '../../../../main/orchestrator/ports/index.ts';
+import { bookOf, testMarkSeal, testSeal, wholeTrail } from '../../../support/seal.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { makeRow } from './builders.ts';
+
+interface TestTrail extends AuditTrail {
+  readonly rows: AuditRow[];
+  grow(count: number): void;
+  /** Rows and numbers from there on are as if they had never been. */
+  cut(seq: number): void;
+  trimTo(seq: number): void;
+}
+
+function openTrail(count: number): TestTrail {
+  const rows: AuditRow[] = [];
+  let anchor: SealedMark | null = null;
+  const grow = (more: number): void => {
+    for (let n = 0; n < more; n += 1) {
+      const seq = (rows.at(-1)?.seq ?? anchor?.seq ?? 0) + 1;
+      const row = makeRow({ seq, at: seq * 1_000 });
+      rows.push({ ...row, hash: testSeal(rows.at(-1)?.hash ?? anchor?.hash ?? null, row) });
+    }
+  };
+  grow(count);
+  return {
+    rows,
+    grow,
+    cut: seq => void rows.splice(rows.findIndex(row => row.seq === seq)),
+    trimTo(seq) {
+      const index = rows.findIndex(row => row.seq === seq);
+      const mark = { seq, hash: rows[index]?.hash ?? '', at: 5 };
+      anchor = { ...mark, seal: testMarkSeal('anchor', mark) };
+      rows.splice(0, index + 1);
+    },
+    list: () => ({ rows, total: rows.length }),
+    after: (seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+    sifted: (_sieve, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+    row: seq => rows.find(row => row.seq === seq) ?? null,
+    figures: () => ({ total: rows.length, firstAt: null, lastAt: null, types: [], actors: [] }),
+    anchor: () => anchor,
+    lastSeq: () => rows.at(-1)?.seq ?? anchor?.seq ?? 0,
+  };
+}
+
+interface TestFile extends HeadFile {
+  text: string | null;
+  fails: boolean;
+}
+
+const openFile = (text: string | null = null): TestFile => ({
+  text,
+  fails: false,
+  read() {
+    if (this.fails) throw new Error('EACCES');
+    return this.text;
+  },
+  write(next) {
+    if (this.fails) throw new Error('ENOSPC');
+    this.text = next;
+  },
+});
+
+function start(trail: TestTrail, file: TestFile) {
+  const clock = createVirtualClock();
+  const warned: string[] = [];
+  const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
+  const keeper = keepHead({ trail, file, seal: testMarkSeal, clock, log });
+  return { keeper, clock, warned, verify: () => bookOf(trail, testSeal, keeper).verify(wholeTrail) };
+}
+
+const seqIn = ({ text }: TestFile): number | null =>
+  text === null ? null : (JSON.parse(text) as { readonly seq: number }).seq;
+
+describe('the head', () => {
+  test('is written at the start, follows the trail within five seconds, and once more at the end', async () => {
+    const [trail, file] = [openTrail(3), openFile()];
+    const { keeper, clock, verify } = start(trail, file);
+    expect(seqIn(file)).toBe(3);
+    trail.grow(2);
+    await clock.advance(4_999);
+    expect(seqIn(file)).toBe(3);
+    await clock.advance(1);
+    expect(seqIn(file)).toBe(5);
+    trail.grow(1);
+    keeper.stop();
+    expect(seqIn(file)).toBe(6);
+    expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 6 } });
+    trail.grow(1);
+    await clock.advance(60_000);
+    expect(seqIn(file)).toBe(6);
+  });
+
+  test('of an empty trail stands for nothing, and is there all the same', async () => {
+    const [trail, file] = [openTrail(0), openFile()];
+    const { verify } = start(trail, file);
+    expect(seqIn(file)).toBe(0);
+    expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
+  });
+
+  test('may lag behind when the process is killed: what was written since is there, and that is right', async () => {
+    const [trail, file] = [openTrail(0), openFile()];
+    start(trail, file);
+    trail.grow(4);
+    const { verify, keeper } = start(trail, file);
+    expect(keeper.fits()).toBe(true);
+    expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
+  });
+
+  test('shows a tail that was cut off, numbers and all, now and after the next start', async () => {
+    const [trail, file] = [openTrail(5), openFile()];
+    const { verify, keeper, clock } = start(trail, file);
+    trail.cut(4);
+    const missing = {
+      valid: false,
+      checked: 3,
+      first_bad: { seq: 4, problem: 'the newest rows are missing' },
+    };
+    expect(await verify()).toMatchObject(missing);
+    await clock.advance(10_000);
+    keeper.stop();
+    expect(seqIn(file)).toBe(5);
+    expect(await start(trail, file).verify()).toMatchObject(missing);
+  });
+
+  test('shows a tail that was cut off and has grown again', async () => {
+    const [trail, file] = [openTrail(5), openFile()];
+    const { verify, clock } = start(trail, file);
+    trail.cut(4);
+    trail.rows.push({ ...makeRow({ seq: 4 }), hash: '' });
+    const other = makeRow({ seq: 4, details: '{"other":1}' });
+    trail.rows.splice(3, 1, { ...other, hash: testSeal(trail.rows[2]?.hash ?? null, other) });
+    trail.grow(3);
+    await clock.advance(10_000);
+    expect(await verify()).toMatchObject({
+      valid: false,
+      first_bad: { seq: 5, problem: expect.stringContaining('head') },
+    });
+    expect(seqIn(file)).toBe(5);
+  });
+
+  test.each<readonly [what: string, change: (head: SealedMark) => unknown]>([
+    ['a number that was changed', head => ({ ...head, seq: 3 })],
+    ['a hash that was changed', head => ({ ...head, hash: 'f'.repeat(64) })],
+    ['a time that was changed', head => ({ ...head, at: 1 })],
+    ['the seal of an anchor', head => ({ ...head, seal: testMarkSeal('anchor', head) })],
+    [
+      'the seal of another key',
+      head => ({ ...head, seal: createMarkSeal(new Uint8Array(32))('head', head) }),
+    ],
+  ])('with %s does not fit, and is left as it is', async (_what, change) => {
+    const [trail, file] = [openTrail(5), openFile()];
+    start(trail, file).keeper.stop();
+    const forged = JSON.stringify(change(JSON.parse(file.text ?? '') as SealedMark));
+    file.text = forged;
+    const { verify, keeper } = start(trail, file);
+    trail.grow(1);
+    keeper.stop();
+    expect(file.text).toBe(forged);
+    expect((await verify()).valid).toBe(false);
+  });
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"seq":1}',
+    '{"seq":"1","hash":"","at":1,"seal":""}',
+    '{"seq":1,"at":1,"hash":"","seal":1}',
+    '{"seq":1,"at":1,"hash":1,"seal":""}',
+    '{"seq":1,"at":"","hash":"","seal":""}',
+    '{"seq":1,"at":1,"hash":""}',
+  ])('that is %j is none, and that shows', async text => {
+    const { verify } = start(openTrail(5), openFile(text));
+    expect(await verify()).toMatchObject({
+      valid: false,
+      head: null,
+      first_bad: { problem: expect.stringContaining('cannot be read') },
+    });
+  });
+
+  test('that can not be read shows, and a disk that does not take it is warned of', async () => {
+    const file = openFile();
+    file.fails = true;
+    expect((await start(openTrail(5), file).verify()).valid).toBe(false);
+    const full = openFile();
+    const trail = openTrail(5);
+    const { clock, warned, verify } = start(trail, full);
+    full.fails = true;
+    trail.grow(1);
+    await clock.advance(5_000);
+    expect(warned).toEqual(['audit.head_not_written']);
+    expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
+  });
+
+  test('stands for a trail that was replaced, once that is accepted', async () => {
+    const [trail, file] = [openTrail(5), openFile()];
+    start(trail, file).keeper.stop();
+    trail.cut(3);
+    const { keeper, verify } = start(trail, file);
+    expect(keeper.fits()).toBe(false);
+    trail.grow(1);
+    keeper.accept();
+    expect(seqIn(file)).toBe(3);
+    expect(await verify()).toMatchObject({ valid: true, checked: 3 });
+  });
+
+  test.each([2, 4, 5])('fits when retention has removed all up to row %d of 5', async seq => {
+    const [trail, file] = [openTrail(5), openFile()];
+    start(trail, file).keeper.stop();
+    trail.grow(1);
+    trail.trimTo(seq);
+    const { keeper, verify } = start(trail, file);
+    expect(keeper.fits()).toBe(true);
+    expect(await verify()).toMatchObject({ valid: true, anchor: { seq }, checked: 6 - seq });
+  });
+});
+
+describe('what retention has removed', () => {
+  test('is vouched for by an anchor that nobody can forge', async () => {
+    const trail = openTrail(5);
+    const honest = { ...trail, anchor: () => null };
+    trail.rows.splice(0, 2);
+    expect(await bookOf(honest).verify(wholeTrail)).toMatchObject({
+      valid: false,
+      first_bad: { seq: 1, problem: 'the row is missing' },
+    });
+    const mark = { seq: 2, hash: 'f'.repeat(64), at: 1 };
+    const forged = { ...trail, anchor: () => ({ ...mark, seal: 'f'.repeat(64) }) };
+    expect(await bookOf(forged).verify(wholeTrail)).toMatchObject({
+      valid: false,
+      checked: 0,
+      first_bad: { seq: 2, problem: expect.stringContaining('anchor') },
+    });
+  });
+
+  test('is not mistaken for rows that were put in before it', async () => {
+    const trail = openTrail(5);
+    trail.trimTo(2);
+    trail.rows.unshift(makeRow({ seq: 2, hash: '' }));
+    expect(await bookOf(trail).verify(wholeTrail)).toMatchObject({ valid: true, checked: 3 });
+  });
+});
+
+describe('a range', () => {
+  const verify = (trail: TestTrail, from: number | null, to: number | null) =>
+    bookOf(trail).verify({ from, to });
+
+  test.each([
+    [null, null, 6],
+    [1, 6, 6],
+    [2, 4, 3],
+    [5, null, 2],
+    [null, 3, 3],
+    [6, 6, 1],
+    [7, null, 0],
+    [9, null, 0],
+    [4, 2, 0],
+    [3, 99, 4],
+  ])('from %j to %j is checked, %d rows', async (from, to, checked) => {
+    const verdict = await verify(openTrail(6), from, to);
+    expect(verdict).toMatchObject(
+      to === 99 ? { valid: true, checked } : { valid: true, checked, first_bad: null },
+    );
+  });
+
+  test('says nothing of what lies outside of it', async () => {
+    const trail = openTrail(6);
+    trail.rows.splice(1, 1, { ...makeRow({ seq: 2, details: 'forged' }), hash: trail.rows[1]?.hash ?? '' });
+    expect(await verify(trail, 3, 6)).toMatchObject({ valid: true, checked: 4 });
+    expect(await verify(trail, 1, 1)).toMatchObject({ valid: true, checked: 1 });
+    expect(await verify(trail, 2, 2)).toMatchObject({ valid: false, first_bad: { seq: 2 } });
+  });
+
+  test('begins where retention has left off', async () => {
+    const trail = openTrail(6);
+    trail.trimTo(3);
+    expect(await verify(trail, 1, 5)).toMatchObject({ valid: true, checked: 2 });
+  });
+});

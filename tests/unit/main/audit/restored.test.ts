@@ -1,0 +1,54 @@
+/** What a restored trail records about the trail that it has replaced. */
+import { expect, test } from 'vitest';
+import { accountOf, isAccountedFor } from '../../../../main/audit/restored.ts';
+import type {
+  AuditMark,
+  AuditRow,
+  AuditTrail,
+  SealedMark,
+} from '../../../../main/orchestrator/ports/index.ts';
+import { testSeal } from '../../../support/seal.ts';
+import { makeRow } from './builders.ts';
+
+const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'ours' };
+const keeper = { head: () => head, fits: () => false, isSealed: () => true };
+const naming = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
+
+/** Sealed behind a row, or an anchor, of this hash; null for the first of all. */
+function restored(before: string | null, details: string): AuditRow {
+  const row = makeRow({ seq: 7, type: 'audit.restored', details });
+  return { ...row, hash: testSeal(before, row) };
+}
+
+const trailOf = (rows: readonly AuditRow[], anchor: AuditMark | null = null): AuditTrail =>
+  ({
+    row: (seq: number) => rows.find(row => row.seq === seq) ?? null,
+    lastSeq: () => rows.at(-1)?.seq ?? 0,
+    anchor: () => anchor,
+  }) as AuditTrail;
+
+const accountsFor = (trail: AuditTrail): boolean => isAccountedFor(trail, testSeal, keeper);
+
+test('a head is accounted for by a row behind another one, behind an anchor, and as the first of all', () => {
+  const other = makeRow({ seq: 6, hash: 'of-six' });
+  expect(accountsFor(trailOf([other, restored('of-six', naming)]))).toBe(true);
+  const anchor = { seq: 6, hash: 'of-anchor', at: 1_000 };
+  expect(accountsFor(trailOf([restored('of-anchor', naming)], anchor))).toBe(true);
+  expect(accountsFor(trailOf([restored(null, naming)]))).toBe(true);
+});
+
+test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON'])(
+  'a row that says %s accounts for nothing',
+  details => {
+    expect(accountsFor(trailOf([restored(null, details)]))).toBe(false);
+  },
+);
+
+test('neither does a trail without rows, and it stands nowhere', () => {
+  expect(accountsFor(trailOf([]))).toBe(false);
+  expect(accountOf(trailOf([]), null)).toEqual({ was: null, head: null });
+  expect(accountOf(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({
+    was: { seq: 6, hash: 'of-six' },
+    head: { seq: 90, hash: 'of-ninety' },
+  });
+});

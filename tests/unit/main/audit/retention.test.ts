@@ -1,0 +1,251 @@
+/** Old rows are removed, and the rest still verifies: docs/internals/worker-contract.md, A8. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startRetention } from '../../../../main/audit/retention.ts';
+import type { Store } from '../../../../main/orchestrator/ports/index.ts';
+import { openSqliteStore } from '../../../../main/store/db/sqlite-store.ts';
+import { bookOf, testMarkSeal, testSeal, wholeTrail } from '../../../support/seal.ts';
+import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../support/virtual-clock.ts';
+
+const dayMs = 86_400_000;
+
+interface Bench {
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly warned: readonly string[];
+  /** Rows of so many days ago. */
+  write(daysAgo: number, count: number): Promise<void>;
+  start(days: number | null): ReturnType<typeof startRetention>;
+}
+
+function openBench(): Bench {
+  const clock = createVirtualClock();
+  const warned: string[] = [];
+  const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
+  const store = openSqliteStore(':memory:', { log, clock, seal: testSeal, onFatal: () => {} });
+  onTestFinished(() => store.close());
+  return {
+    store,
+    clock,
+    warned,
+    write: (daysAgo, count) =>
+      store.write(tx => {
+        for (let n = 0; n < count; n += 1)
+          tx.appendAudit({
+            at: clock.wall() - daysAgo * dayMs,
+            type: 'queue.paused',
+            actor: { type: 'admin', id: 'ada', address: null },
+            target: { type: 'queue', id: 'queue' },
+            details: { n },
+          });
+      }),
+    start: days =>
+      startRetention({ store, seal: testMarkSeal, clock, time: trustedTimeOf(clock), log, days }),
+  };
+}
+
+const seqs = ({ store }: Bench): readonly number[] => store.audit.after(0, 9_999).map(({ seq }) => seq);
+
+describe('retention', () => {
+  test('removes what is older, leaves an anchor, and writes down how much that was', async () => {
+    const bench = openBench();
+    await bench.write(40, 3);
+    await bench.write(10, 2);
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    expect(seqs(bench)).toEqual([4, 5, 6]);
+    expect(bench.store.audit.row(6)).toMatchObject({ type: 'audit.trimmed', actor_type: 'system' });
+    expect(JSON.parse(bench.store.audit.row(6)?.details ?? '')).toEqual({
+      through: 3,
+      rows: 3,
+      older_than_days: 30,
+    });
+    expect(await bookOf(bench.store.audit).verify(wholeTrail)).toMatchObject({
+      valid: true,
+      checked: 3,
+      anchor: { seq: 3 },
+    });
+    await retention.stop();
+  });
+
+  test('goes on every six hours, and from where it left off', async () => {
+    const bench = openBench();
+    await bench.write(29.9, 3);
+    await bench.write(0, 1);
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    expect(seqs(bench)).toEqual([1, 2, 3, 4]);
+    await bench.clock.advance(6 * 3_600_000);
+    expect(seqs(bench)).toEqual([4, 5]);
+    await retention.stop();
+    await bench.clock.advance(100 * dayMs);
+    expect(seqs(bench)).toEqual([4, 5]);
+  });
+
+  test('is set while it runs: what is old by then goes soon, and stays from when it is taken back', async () => {
+    const bench = openBench();
+    await bench.write(40, 2);
+    await bench.write(20, 2);
+    await bench.write(0, 1);
+    const retention = bench.start(null);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+    retention.keepFor(30);
+    await bench.clock.advance(60_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    retention.keepFor(10);
+    retention.keepFor(null);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    retention.keepFor(10);
+    await retention.stop();
+    retention.keepFor(10);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    expect(bench.warned).toEqual([]);
+  });
+
+  test('takes many at a time, and never the newest of all', async () => {
+    const bench = openBench();
+    await bench.write(29, 2_500);
+    const retention = bench.start(1);
+    await bench.clock.advance(60_000);
+    await retention.stop();
+    // What says so, one for each portion: by then the last of the old ones was not the newest any more.
+    expect(seqs(bench)).toEqual([2_501, 2_502, 2_503]);
+    expect((await bookOf(bench.store.audit).verify(wholeTrail)).valid).toBe(true);
+  });
+
+  test.each([1_000, 2_000])('writes down all that it removes, %d rows at once too', async count => {
+    const bench = openBench();
+    await bench.write(40, count);
+    await bench.write(0, 1);
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    await retention.stop();
+    const written = bench.store.audit.after(count + 1, 9).map(({ type, details }) => ({
+      type,
+      rows: (JSON.parse(details) as { readonly rows: number }).rows,
+    }));
+    expect(new Set(written.map(({ type }) => type))).toEqual(new Set(['audit.trimmed']));
+    expect(written.reduce((sum, { rows }) => sum + rows, 0)).toBe(count);
+  });
+
+  test('stops at the first row that is young, whatever stands behind it', async () => {
+    const bench = openBench();
+    await bench.write(40, 1);
+    await bench.write(1, 1);
+    await bench.write(40, 1);
+    await bench.write(1, 1);
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    await retention.stop();
+    expect(seqs(bench)).toEqual([2, 3, 4, 5]);
+  });
+
+  test.each([
+    ['ahead', 3_650],
+    ['back', -3_650],
+  ])('removes nothing when the clock jumps ten years %s while it runs', async (_what, days) => {
+    const bench = openBench();
+    await bench.write(0, 5);
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    bench.clock.shiftWall(days * dayMs);
+    await bench.clock.advance(7 * 3_600_000);
+    await retention.stop();
+    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('tells why it could not, and stops when it is asked to in the middle of it', async () => {
+    const bench = openBench();
+    await bench.write(40, 2);
+    await bench.write(0, 1);
+    const failed: string[] = [];
+    const log = { info: () => {}, warn: () => {}, error: (event: string) => void failed.push(event) };
+    const stopped = Promise.withResolvers<void>();
+    const store = {
+      ...bench.store,
+      write: () => {
+        void retention.stop().then(stopped.resolve);
+        return Promise.reject(new Error('full'));
+      },
+    };
+    const retention = startRetention({
+      store,
+      seal: testMarkSeal,
+      clock: bench.clock,
+      time: trustedTimeOf(bench.clock),
+      log,
+      days: 30,
+    });
+    await bench.clock.advance(60_000);
+    await stopped.promise;
+    await bench.clock.advance(7 * 3_600_000);
+    expect(failed).toEqual(['audit.not_trimmed']);
+    expect(seqs(bench)).toEqual([1, 2, 3]);
+  });
+
+  test('ends between two portions when it is asked to', async () => {
+    const bench = openBench();
+    await bench.write(40, 1_500);
+    await bench.write(0, 1);
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const stopped = Promise.withResolvers<void>();
+    const write: Store['write'] = async command => {
+      void retention.stop().then(stopped.resolve);
+      return bench.store.write(command);
+    };
+    const store = { ...bench.store, write };
+    const retention = startRetention({
+      store,
+      seal: testMarkSeal,
+      clock: bench.clock,
+      time: trustedTimeOf(bench.clock),
+      log,
+      days: 30,
+    });
+    await bench.clock.advance(60_000);
+    await stopped.promise;
+    expect(seqs(bench)).toHaveLength(502);
+  });
+
+  test('leaves a disk alone that takes no changes', async () => {
+    const bench = openBench();
+    await bench.write(40, 2);
+    await bench.write(0, 1);
+    const store = { ...bench.store, takesChanges: () => false };
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const retention = startRetention({
+      store,
+      seal: testMarkSeal,
+      clock: bench.clock,
+      time: trustedTimeOf(bench.clock),
+      log,
+      days: 30,
+    });
+    await bench.clock.advance(60_000);
+    await retention.stop();
+    expect(seqs(bench)).toEqual([1, 2, 3]);
+  });
+
+  test('of an empty trail does nothing', async () => {
+    const bench = openBench();
+    const retention = bench.start(30);
+    await bench.clock.advance(60_000);
+    await retention.stop();
+    expect(seqs(bench)).toEqual([]);
+  });
+});
+
+test('no row goes but in the name of an anchor, and the anchor only moves on', async () => {
+  const bench = openBench();
+  await bench.write(40, 5);
+  const mark = (seq: number) => {
+    const { hash = '' } = bench.store.audit.row(seq) ?? {};
+    const plain = { seq, hash, at: 1 };
+    return { ...plain, seal: testMarkSeal('anchor', plain) };
+  };
+  await bench.store.write(tx => tx.trimAudit(mark(3)));
+  await expect(bench.store.write(tx => tx.trimAudit(mark(2)))).rejects.toThrow('only moves on');
+  expect(seqs(bench)).toEqual([4, 5]);
+});

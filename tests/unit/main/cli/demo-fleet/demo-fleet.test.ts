@@ -1,0 +1,253 @@
+/** The plan of a demo: plausible fleets, trainings and jobs, and the same for the same seed. */
+import { describe, expect, test } from 'vitest';
+import { vanishAtTimes } from '../../../../../main/cli/demo-fleet/absences.ts';
+import { createDisplay, statusLine } from '../../../../../main/cli/demo-fleet/display.ts';
+import { isOfDemo, planFleet, type WorkerPlan } from '../../../../../main/cli/demo-fleet/hardware.ts';
+import { createRandom } from '../../../../../main/cli/demo-fleet/random.ts';
+import { sampleJob } from '../../../../../main/cli/demo-fleet/sample-jobs.ts';
+import { planTraining, progressAt, telemetryOf } from '../../../../../main/cli/demo-fleet/training-plan.ts';
+import { train } from '../../../../../main/cli/demo-fleet/training.ts';
+import { newTally } from '../../../../../main/cli/demo-fleet/tally.ts';
+import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
+import { AnyProgress, type Progress } from '../../../../../protocol/progress.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+const nobody: ReadonlySet<string> = new Set();
+const fleetOf = (workers: number, seed = '1', taken = nobody): WorkerPlan[] =>
+  planFleet({ workers, ephemeral: 0, flaky: 0 }, createRandom(seed), taken);
+const machine = fleetOf(1)[0]!.machine;
+const habits = { jobSeconds: 60, failRate: 0 };
+
+test('chance is the same for a seed, even, and apart for each use', () => {
+  const draw = (seed: string) => Array.from({ length: 1_000 }, createRandom(seed).next);
+  expect(draw('a')).toEqual(draw('a'));
+  expect(draw('a')).not.toEqual(draw('b'));
+  const mean = draw('c').reduce((sum, value) => sum + value, 0) / 1_000;
+  expect(mean).toBeGreaterThan(0.45);
+  expect(mean).toBeLessThan(0.55);
+  const one = createRandom('x');
+  const before = one.fork('part').next();
+  one.next();
+  expect(one.fork('part').next()).toBe(before);
+});
+
+describe('a fleet', () => {
+  test('of ten has every kind of machine, and the same seed makes it again', () => {
+    const fleet = fleetOf(10);
+    expect(fleet.map(({ name }) => name)).toEqual([
+      ...Array.from({ length: 9 }, (_, at) => `demo-0${at + 1}`),
+      'demo-10',
+    ]);
+    expect(new Set(fleet.map(({ machine: { accelerator } }) => accelerator))).toEqual(
+      new Set(['cuda', 'rocm', 'mps']),
+    );
+    expect(new Set(fleet.map(({ labels }) => labels['gpu_type']))).toEqual(
+      new Set(['rtx4090', 'a100-80gb', 'h100-80gb', 'rx7900xtx', 'm2-ultra']),
+    );
+    expect(fleet.every(isOfDemo)).toBe(true);
+    expect(fleetOf(10)).toEqual(fleet);
+    expect(fleetOf(10, '2')).not.toEqual(fleet);
+  });
+
+  test('passes names by that others have, and shares its roles out', () => {
+    expect(fleetOf(2, '1', new Set(['demo-01', 'demo-03'])).map(({ name }) => name)).toEqual([
+      'demo-02',
+      'demo-04',
+    ]);
+    const fleet = planFleet({ workers: 5, ephemeral: 2, flaky: 1 }, createRandom('1'), nobody);
+    expect(fleet.map(({ isEphemeral }) => isEphemeral)).toEqual([false, false, false, true, true]);
+    expect(fleet.map(({ isFlaky }) => isFlaky)).toEqual([true, false, false, false, false]);
+  });
+
+  test.each([
+    ['rig-1', { fleet: 'demo' }],
+    ['demo-01', {}],
+    ['demo-01', { fleet: 'real' }],
+    ['demo-x', { fleet: 'demo' }],
+    ['my-demo-01', { fleet: 'demo' }],
+  ])('%s with %j is somebody else’s worker', (name, labels) => {
+    expect(isOfDemo({ name, labels })).toBe(false);
+  });
+});
+
+describe('a training', () => {
+  test('has a loss that falls, a rate that warms up and falls, and nothing that the contract leaves out', () => {
+    const plan = planTraining({ max_train_steps: 1_000 }, machine, habits, createRandom('1'));
+    expect(plan).toMatchObject({ totalSteps: 1_000, failure: null });
+    expect(plan.durationMs).toBeGreaterThanOrEqual(42_000);
+    expect(plan.durationMs).toBeLessThan(78_000);
+    const points = [0, 50, 500, 1_000].map(step => progressAt(plan, step, 0));
+    for (const point of points) expect(AnyProgress.parse(point)).toEqual(point);
+    const [first, warm, half, last] = points as [Progress, Progress, Progress, Progress];
+    expect(half.loss).toBeLessThan(first.loss! / 2);
+    expect(last.loss).toBeLessThan(half.loss!);
+    expect(last).toMatchObject({ step: 1_000, percent: 100, learning_rate: 0 });
+    expect(warm.learning_rate).toBeGreaterThan(half.learning_rate!);
+    expect(first.learning_rate).toBe(0);
+    expect(progressAt(plan, 500, 1).loss).toBeGreaterThan(progressAt(plan, 500, -1).loss!);
+  });
+
+  test.each([0, -5, 1.5, '100', 1e9])('a count of steps that is %j is none', steps => {
+    const plan = planTraining({ max_train_steps: steps }, machine, habits, createRandom('1'));
+    expect(plan.totalSteps).toBeGreaterThanOrEqual(400);
+    expect(plan.totalSteps).toBeLessThanOrEqual(3_000);
+  });
+
+  test('fails as often as it is told to, on the way, with words that name a cause', () => {
+    const random = createRandom('failures');
+    const plans = Array.from({ length: 400 }, (_, at) =>
+      planTraining({}, machine, { ...habits, failRate: 0.25 }, random.fork(String(at))),
+    );
+    const failures = plans.filter(({ failure }) => failure !== null);
+    expect(failures.length).toBeGreaterThan(60);
+    expect(failures.length).toBeLessThan(140);
+    for (const { failure, totalSteps } of failures) expect(failure!.atStep).toBeLessThan(totalSteps);
+    const words = failures.map(({ failure }) => failure!.lines.join('\n'));
+    expect(words.some(text => text.includes('CUDA out of memory'))).toBe(true);
+    expect(words.some(text => text.includes('loss is nan'))).toBe(true);
+  });
+
+  test('prints on the way, and ends when its time is over', async () => {
+    const clock = createVirtualClock();
+    const plan = { ...planTraining({}, machine, habits, createRandom('1')), durationMs: 10_000 };
+    const printed: Progress[] = [];
+    const training = train(plan, { clock, random: createRandom('1') }, one => printed.push(one));
+    await clock.advance(9_900);
+    expect(printed.length).toBeGreaterThanOrEqual(4);
+    expect(printed.at(-1)?.step).toBeLessThan(plan.totalSteps);
+    await clock.advance(100);
+    expect(await training.exited).toEqual({ code: 0, signal: null, tail: '' });
+    expect(printed.at(-1)?.step).toBe(plan.totalSteps);
+    const count = printed.length;
+    await clock.advance(10_000);
+    expect(printed).toHaveLength(count);
+  });
+
+  test('that fails ends at its step, with its last lines', async () => {
+    const clock = createVirtualClock();
+    const plan = {
+      ...planTraining({ max_train_steps: 100 }, machine, habits, createRandom('1')),
+      durationMs: 10_000,
+      failure: { atStep: 30, code: 1, lines: ['Traceback', 'ValueError: no'] },
+    };
+    const printed: Progress[] = [];
+    const training = train(plan, { clock, random: createRandom('1') }, one => printed.push(one));
+    await clock.advance(3_000);
+    expect(await training.exited).toEqual({ code: 1, signal: null, tail: 'Traceback\nValueError: no' });
+    expect(printed.at(-1)?.step).toBe(30);
+  });
+
+  test('that is stopped dies of it a moment later, and prints no more', async () => {
+    const clock = createVirtualClock();
+    const plan = planTraining({}, machine, habits, createRandom('1'));
+    let prints = 0;
+    const training = train(plan, { clock, random: createRandom('1') }, () => (prints += 1));
+    await clock.advance(5_000);
+    const before = prints;
+    training.stop();
+    await clock.advance(5_000);
+    expect(await training.exited).toEqual({ code: null, signal: 'SIGTERM', tail: '' });
+    expect(prints).toBe(before);
+  });
+});
+
+describe('a flaky worker', () => {
+  const startAbsences = () => {
+    const clock = createVirtualClock();
+    const tally = newTally();
+    const began = clock.mono();
+    const moments: (readonly ['gone' | 'back', number])[] = [];
+    const note = (what: 'gone' | 'back') => () => void moments.push([what, clock.mono() - began]);
+    const worker = { vanish: note('gone'), comeBack: note('back') };
+    const end = vanishAtTimes(worker, { clock, tally, say: () => {} }, createRandom('1'));
+    return { clock, tally, moments, end };
+  };
+
+  test('is gone and comes back, again and again', async () => {
+    const { clock, moments } = startAbsences();
+    await clock.advance(3_600_000);
+    expect(moments.length).toBeGreaterThan(2 * (3_600 / 360) - 2);
+    moments.forEach(([what, at], nth) => {
+      expect(what).toBe(nth % 2 === 0 ? 'gone' : 'back');
+      const lasted = at - (moments[nth - 1]?.[1] ?? 0);
+      expect(lasted).toBeGreaterThanOrEqual(what === 'gone' ? 30_000 : 10_000);
+      expect(lasted).toBeLessThanOrEqual(180_000);
+    });
+  });
+
+  test('is back at the end of a demo, and stays', async () => {
+    const { clock, moments, tally, end } = startAbsences();
+    await clock.advance(30_000);
+    while (tally.away === 0) await clock.advance(1_000);
+    end();
+    expect(tally.away).toBe(0);
+    await clock.advance(3_600_000);
+    expect(moments.map(([what]) => what)).toEqual(['gone', 'back']);
+  });
+});
+
+test('figures of GPUs say whether they work, and only NVIDIA’s are told', () => {
+  const random = createRandom('1');
+  expect(telemetryOf(machine, true, random).gpu_utilization).toBeGreaterThanOrEqual(88);
+  expect(telemetryOf(machine, false, random).gpu_utilization).toBeLessThanOrEqual(2);
+  expect(telemetryOf(machine, true, random).vram_used_gb).toBeGreaterThan(15);
+  expect(telemetryOf({ ...machine, accelerator: 'rocm' }, true, random)).toEqual({});
+});
+
+test('every sample job is one that the orchestrator takes, and that fits its machine and no other fleet', () => {
+  const random = createRandom('1');
+  for (const { machine: one } of Array.from({ length: 20 }, () => fleetOf(10)).flat()) {
+    const job = SubmitRequest.parse(sampleJob(one, random));
+    expect(job.worker_labels['fleet']).toBe('demo');
+    expect(one.gpuType.startsWith(job.worker_labels['gpu_type']!.slice(0, -1))).toBe(true);
+    expect(job.gpu_count).toBeGreaterThan(0);
+    expect(job.gpu_count).toBeLessThanOrEqual(one.gpuCount);
+    expect(job.gpu_vram_gb).toBeLessThanOrEqual(one.vramGb);
+  }
+});
+
+describe('what is shown', () => {
+  const status = { ...newTally(), workers: 3, submitted: null };
+  test('of rare things only when there are any', () => {
+    expect(statusLine(status)).toBe('0 of 3 connected, 0 training, 0 completed, 0 failed');
+    expect(statusLine({ ...status, connected: 1, stopped: 1, away: 1, left: 1, submitted: 7 })).toBe(
+      '1 of 3 connected, 0 training, 0 completed, 0 failed, 1 stopped, 1 vanished, 1 left, 7 submitted',
+    );
+  });
+
+  const show = (screen: { columns: number; rows: number } | null, flags = {}) => {
+    let out = '';
+    const terminal = {
+      out: (text: string) => void (out += text),
+      err: (text: string) => void (out += `! ${text}`),
+      outScreen: () => screen,
+      errScreen: () => screen,
+      ask: null,
+    };
+    const display = createDisplay({ terminal, flags });
+    display.status(status);
+    display.status(status);
+    display.say('evil\u001b[2J');
+    display.status({ ...status, connected: 3 });
+    display.close();
+    return out;
+  };
+
+  test('elsewhere than on a screen: a line for each change', () => {
+    expect(show(null)).toBe(
+      '0 of 3 connected, 0 training, 0 completed, 0 failed\n! evil [2J\n' +
+        '3 of 3 connected, 0 training, 0 completed, 0 failed\n',
+    );
+  });
+
+  test('on a screen: one line that is drawn anew, and cut at its edge', () => {
+    expect(show({ columns: 20, rows: 5 })).toBe(
+      `${'\r\u001b[2K0 of 3 connected, …'.repeat(2)}\r\u001b[2K! evil [2J\n\r\u001b[2K3 of 3 connected, …\n`,
+    );
+  });
+
+  test('to programs: JSON', () => {
+    const [first = ''] = show({ columns: 20, rows: 5 }, { json: true }).split('\n');
+    expect(JSON.parse(first)).toEqual({ type: 'status', ...status });
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { failureOf } from '../../../../main/cli/failure.ts';
+import { type ProblemCode, problems } from '../../../../protocol/problem.ts';
+
+const url = 'http://host:8001';
+
+function problem(code: ProblemCode, requestId?: string) {
+  const { status, title } = problems[code];
+  const shape = { type: 'about:blank', title, status, detail: `about ${code}`, code };
+  const withId = requestId === undefined ? shape : { ...shape, request_id: requestId };
+  return failureOf({ kind: 'problem', status, problem: withId }, url);
+}
+
+/** The error that `fetch` throws, with the reason inside. */
+const unreachable = (code: string) =>
+  failureOf(
+    {
+      kind: 'unreachable',
+      cause: new TypeError('fetch failed', { cause: Object.assign(new Error('deep down'), { code }) }),
+    },
+    url,
+  );
+
+describe('a refusal keeps its words, and its exit code is', () => {
+  test.each<[number, ProblemCode]>([
+    [3, 'token_missing'],
+    [3, 'token_invalid'],
+    [3, 'wrong_token_kind'],
+    [4, 'worker_not_found'],
+    [4, 'job_not_found'],
+    [4, 'config_not_found'],
+    [5, 'worker_not_offline'],
+    [5, 'job_final'],
+    [7, 'invalid_request'],
+    [7, 'body_too_large'],
+    [7, 'config_invalid'],
+    [1, 'internal'],
+    [1, 'storage'],
+    [6, 'stopping'],
+  ])('%i for %s', (code, word) => {
+    expect(problem(word)).toEqual({ code, message: `about ${word}` });
+  });
+
+  test('with the number of the request where the fault is the orchestrator’s', () => {
+    expect(problem('internal', 'r1').message).toBe('about internal (request r1)');
+    expect(problem('job_final', 'r1').message).toBe('about job_final');
+  });
+
+  test('1 for a call that an older one does not know, and says so', () => {
+    expect(problem('route_not_found')).toEqual({
+      code: 1,
+      message: `${url} does not support this command: its version is older`,
+    });
+  });
+});
+
+describe('an orchestrator that can not be reached: exit code 6, the reason, and what to do', () => {
+  test.each([
+    ['ECONNREFUSED', /Connection refused\. Check the address and port/],
+    ['ENOTFOUND', /unknown host name\. Check the address/],
+    ['UND_ERR_SOCKET', /connection was reset.*https/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not use TLS.*http/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', /--pin .*--ca-file/],
+    ['CERT_HAS_EXPIRED', /expired. Check the clock of this machine/],
+    ['CERT_NOT_YET_VALID', /not valid yet. Check the clocks/],
+    ['ERR_PIN_MISMATCH', /does not match --pin \(deep down\)\. Nothing was sent/],
+    ['ERR_REDIRECTED', /redirects to deep down, where the token must not go/],
+    ['EWHATEVER', /deep down/],
+  ])('%s', (code, message) => {
+    expect(unreachable(code).code).toBe(6);
+    expect(unreachable(code).message).toMatch(/^http:\/\/host:8001 cannot be reached: /);
+    expect(unreachable(code).message).toMatch(message);
+  });
+
+  test('a limit of time', () => {
+    const cause = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+    expect(failureOf({ kind: 'unreachable', cause }, url).message).toContain('the request timed out');
+  });
+
+  test('something that is no error', () => {
+    expect(failureOf({ kind: 'unreachable', cause: 'so there' }, url).message).toContain('so there');
+  });
+});
+
+test('an answer of something else: exit code 1', () => {
+  const failure = failureOf({ kind: 'unexpected', status: 200, detail: 'answered with a page' }, url);
+  expect(failure).toEqual({
+    code: 1,
+    message: `answered with a page\nCheck that ${url} is an orchestrator, and that its version fits this one`,
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { filesNamed, filesOfCheckpoint } from '../../../../../main/cli/jobs/chosen-files.ts';
+import { sizeText } from '../../../../../protocol/size-text.ts';
+import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../protocol/artifact.ts';
+import { JobId } from '../../../../../protocol/ids.ts';
+
+const files = [
+  'checkpoint-5/model.bin',
+  'checkpoint-5/sample.png',
+  'checkpoint-50/model.bin',
+  'checkpoint-7.bin',
+  'model.bin',
+].map(
+  (key): ArtifactView => ({
+    job_id: JobId.parse('j_1'),
+    key,
+    kind: kindOf(key),
+    bytes: 1,
+    sha256: 'a'.repeat(64),
+    attempt: 1,
+    created_at: '2026-01-01T00:00:00Z',
+  }),
+);
+const checkpoint = (name: string, more: Partial<CheckpointView> = {}): CheckpointView => ({
+  name,
+  step: 1,
+  files: 1,
+  bytes: 1,
+  complete: true,
+  newest: false,
+  best: false,
+  loss: null,
+  attempt: 1,
+  created_at: '2026-01-01T00:00:00Z',
+  ...more,
+});
+const keysOf = (chosen: ReturnType<typeof filesNamed>) =>
+  chosen.ok ? chosen.files.map(({ key }) => key) : chosen.failure;
+
+describe('files by their names', () => {
+  test.each([
+    [[], files.map(({ key }) => key)],
+    [['model.bin'], ['model.bin']],
+    [['checkpoint-5'], ['checkpoint-5/model.bin', 'checkpoint-5/sample.png']],
+    [
+      ['checkpoint-5/', 'checkpoint-7.bin'],
+      ['checkpoint-5/model.bin', 'checkpoint-5/sample.png', 'checkpoint-7.bin'],
+    ],
+  ])('%j', (names, keys) => {
+    expect(keysOf(filesNamed(files, names))).toEqual(keys);
+  });
+
+  test('one that there is not is not found, whatever else there is', () => {
+    expect(keysOf(filesNamed(files, ['model.bin', 'checkpoint']))).toMatchObject({ code: 4 });
+  });
+});
+
+describe('files of a checkpoint', () => {
+  const all = [checkpoint('checkpoint-5', { best: true }), checkpoint('checkpoint-7.bin', { newest: true })];
+  test.each([
+    ['newest', ['checkpoint-7.bin']],
+    ['best', ['checkpoint-5/model.bin']],
+    ['checkpoint-5', ['checkpoint-5/model.bin']],
+  ])('%s', (word, keys) => {
+    expect(keysOf(filesOfCheckpoint(files, all, word))).toEqual(keys);
+  });
+
+  test('one that there is not is not found', () => {
+    expect(keysOf(filesOfCheckpoint(files, [checkpoint('checkpoint-5')], 'best'))).toMatchObject({
+      code: 4,
+      message: expect.stringContaining('no best checkpoint') as string,
+    });
+    expect(keysOf(filesOfCheckpoint(files, all, 'checkpoint-6'))).toMatchObject({ code: 4 });
+  });
+});
+
+test.each([
+  [0, '0 bytes'],
+  [999_600, '1 MB'],
+  [12_345_678, '12.3 MB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(sizeText(bytes)).toBe(text);
+});

@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'vitest';
+import { explanationFacts } from '../../../../../main/cli/jobs/explanation.ts';
+import { submittedFacts, trialFacts } from '../../../../../main/cli/jobs/submission.ts';
+import { detailFacts, jobColumns, jobFacts } from '../../../../../main/cli/jobs/text.ts';
+import { factLines, tableLines } from '../../../../../main/cli/table.ts';
+import { Explanation } from '../../../../../protocol/explain.ts';
+import { AttemptView, type JobDetail } from '../../../../../protocol/job.ts';
+import { jobView } from '../../../../support/job-view.ts';
+
+const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
+  Object.fromEntries(jobFacts(jobView(given)));
+
+describe('a job', () => {
+  test.each([
+    [{}, '10', '10 (normal)'],
+    [{ boosts: 1 }, '10 +1', '10 (normal), raised once because of its long wait'],
+    [{ boosts: 3 }, '10 +3', '10 (normal), raised 3 times because of its long wait'],
+    [{ is_top: true }, '10 top', '10 (normal), moved to the top'],
+    [
+      { boosts: 2, is_top: true },
+      '10 top',
+      '10 (normal), raised 2 times because of its long wait, moved to the top',
+    ],
+  ])('with %j shows its place in the line', (given, inColumn, inFull) => {
+    const column = jobColumns.find(({ title }) => title === 'PRIORITY');
+    expect(column?.text(jobView(given))).toBe(inColumn);
+    expect(facts(given)['Priority']).toBe(inFull);
+  });
+
+  test('shows whose it is, its GPUs, its approval and what it was tried again for, if there is such', () => {
+    expect(facts({ user: 'ada' })).toMatchObject({
+      User: 'ada',
+      GPUs: null,
+      Approval: null,
+      'Retry of': null,
+    });
+    const given = { user: 'ada', allocated_gpus: [0, 3], approval: 'given', retry_of: 'j_0' };
+    expect(facts(given)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
+    expect(facts({ allocated_gpus: [] })['GPUs']).toBeNull();
+    expect(tableLines([jobView({ user: 'ada' })], jobColumns, null)[1]).toMatch(
+      /^j_1 +pending +digits +ada /,
+    );
+  });
+
+  test('shows all that it wants', () => {
+    const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
+    expect(facts(given)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    expect(facts({})['Requires']).toBeNull();
+  });
+});
+
+describe('an attempt', () => {
+  const attemptText = (resumed: object | null): string => {
+    const attempt = AttemptView.parse({
+      attempt: 2,
+      attempt_id: 'at_2',
+      worker_id: 'w_1',
+      worker_name: 'rig-1',
+      offered_at: '2026-01-02T03:04:05.678Z',
+      started_at: null,
+      ended_at: null,
+      outcome: null,
+      cause: null,
+      error_message: null,
+      exit_code: null,
+      signal: null,
+      resumed,
+      late_result: null,
+    });
+    const all = Object.fromEntries(
+      detailFacts({ ...jobView({}), attempts: [attempt], warnings: [], outstanding: null, data: [] }),
+    );
+    return all['Attempts'] ?? '';
+  };
+
+  test.each([
+    [null, /  lives$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 37 }, /; continued from c-5 at step 5, 37 steps repeated$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 0 }, /; continued from c-5 at step 5$/],
+    [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
+    [{ checkpoint: null, step: null, steps_lost: 1 }, /; started from the beginning, 1 step lost$/],
+    [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
+  ])('with %j says what it has kept of those before it', (resumed, words) => {
+    expect(attemptText(resumed)).toMatch(words);
+  });
+});
+
+describe('the data of a job', () => {
+  const photos = { path: '/home/me/photos', version: 'ab'.repeat(32), files: 2_000, bytes: 2_100_000_000 };
+  const dataFact = (data: JobDetail['data']): string | null | undefined => {
+    const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data };
+    return Object.fromEntries(detailFacts(job))['Data'];
+  };
+
+  test('is listed with its dataset, its version and its size', () => {
+    const data = [
+      { ...photos, is_file: false, dataset: { id: 1, name: 'photos' } },
+      { ...photos, path: 'base.ckpt', files: 1, is_file: true, dataset: null },
+    ];
+    expect(dataFact(data)).toBe(
+      'photos@abababababab  2000 files (2.1 GB)  /home/me/photos\nabababababab  1 file (2.1 GB)  base.ckpt',
+    );
+  });
+
+  test('is left out when it has none', () => {
+    expect(dataFact([])).toBeNull();
+  });
+});
+
+describe('a submission', () => {
+  const accepted = {
+    success: true,
+    job_id: jobView({}).id,
+    status: 'queued',
+    allocated_worker_id: null,
+    allocated_gpus: null,
+    queue_position: null,
+    reason: null,
+  } as const;
+
+  test('that waits says where and why', () => {
+    const answer = { ...accepted, queue_position: 2, reason: 'No idle workers' };
+    expect(factLines(submittedFacts(answer))).toEqual([
+      'Job    j_1',
+      'Waits  2 in the queue: No idle workers',
+    ]);
+    expect(factLines(submittedFacts(accepted))).toEqual(['Job  j_1']);
+  });
+
+  test('that is blocked says so, and what to do', () => {
+    expect(factLines(submittedFacts({ ...accepted, status: 'blocked', reason: 'No idle workers' }))).toEqual([
+      'Job      j_1',
+      'Blocked  It needs approval: run "trainyard jobs approve j_1"',
+    ]);
+  });
+});
+
+const explanation = (given: Readonly<Record<string, unknown>>): Explanation =>
+  Explanation.parse({
+    job_id: 'j_1',
+    status: 'pending',
+    summary: 'No idle workers',
+    unsatisfiable: false,
+    position: 3,
+    reasons: [],
+    workers: [],
+    predicted_start: null,
+    no_prediction: null,
+    ...given,
+  });
+
+describe('why a job waits', () => {
+  const reason = (detail: string) => ({ code: 'busy', wanted: null, there: null, detail });
+  const workers = [
+    { worker_id: 'w_1', name: 'rig-1', local: false, fits: false, reasons: [reason('busy'), reason('old')] },
+    { worker_id: 'w_2', name: 'here', local: true, fits: true, reasons: [reason('It had it last')] },
+    { worker_id: 'w_3', name: 'rig-3', local: false, fits: true, reasons: [] },
+  ];
+
+  test('is told of every worker and every hindrance, with a guess of its start', () => {
+    const reasons = [
+      { code: 'paused', detail: 'It is paused' },
+      { code: 'limit', detail: '4 of 4 run' },
+    ];
+    const start = { at: '2026-01-02T03:04:05Z', in_s: 75, guess: true, basis: 'By the speed of 2 jobs' };
+    expect(
+      factLines(
+        explanationFacts(explanation({ reasons, workers, predicted_start: start, unsatisfiable: true })),
+      ),
+    ).toEqual([
+      'Job        j_1',
+      'Status     pending',
+      'Why        No idle workers',
+      'Hopeless   No registered worker can run it',
+      'Position   3',
+      'Held back  It is paused',
+      '           4 of 4 run',
+      'Workers    rig-1: busy; old',
+      '           here (the orchestrator’s own machine): eligible; It had it last',
+      '           rig-3: eligible',
+      'Start      2026-01-02T03:04:05Z, in 1 min 15 s (estimate). By the speed of 2 jobs',
+    ]);
+  });
+
+  test('is short when there is little to say', () => {
+    const reasons = [{ code: 'paused', detail: 'It is paused' }];
+    const waits = explanation({
+      summary: 'It is paused',
+      position: null,
+      reasons,
+      no_prediction: 'Nobody knows',
+    });
+    expect(factLines(explanationFacts(waits)).slice(2)).toEqual([
+      'Why     It is paused',
+      'Start   Nobody knows',
+    ]);
+    expect(factLines(explanationFacts({ ...waits, no_prediction: waits.summary })).slice(2)).toEqual([
+      'Why     It is paused',
+    ]);
+    const runs = explanation({ status: 'running', summary: null, position: null, no_prediction: 'It runs' });
+    expect(factLines(explanationFacts(runs))).toEqual([
+      'Job     j_1',
+      'Status  running',
+      'Why     The job is not pending',
+    ]);
+  });
+
+  test('is told of a job that was only tried out; of one that would run there is nothing to tell', () => {
+    const answer = {
+      success: true,
+      dry_run: true,
+      job_id: null,
+      allocated_worker_id: null,
+      allocated_gpus: null,
+      queue_position: 3,
+      reason: 'No idle workers',
+      explanation: explanation({ job_id: null }),
+    } as const;
+    expect(factLines(trialFacts({ ...answer, status: 'queued' }))).toEqual([
+      'It would  wait',
+      'Why       No idle workers',
+      'Position  3',
+    ]);
+    expect(factLines(trialFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
+      'It would  start now',
+      'GPUs      0, 1',
+    ]);
+  });
+});

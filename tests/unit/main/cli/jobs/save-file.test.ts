@@ -1,0 +1,201 @@
+/** Downloading a file: in parts, over connections that break, from a server that may be malicious. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { CommandEnd, exitCodes } from '../../../../../main/cli/failure.ts';
+import { saveFile } from '../../../../../main/cli/jobs/save-file.ts';
+import type { ArtifactView } from '../../../../../protocol/artifact.ts';
+import type { Fetch } from '../../../../../protocol/client.ts';
+import { JobId } from '../../../../../protocol/ids.ts';
+import { sha256 } from '../../../../support/upload-bench.ts';
+
+const content = 'abcdefghijklmnopqrstuvwxyz';
+const file: ArtifactView = {
+  job_id: JobId.parse('j_1'),
+  key: 'checkpoint-5/model.bin',
+  kind: 'checkpoint',
+  bytes: content.length,
+  sha256: sha256(content),
+  attempt: 1,
+  created_at: '2026-01-01T00:00:00Z',
+};
+
+interface Asked {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'save-file-'));
+
+let folder: string;
+let asked: Asked[];
+beforeEach(() => {
+  folder = join(temporaryFolder(), 'out');
+  asked = [];
+});
+const target = () => join(folder, 'checkpoint-5', 'model.bin');
+const part = () => `${target()}.${file.sha256.slice(0, 12)}.part`;
+const inPlace = (): readonly string[] => readdirSync(join(folder, 'checkpoint-5'));
+
+/** `serves`: what is there by now; `breaksAfter`: so many bytes of an answer. */
+interface Far {
+  readonly serves?: string;
+  readonly breaksAfter?: number;
+  readonly hasRanges?: boolean;
+}
+
+const fetchFrom =
+  ({ serves = content, breaksAfter = Number.POSITIVE_INFINITY, hasRanges = true }: Far): Fetch =>
+  (url, { headers = {} }) => {
+    asked.push({ path: url.pathname, headers });
+    const from = hasRanges ? Number(/^bytes=(\d+)-$/.exec(headers['range'] ?? '')?.[1] ?? 0) : 0;
+    const bytes = new TextEncoder().encode(serves.slice(from));
+    let isSent = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (!isSent) controller.enqueue(bytes.slice(0, breaksAfter));
+        else if (breaksAfter < bytes.length) controller.error(new Error('the way broke'));
+        else controller.close();
+        isSent = true;
+      },
+    });
+    const etag = `"${sha256(serves)}"`;
+    return Promise.resolve(new Response(body, { status: from > 0 ? 206 : 200, headers: { etag } }));
+  };
+
+const save = (far: Far = {}, own: ArtifactView = file, isOverwriting = false) => {
+  const seen: number[] = [];
+  const way = {
+    connection: () => ({ url: 'http://far', token: 'secret', provenBy: null }),
+    fetch: fetchFrom(far),
+  };
+  const saved = saveFile(way, own, { folder, isOverwriting, onBytes: bytes => void seen.push(bytes) });
+  return { saved, seen };
+};
+const failureOf = async (saved: Promise<unknown>) => {
+  const cause: unknown = await saved.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(cause instanceof CommandEnd)) throw new Error('it did not end the command', { cause });
+  return cause.failure;
+};
+const lay = (path: string, text: string): void => {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, text);
+};
+
+test('it lies under its key, and nothing beside it', async () => {
+  const { saved, seen } = save();
+  expect(await saved).toEqual({ path: target(), outcome: 'downloaded' });
+  expect(readFileSync(target(), 'utf8')).toBe(content);
+  expect(inPlace()).toEqual(['model.bin']);
+  expect(seen.at(-1)).toBe(content.length);
+  expect(asked).toEqual([
+    {
+      path: '/api/queue/j_1/artifacts/checkpoint-5/model.bin',
+      headers: { authorization: 'Bearer secret' },
+    },
+  ]);
+});
+
+test('what has come over a way that broke stays, and the next time goes on behind it', async () => {
+  const failure = await failureOf(save({ breaksAfter: 10 }).saved);
+  expect(failure.code).toBe(exitCodes.unreachable);
+  expect(failure.message).toContain('run the command again');
+  expect(inPlace()).toEqual([part().split('/').at(-1)]);
+  await save().saved;
+  expect(asked.at(-1)?.headers).toMatchObject({ range: 'bytes=10-', 'if-range': `"${file.sha256}"` });
+  expect(readFileSync(target(), 'utf8')).toBe(content);
+  expect(inPlace()).toEqual(['model.bin']);
+});
+
+test.each([
+  ['a server without ranges sends all of it once more', content.slice(0, 10), { hasRanges: false }],
+  ['a part that is too long is begun anew', `${content}and more`, {}],
+])('%s', async (_, there, far) => {
+  lay(part(), there);
+  await save(far).saved;
+  expect(readFileSync(target(), 'utf8')).toBe(content);
+});
+
+test('a part that is all of it needs no call', async () => {
+  lay(part(), content);
+  await save().saved;
+  expect(asked).toEqual([]);
+  expect(readFileSync(target(), 'utf8')).toBe(content);
+});
+
+test('bytes that are others are not kept, and not gone on with', async () => {
+  lay(part(), 'wrong!');
+  const failure = await failureOf(save().saved);
+  expect(failure.code).toBe(exitCodes.failed);
+  expect(existsSync(target())).toBe(false);
+  await save().saved;
+  expect(readFileSync(target(), 'utf8')).toBe(content);
+});
+
+test('a file that was replaced meanwhile is not mixed with the one before', async () => {
+  lay(part(), content.slice(0, 10));
+  const failure = await failureOf(save({ serves: 'another one' }).saved);
+  expect(failure).toMatchObject({ code: exitCodes.conflict });
+  expect(failure.message).toContain('changed during the download');
+  expect(readFileSync(part(), 'utf8')).toBe(content.slice(0, 10));
+});
+
+describe('what is there already', () => {
+  test('is not asked for again', async () => {
+    lay(target(), content);
+    expect(await save().saved).toEqual({ path: target(), outcome: 'already there' });
+    expect(asked).toEqual([]);
+  });
+
+  test('is not written over, unless that is wanted', async () => {
+    lay(target(), 'mine');
+    expect((await failureOf(save().saved)).code).toBe(exitCodes.conflict);
+    expect([readFileSync(target(), 'utf8'), inPlace()]).toEqual(['mine', ['model.bin']]);
+    await save({}, file, true).saved;
+    expect(readFileSync(target(), 'utf8')).toBe(content);
+  });
+
+  test('is no folder, and no link', async () => {
+    mkdirSync(target(), { recursive: true });
+    expect((await failureOf(save({}, file, true).saved)).message).toContain('is not a file');
+  });
+});
+
+describe('nothing is written beside the folder', () => {
+  test.each(['../evil.bin', 'a/../../evil.bin', '/evil.bin', 'a//b', '..', 'C:\\evil.bin', 'a\u0000b', ''])(
+    'by the name %j',
+    async key => {
+      const failure = await failureOf(save({}, { ...file, key }).saved);
+      expect(failure.message).toContain('not a valid file name');
+      expect([asked, existsSync(folder)]).toEqual([[], false]);
+    },
+  );
+
+  test.each(['checkpoint-5', 'checkpoint-5/model.bin'])('through a link that is called %s', async name => {
+    const outside = temporaryFolder();
+    writeFileSync(join(outside, 'model.bin'), 'theirs');
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    symlinkSync(name.endsWith('.bin') ? join(outside, 'model.bin') : outside, join(folder, name));
+    expect((await failureOf(save({}, file, true).saved)).code).toBe(exitCodes.conflict);
+    expect(readdirSync(outside)).toEqual(['model.bin']);
+    expect(readFileSync(join(outside, 'model.bin'), 'utf8')).toBe('theirs');
+  });
+});
+
+test('a folder that can not be made is said', async () => {
+  lay(folder, 'a file in the place of the folder');
+  const failure = await failureOf(save().saved);
+  expect(failure.code).toBe(exitCodes.failed);
+  expect(failure.message).toMatch(/^checkpoint-5\/model\.bin: EEXIST/);
+});

@@ -1,0 +1,93 @@
+/** The TLS options of `trainyard server`: flags override the config file. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Flags, loadServerConfig, type ServerConfig } from '../../../../main/config.ts';
+import { openFolder } from '../../../support/fleet-bench.ts';
+
+function load(flags: Flags, file: object = {}) {
+  const path = join(openFolder(), 'config.json');
+  writeFileSync(path, JSON.stringify(file));
+  return { path, loaded: loadServerConfig({ ...flags, config: path }, {}) };
+}
+
+const files = { certificate: 'c.pem', key: 'k.pem' };
+const asFlags = { 'ssl-cert': 'c.pem', 'ssl-key': 'k.pem' };
+
+type Said = Pick<ServerConfig, 'isSecure' | 'certificateFiles'>;
+
+describe('TLS', () => {
+  test.each<[string, Flags, object, Said, (path: string) => string | undefined]>([
+    ['is not spoken by default', {}, {}, { isSecure: false, certificateFiles: null }, () => undefined],
+    [
+      'has a certificate of its own',
+      { ssl: true },
+      {},
+      { isSecure: true, certificateFiles: null },
+      () => '--ssl',
+    ],
+    ['is spoken with files', asFlags, {}, { isSecure: true, certificateFiles: files }, () => '--ssl-cert'],
+    [
+      'is spoken with files and the flag',
+      { ssl: true, ...asFlags },
+      {},
+      { isSecure: true, certificateFiles: files },
+      () => '--ssl',
+    ],
+    [
+      'is spoken when the file says so',
+      {},
+      { ssl: true },
+      { isSecure: true, certificateFiles: null },
+      path => `"ssl" in ${path}`,
+    ],
+    [
+      'is spoken with the files of the file',
+      {},
+      asFlags,
+      { isSecure: true, certificateFiles: files },
+      path => `"ssl-cert" in ${path}`,
+    ],
+    [
+      'is turned off by the flag',
+      { ssl: false },
+      { ssl: true, ...asFlags },
+      { isSecure: false, certificateFiles: null },
+      () => '--no-ssl',
+    ],
+    [
+      'is turned off in the file, whose other keys wait',
+      {},
+      { ssl: false, ...asFlags },
+      { isSecure: false, certificateFiles: null },
+      path => `"ssl" in ${path}`,
+    ],
+  ])('%s', (_what, flags, file, expected, by) => {
+    const { path, loaded } = load(flags, file);
+    if (!loaded.ok) throw new Error(loaded.refusal.detail);
+    const { isSecure, certificateFiles, fixedBy } = loaded.value;
+    expect({ isSecure, certificateFiles }).toEqual(expected);
+    expect(fixedBy.ssl).toBe(by(path));
+  });
+
+  test.each<[string, Flags, object, RegExp]>([
+    ['a word for yes', {}, { ssl: 'yes' }, /^"ssl" in .*config\.json: expected true or false$/],
+    [
+      'a certificate without a key',
+      { ssl: true, 'ssl-cert': 'c' },
+      {},
+      /belong together: give --ssl-key, too$/,
+    ],
+    ['a key without a certificate', { 'ssl-key': 'k' }, {}, /belong together: give --ssl-cert, too$/],
+    ['an empty path', { 'ssl-cert': '', 'ssl-key': 'k' }, {}, /^--ssl-cert: /],
+    [
+      'files for nobody',
+      { ssl: false, ...asFlags },
+      {},
+      /^--ssl-cert is for TLS, and --no-ssl turns that off/,
+    ],
+  ])('%s is refused', (_what, flags, file, message) => {
+    const { loaded } = load(flags, file);
+    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+  });
+});

@@ -1,0 +1,28 @@
+/** What the command line shows for a worker with GPU troubles. */
+import { expect, test } from 'vitest';
+import { workerColumns, workerFacts, workerStatus } from '../../../../../main/cli/workers/text.ts';
+import { workerView } from '../../../renderer/worker-builders.ts';
+
+const troubled = workerView({
+  status_reason: 'gpu_trouble',
+  gpu_troubles: [
+    { gpu: 0, kind: 'held', detail: 'process 7 (blender) holds its memory' },
+    { gpu: 1, kind: 'errors', detail: '3 memory errors' },
+  ],
+});
+
+test('in the list it stands beside the GPUs, in short', () => {
+  const gpus = workerColumns.find(({ title }) => title === 'GPUS');
+  expect(gpus?.text(troubled)).toBe('2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors');
+  expect(gpus?.text(workerView())).toBe('2 x NVIDIA GeForce RTX 4090 24 GB');
+  expect(gpus?.text(workerView({ gpu_count: 0 }))).toBe('-');
+  expect(workerStatus(troubled)).toBe('idle (gpu trouble)');
+});
+
+test('of one alone it is told in full, a line for each GPU', () => {
+  const facts = new Map(workerFacts(troubled));
+  expect(facts.get('GPU trouble')).toBe(
+    'GPU 0: held: process 7 (blender) holds its memory\nGPU 1: memory errors: 3 memory errors',
+  );
+  expect(new Map(workerFacts(workerView())).get('GPU trouble')).toBeNull();
+});

@@ -1,0 +1,253 @@
+/** Decisions of the desktop app without Electron: links, window positions, security rules, sleep, quitting. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readArguments } from '../../../../main/desktop/arguments.ts';
+import { placeWindow } from '../../../../main/desktop/bounds.ts';
+import { linkAmong, pageOfLink } from '../../../../main/desktop/link.ts';
+import { autostartEntry } from '../../../../main/desktop/login-entry.ts';
+import { localAgent } from '../../../../main/desktop/program.ts';
+import { quitQuestion } from '../../../../main/desktop/quit.ts';
+import {
+  isAt,
+  mayLoad,
+  mayOpenOutside,
+  pagePreferences,
+  reloadDelayMs,
+} from '../../../../main/desktop/rules.ts';
+import { staysAwake } from '../../../../main/desktop/sleep.ts';
+import { nothing } from '../../../../main/desktop/summary.ts';
+import { wordsFor } from '../../../../main/desktop/words/index.ts';
+
+describe('a link', () => {
+  test.each([
+    ['trainyard://job/j_abc', '/jobs/j_abc'],
+    ['trainyard://job/j_abc/', '/jobs/j_abc'],
+    ['TRAINYARD://Worker/w_1-x', '/workers/w_1-x'],
+  ])('%s is to %s', (link, page) => expect(pageOfLink(link)).toBe(page));
+
+  test.each([
+    'trainyard://job/',
+    'trainyard://job/..',
+    'trainyard://job/a/../../settings',
+    'trainyard://job/a?x=1',
+    'trainyard://job/a#sign-in=code',
+    `trainyard://job/${'a'.repeat(65)}`,
+    'trainyard://settings/x',
+    'trainyard://job/%2e%2e',
+    'https://job/j_abc',
+    ' trainyard://job/j_abc',
+    '',
+  ])('%j is to nothing', link => expect(pageOfLink(link)).toBeNull());
+
+  test('is found among what the system puts beside it', () => {
+    expect(linkAmong(['/opt/trainyard', '--no-sandbox', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
+    expect(linkAmong(['/opt/trainyard', 'other://x'])).toBeNull();
+    expect(linkAmong(['/opt/trainyard', '--', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
+  });
+});
+
+describe('arguments', () => {
+  test('are those of the server, and the app’s own; what else there is is left alone', () => {
+    const given = readArguments([
+      'dist/main/desktop.js',
+      '--remote-debugging-port=0',
+      '--data-dir',
+      '/data',
+      '--port=9000',
+      '--hidden',
+      'trainyard://worker/w_1',
+      '--unknown',
+    ]);
+    expect(given).toEqual({
+      flags: { 'data-dir': '/data', port: '9000' },
+      isHidden: true,
+      link: 'trainyard://worker/w_1',
+    });
+  });
+
+  test('are none behind the two dashes that stand before a link', () => {
+    const link = 'trainyard://job/j_1';
+    expect(readArguments(['--hidden', '--', link, '--data-dir', '/evil', '--config=/evil'])).toEqual({
+      flags: {},
+      isHidden: true,
+      link,
+    });
+  });
+
+  test('may be none', () => expect(readArguments([])).toEqual({ flags: {}, isHidden: false, link: null }));
+});
+
+describe('the window', () => {
+  const laptop = { x: 0, y: 24, width: 1_440, height: 876 };
+  const screen = { x: 1_440, y: 0, width: 2_560, height: 1_440 };
+
+  test('is in the middle the first time, and fits', () => {
+    expect(placeWindow(null, [laptop])).toEqual({ x: 80, y: 42, width: 1_280, height: 840 });
+    expect(placeWindow(null, [{ x: 0, y: 0, width: 800, height: 600 }])).toEqual({
+      x: 0,
+      y: 0,
+      width: 800,
+      height: 600,
+    });
+  });
+
+  test('goes where it was, on whichever display', () => {
+    const there = { x: 1_600, y: 100, width: 1_000, height: 700 };
+    expect(placeWindow(there, [laptop, screen])).toEqual(there);
+    const half = { x: 1_300, y: 100, width: 900, height: 700 };
+    expect(placeWindow(half, [laptop, screen])).toEqual(half);
+  });
+
+  test.each([
+    ['a display that is gone', { x: 1_600, y: 100, width: 1_000, height: 700 }],
+    ['above what can be seen', { x: 100, y: -400, width: 1_000, height: 700 }],
+    ['below it', { x: 100, y: 890, width: 1_000, height: 700 }],
+    ['too far left to be taken hold of', { x: -950, y: 100, width: 1_000, height: 700 }],
+  ])('comes back into sight from %s', (_where, kept) => {
+    expect(placeWindow(kept, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
+  });
+
+  test('is no larger than its display, and no smaller than can be used', () => {
+    expect(placeWindow({ x: 0, y: 30, width: 5_000, height: 4_000 }, [laptop])).toMatchObject({
+      width: 1_440,
+      height: 876,
+    });
+    expect(placeWindow({ x: 0, y: 30, width: 20, height: 0 }, [laptop])).toMatchObject({
+      width: 480,
+      height: 360,
+    });
+  });
+});
+
+describe('the page', () => {
+  const origin = 'http://127.0.0.1:8001';
+
+  test('loads nothing from elsewhere', () => {
+    for (const own of [`${origin}/`, `${origin}/api/events`, 'data:image/png;base64,', 'blob:x'])
+      expect(mayLoad(own, origin)).toBe(true);
+    const others = [
+      'http://127.0.0.1:8002/',
+      'http://127.0.0.1:8001.evil.example/',
+      'http://localhost:8001/',
+      'https://127.0.0.1:8001/',
+      'ws://127.0.0.1:8001/',
+      'file:///etc/passwd',
+      'http://user@127.0.0.1/',
+      'nonsense',
+      '',
+    ];
+    expect(others.filter(other => mayLoad(other, origin))).toEqual([]);
+    expect(isAt(`${origin}@evil.example/`, origin)).toBe(false);
+  });
+
+  test('hands https to the browser of the system, and of its own address the documents of the API', () => {
+    for (const fine of ['https://github.com/x', `${origin}/docs`, `${origin}/docs/x`])
+      expect(mayOpenOutside(fine, origin)).toBe(true);
+    const others = [
+      `${origin}/`,
+      `${origin}/docsx`,
+      `${origin}/api/session`,
+      'http://example.com/',
+      'https://user:word@example.com/',
+      'file:///etc/passwd',
+      'javascript:alert(1)',
+      'smb://host/share',
+      'trainyard://job/x',
+      'nonsense',
+    ];
+    expect(others.filter(other => mayOpenOutside(other, origin))).toEqual([]);
+  });
+
+  test('is kept apart, each way by name', () => {
+    expect(pagePreferences).toMatchObject({
+      contextIsolation: true,
+      sandbox: true,
+      nodeIntegration: false,
+      webSecurity: true,
+      webviewTag: false,
+    });
+  });
+
+  test('is loaded again at once, and later when it is lost again and again', () => {
+    const delays = [1, 2, 3, 4, 20].map(losses => reloadDelayMs(Array<number>(losses).fill(1_000), 2_000));
+    expect(delays).toEqual([0, 500, 1_000, 2_000, 30_000]);
+    expect(reloadDelayMs([1_000, 1_000, 1_000, 90_000], 90_000)).toBe(0);
+  });
+});
+
+describe('the computer is kept awake', () => {
+  const low = { charging: false, level: 0.2 };
+
+  test.each([
+    [0, false, null, false],
+    [1, false, null, true],
+    [1, true, null, true],
+    [1, true, { charging: false, level: 0.21 }, true],
+    [1, true, low, false],
+    [1, true, { charging: true, level: 0.1 }, true],
+    // What the battery said last was before it was plugged in.
+    [1, false, low, true],
+  ])('by %d jobs, on battery %s with %j: %s', (jobs, isOnBattery, battery, isAwake) =>
+    expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
+  );
+});
+
+describe('quitting', () => {
+  const en = wordsFor(['en-GB']);
+  const busy = { ...nothing, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
+
+  test('asks when jobs run here, and says what becomes of them', () => {
+    const asked = quitQuestion({ isGuest: false, summary: busy }, en);
+    expect(asked?.message).toBe('Quit while 1 job is running?');
+    expect(asked?.detail).toMatch(/keep training/);
+  });
+
+  test.each([
+    ['no orchestrator of its own', null],
+    ['one that somebody else has started', { isGuest: true, summary: busy }],
+    ['no jobs', { isGuest: false, summary: nothing }],
+    ['nothing known', { isGuest: false, summary: null }],
+  ])('asks nothing with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
+});
+
+test('what starts with the session is quoted as files of its kind want it', () => {
+  expect(autostartEntry('/opt/Trainyard/trainyard')).toContain(
+    '\nExec="/opt/Trainyard/trainyard" --hidden\n',
+  );
+  expect(autostartEntry('/home/a b/100% $x.AppImage')).toContain(
+    String.raw`Exec="/home/a b/100%% \\$x.AppImage" --hidden`,
+  );
+});
+
+describe('the worker of this computer', () => {
+  const places = { resources: '/res', dist: '/checkout/dist/main', platform: 'linux', arch: 'x64' } as const;
+
+  test('is a program of its own in a package', () => {
+    const agent = localAgent({ ...places, isPackaged: true, env: { HOME: '/home/x' } });
+    expect(agent).toEqual({
+      command: ['/res/app.asar.unpacked/dist/agent/trainyard-worker-linux-x64'],
+      env: { HOME: '/home/x' },
+      hasSample: false,
+    });
+    const resources = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+    const sample = join(resources, 'app.asar.unpacked/dist/examples/digits');
+    mkdirSync(sample, { recursive: true });
+    writeFileSync(join(sample, 'train.mjs'), '');
+    expect(localAgent({ ...places, resources, isPackaged: true, env: {} }).hasSample).toBe(true);
+    expect(localAgent({ ...places, platform: 'win32', isPackaged: true, env: {} }).command).toEqual([
+      '/res/app.asar.unpacked/dist/agent/trainyard-worker-win32-x64.exe',
+    ]);
+  });
+
+  test('is the command line in a checkout, under the Node that has started the app', () => {
+    const agent = localAgent({
+      ...places,
+      isPackaged: false,
+      env: { TRAINYARD_NODE: '/n/node', HOME: '/h' },
+    });
+    expect(agent.command).toEqual(['/n/node', '/checkout/dist/main/cli.js', 'worker']);
+    expect(agent.env).toEqual({ HOME: '/h' });
+  });
+});

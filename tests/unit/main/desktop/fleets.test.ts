@@ -1,0 +1,297 @@
+/** Remote orchestrators: how the app stores them and acts as their gateway. */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createFleets, type Vault } from '../../../../main/desktop/fleets.ts';
+import { openDesktopSettings } from '../../../../main/desktop/settings.ts';
+import { createGateway, type FarFleet, parseFleetAddress } from '../../../../main/gateway.ts';
+import { makeIdentity } from '../../../support/tls/identity.ts';
+import { startListener } from '../../../support/tls/listener.ts';
+import { systemApi } from '../../../../protocol/admin-api.ts';
+
+const open: (() => void)[] = [];
+afterEach(() => {
+  for (const close of open.splice(0)) close();
+});
+
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'trainyard-desktop-')), 'desktop.json');
+const noKeyring: Vault = {
+  canSeal: async () => false,
+  seal: () => Promise.reject(new Error('nothing to seal with')),
+  unseal: () => Promise.reject(new Error('nothing to unseal with')),
+};
+const turned = (text: string): string => text.split('').toReversed().join('');
+const keyring: Vault = {
+  canSeal: async () => true,
+  seal: async text => turned(text),
+  unseal: async text => turned(text),
+};
+const pin = `sha256:${'A'.repeat(43)}=`;
+const lab = { name: 'Lab', url: 'https://lab.example:8001/', token: 'tk_secret', pin };
+
+describe('the list of fleets', () => {
+  test('is kept, for its owner alone, and tells no token', async () => {
+    const file = newFile();
+    const added = await createFleets(openDesktopSettings(file), keyring).add(lab);
+    expect(added).toMatchObject({ ok: true });
+    const again = createFleets(openDesktopSettings(file), keyring);
+    expect(again.list()).toEqual([
+      {
+        id: expect.stringMatching(/^f_/),
+        name: 'Lab',
+        url: 'https://lab.example:8001',
+        pin,
+        token: 'sealed',
+      },
+    ]);
+    expect(readFileSync(file, 'utf8')).not.toContain('tk_secret');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const [{ id } = { id: '' }] = again.list();
+    expect(await again.reach(id)).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
+  });
+
+  test('says which tokens nothing seals', async () => {
+    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
+    await fleets.add({ ...lab, pin: '' });
+    const [fleet] = fleets.list();
+    expect(fleet).toMatchObject({ token: 'plain', pin: null });
+    expect(await fleets.reach(fleet?.id ?? '')).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
+  });
+
+  test('says when a token was sealed on another computer', async () => {
+    const settings = openDesktopSettings(newFile());
+    await createFleets(settings, keyring).add(lab);
+    const elsewhere = createFleets(settings, noKeyring);
+    const [{ id } = { id: '' }] = elsewhere.list();
+    expect(await elsewhere.reach(id)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/cannot be unsealed/),
+    });
+  });
+
+  test.each([
+    ['no address', { url: 'lab' }],
+    ['no way to call', { url: 'ftp://lab.example' }],
+    ['a name and a password in it', { url: 'https://me:word@lab.example' }],
+    ['a query', { url: 'https://lab.example/?x' }],
+    ['a pin that is none', { pin: 'sha256:abc' }],
+    ['a pin for a way without TLS', { url: 'http://lab.example' }],
+  ])('takes none with %s', async (_what, wrong) => {
+    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
+    expect(await fleets.add({ ...lab, ...wrong })).toMatchObject({ ok: false });
+    expect(fleets.list()).toEqual([]);
+  });
+
+  test('sends a token to no other address than it was given for', async () => {
+    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
+    await fleets.add(lab);
+    const [{ id } = { id: '' }] = fleets.list();
+    const evil = { id, url: 'https://evil.example' };
+    expect(await fleets.change(evil)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/needs its token/),
+    });
+    expect(await fleets.change({ ...evil, token: 'tk_other' })).toMatchObject({ ok: true });
+    expect(await fleets.change({ id, name: 'Lab 2' })).toMatchObject({ ok: true });
+    expect(await fleets.reach(id)).toMatchObject({
+      fleet: { url: 'https://evil.example', token: 'tk_other' },
+    });
+    expect(fleets.name(id)).toBe('Lab 2');
+    expect(fleets.remove(id)).toMatchObject({ ok: true });
+    expect(await fleets.reach(id)).toMatchObject({ ok: false });
+    expect(await fleets.change({ id })).toMatchObject({ ok: false });
+  });
+});
+
+describe('settings of the app', () => {
+  test.each(['{', '[]', '{"fleets": 3}', ''])('%j is as if there were none', text => {
+    const file = newFile();
+    writeFileSync(file, text);
+    expect(openDesktopSettings(file).now).toMatchObject({ fleets: [], shown: null, runs_own: true });
+  });
+
+  test('that the disk does not take are in force all the same, and it is said', () => {
+    const file = newFile();
+    mkdirSync(file);
+    const settings = openDesktopSettings(`${file}/no/such/folder.json`);
+    expect(settings.change({ runs_own: false })).toBeInstanceOf(Error);
+    expect(settings.now.runs_own).toBe(false);
+  });
+});
+
+interface Far {
+  readonly fleet: FarFleet;
+  readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
+}
+
+/** An orchestrator that writes down how it is called, and answers as the path says. */
+async function startFar(): Promise<Far> {
+  const calls: Far['calls'] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => {
+      body += part.toString();
+    });
+    request.on('end', () => {
+      calls.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
+      if (request.url === '/api/gone') return request.socket.destroy();
+      if (request.url === '/api/away')
+        return response.writeHead(302, { location: 'http://evil.example/' }).end();
+      if (request.url === '/api/events') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        return response.write('id: 1\ndata: {}\n\n');
+      }
+      return response
+        .writeHead(request.url === '/api/no' ? 409 : 200, {
+          'content-type': 'application/json',
+          'set-cookie': 'a=b',
+          'access-control-allow-origin': '*',
+        })
+        .end('{"status":"live"}');
+    });
+  });
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  open.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = parseFleetAddress({ url, pin: null });
+  if (!address.ok) throw new Error(address.detail);
+  return { calls, fleet: { ...address.value, token: 'tk_far' } };
+}
+
+async function startGateway(fleet: () => FarFleet | null, port = 0) {
+  const panelDir = mkdtempSync(join(tmpdir(), 'trainyard-panel-'));
+  mkdirSync(join(panelDir, 'assets'));
+  writeFileSync(join(panelDir, 'index.html'), '<title>own panel</title>');
+  const gateway = await createGateway({ panelDir, port, fleet });
+  open.push(gateway.close);
+  const ask = (
+    path: string,
+    init: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Response> =>
+    fetch(gateway.origin + path, {
+      redirect: 'manual',
+      ...init,
+      headers: { authorization: `Bearer ${gateway.bearer}`, ...init.headers },
+    });
+  return { gateway, ask };
+}
+
+describe('the gateway', () => {
+  test('hands calls on under the token of the fleet, and nothing of the page with them', async () => {
+    const far = await startFar();
+    const { gateway, ask } = await startGateway(() => far.fleet);
+    const answer = await ask('/api/queue/submit?x=1', {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: {
+        'content-type': 'application/json',
+        'idempotency-key': 'k',
+        origin: gateway.origin,
+        cookie: 'secret=1',
+        'x-worker-token': 'wt_x',
+      },
+    });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual(await systemApi.live.reply.parseAsync({ status: 'live' }));
+    expect(answer.headers.get('set-cookie')).toBeNull();
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    const [call] = far.calls;
+    expect(call).toMatchObject({ method: 'POST', url: '/api/queue/submit?x=1', body: '{"a":1}' });
+    expect(call?.headers).toMatchObject({ authorization: 'Bearer tk_far', 'idempotency-key': 'k' });
+    for (const name of ['cookie', 'origin', 'x-worker-token', 'referer'])
+      expect(call?.headers).not.toHaveProperty(name);
+    expect(JSON.stringify(far.calls)).not.toContain(gateway.bearer);
+  });
+
+  test('hands back what is refused, and streams as they come', async () => {
+    const far = await startFar();
+    const { ask } = await startGateway(() => far.fleet);
+    expect((await ask('/api/no')).status).toBe(409);
+    const over = new AbortController();
+    const { body, headers } = await ask('/api/events', {
+      headers: { 'last-event-id': '7' },
+      signal: over.signal,
+    });
+    expect(headers.get('content-type')).toBe('text/event-stream');
+    const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
+    expect(first?.value).toBe('id: 1\ndata: {}\n\n');
+    over.abort();
+    expect(far.calls.at(-1)?.headers['last-event-id']).toBe('7');
+  });
+
+  test('breaks off where the fleet is not reached, or would send the call elsewhere', async () => {
+    const far = await startFar();
+    const { ask } = await startGateway(() => far.fleet);
+    for (const path of ['/api/gone', '/api/away']) await expect(ask(path)).rejects.toThrow();
+    expect(far.calls).toHaveLength(2);
+    const nobody = await startGateway(() => null);
+    await expect(nobody.ask('/api/queue')).rejects.toThrow();
+  });
+
+  test('is held to the pin of the fleet: calls and streams, and no token to anybody else', async () => {
+    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
+    const far = await startFar();
+    const secure = await startListener(ours, { to: far.fleet.url });
+    const fleetOf = (pinned: string): FarFleet => {
+      const address = parseFleetAddress({ url: secure.url, pin: pinned });
+      if (!address.ok) throw new Error(address.detail);
+      return { ...address.value, token: 'tk_far' };
+    };
+    const right = await startGateway(() => fleetOf(ours.pin));
+    expect((await right.ask('/api/queue')).status).toBe(200);
+    const over = new AbortController();
+    const { body } = await right.ask('/api/events', { signal: over.signal });
+    const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
+    expect(first?.value).toContain('id: 1');
+    over.abort();
+    const before = secure.received();
+    const wrong = await startGateway(() => fleetOf(theirs.pin));
+    await expect(wrong.ask('/api/queue')).rejects.toThrow();
+    expect(secure.received()).toBe(before);
+    expect(far.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
+  });
+
+  test('serves the panel of the app itself, under its policy; of a fleet it shows no page', async () => {
+    const far = await startFar();
+    const { ask } = await startGateway(() => far.fleet);
+    const page = await ask('/jobs/j_1');
+    expect(await page.text()).toContain('own panel');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    for (const path of ['/docs', '/agent/install.sh', '/metrics', '/x'])
+      expect((await ask(path)).status).toBe(404);
+    expect(far.calls).toEqual([]);
+  });
+
+  test('answers nobody but the window, and only by its own address', async () => {
+    const far = await startFar();
+    const { gateway, ask } = await startGateway(() => far.fleet);
+    for (const authorization of ['', 'Bearer', 'Bearer x', `Bearer ${gateway.bearer}x`, gateway.bearer]) {
+      const answer = await ask('/api/queue', { headers: { authorization } });
+      expect(answer.status).toBe(401);
+      expect((await ask('/', { headers: { authorization } })).status).toBe(401);
+    }
+    const { port } = new URL(gateway.origin);
+    const elsewhere = await fetch(`http://localhost:${port}/api/queue`, {
+      headers: { authorization: `Bearer ${gateway.bearer}` },
+    });
+    expect(elsewhere.status).toBe(421);
+    expect(far.calls).toEqual([]);
+  });
+
+  test('has a bearer of its own each time, and its old port where that is free', async () => {
+    const first = await startGateway(() => null);
+    const port = Number(new URL(first.gateway.origin).port);
+    const beside = await startGateway(() => null, port);
+    expect(beside.gateway.origin).not.toBe(first.gateway.origin);
+    expect(beside.gateway.bearer).not.toBe(first.gateway.bearer);
+    first.gateway.close();
+  });
+});

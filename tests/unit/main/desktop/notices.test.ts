@@ -1,0 +1,234 @@
+/** Which events of a fleet reach the tray and the notifications. */
+import { describe, expect, test } from 'vitest';
+import { createBurst, type Notice, noticeOf, tell } from '../../../../main/desktop/notices.ts';
+import { follow, nothing, present, type Summary, summaryOf } from '../../../../main/desktop/summary.ts';
+import { trayMenu, trayText } from '../../../../main/desktop/tray-model.ts';
+import { wordsFor } from '../../../../main/desktop/words/index.ts';
+import { UiEvent } from '../../../../protocol/events.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { jobView } from '../../../support/job-view.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+import { workerId, workerView } from '../../renderer/worker-builders.ts';
+
+const en = wordsFor([]);
+const all = { job_completed: true, job_failed: true, worker_lost: true };
+const at = '2026-01-02T03:04:05.678Z';
+
+const jobEvent = (type: string, job: JobView | null, worker?: WorkerView): UiEvent =>
+  UiEvent.parse({
+    kind: 'job',
+    seq: 1,
+    at,
+    type,
+    job_id: job?.id ?? 'j_1',
+    worker_id: job?.worker_id ?? null,
+    attempt: 1,
+    cause: null,
+    job,
+    ...(worker === undefined ? {} : { worker }),
+  });
+const running = (id: string, progress: object | null = null): JobView =>
+  jobView({ id, job_id: id, status: 'running', config_name: `config ${id}`, worker_id: 'w_one', progress });
+const queueEvent = (isPaused: boolean): UiEvent =>
+  UiEvent.parse({
+    kind: 'queue',
+    seq: 2,
+    at,
+    type: isPaused ? 'queue.paused' : 'queue.resumed',
+    queue: {
+      max_concurrent: null,
+      user_max_concurrent: null,
+      team_max_concurrent: null,
+      team_limits: {},
+      enable_fair_share: true,
+      approval_required_for: [],
+      local_gpu_max_concurrent: null,
+      local_job_max_concurrent: 1,
+      paused: isPaused ? { note: null, by: 'admin', since: at } : null,
+      total_pending: 0,
+      total_blocked: 0,
+      total_running: 0,
+    },
+  });
+
+describe('the summary', () => {
+  const read = summaryOf({
+    workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
+    jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
+    queue: null,
+    mayPause: false,
+  });
+
+  test('counts who is there, and the jobs that somebody has', () => {
+    expect(present(read)).toBe(1);
+    expect([...read.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
+    expect(read.isPaused).toBeNull();
+  });
+
+  test('follows events, those that it knows already, too', () => {
+    const steps = [
+      jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
+      jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
+      jobEvent('job.completed', { ...running('j_1'), status: 'completed' }, workerView({ status: 'busy' })),
+      jobEvent('job.deleted', null),
+      queueEvent(true),
+      UiEvent.parse({ kind: 'worker', seq: 3, at, type: 'worker.deleted', worker_id: 'w_two', worker: null }),
+    ];
+    const now = steps.reduce(follow, read);
+    expect([...now.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
+    expect(now.isPaused).toBe(true);
+    expect([...now.workers]).toEqual([['w_one', 'busy']]);
+  });
+
+  test('knows no share where nothing was said of the whole', () => {
+    for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
+      expect(
+        follow(nothing, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
+      ).toBeNull();
+    expect(
+      follow(nothing, jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 }))).live.get('j_1')
+        ?.percent,
+    ).toBe(100);
+  });
+});
+
+describe('the tray', () => {
+  const summary = [1, 2].reduce<Summary>(
+    (before, n) => follow(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
+    { ...nothing, isPaused: false, mayPause: true },
+  );
+  const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
+    trayMenu(state, en).map(item => (item.kind === 'line' ? null : item.label));
+
+  test('shows how things are, what runs with its share, and the ways on and out', () => {
+    expect(labels({ fleet: 'Lab', summary })).toEqual([
+      'Lab: no workers, 2 jobs running',
+      'config j_1  10 %',
+      'config j_2  20 %',
+      null,
+      'Open Trainyard',
+      'Pause queue',
+      null,
+      'Quit Trainyard…',
+    ]);
+    const [, job] = trayMenu({ fleet: 'Lab', summary }, en);
+    expect(job).toMatchObject({ act: { type: 'open', page: '/jobs/j_1' } });
+  });
+
+  test('resumes what is paused, and offers neither where that is not known', () => {
+    expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume queue');
+    expect(trayText({ fleet: 'Lab', summary: { ...nothing, isPaused: true } }, en)).toBe(
+      'Lab: no workers, no jobs running, queue paused',
+    );
+    for (const state of [
+      { summary: { ...summary, mayPause: false } },
+      { summary: { ...summary, isPaused: null } },
+      { summary: null },
+    ])
+      expect(labels({ fleet: 'Lab', ...state }).join()).not.toMatch(/Pause|Resume/);
+  });
+
+  test('says when the orchestrator is not reached', () =>
+    expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
+
+  test('stays short', () => {
+    const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
+      follow,
+      nothing,
+    );
+    const shown = labels({ fleet: 'Lab', summary: many });
+    expect(shown).toHaveLength(14);
+    expect(shown).toContain('22 more…');
+    const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
+    const [, label] = labels({
+      fleet: 'Lab',
+      summary: follow(nothing, jobEvent('job.running', long)),
+    });
+    expect(label).toMatch(/^A&&B x+…$/);
+    expect(label?.length).toBeLessThan(45);
+  });
+});
+
+describe('a notice', () => {
+  const done = { ...running('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
+
+  test.each([
+    ['job.completed', 'job_completed'],
+    ['job.failed', 'job_failed'],
+    ['job.recovering', 'worker_lost'],
+  ] as const)('comes of %s, unless it is switched off', (type, kind) => {
+    expect(noticeOf(null, jobEvent(type, done), all)).toMatchObject({ kind, name: 'config j_1' });
+    expect(noticeOf(null, jobEvent(type, done), { ...all, [kind]: false })).toBeNull();
+  });
+
+  test.each(['job.cancelled', 'job.running', 'job.progress', 'job.requeued'])('does not come of %s', type =>
+    expect(noticeOf(null, jobEvent(type, done), all)).toBeNull(),
+  );
+
+  test('does not come of a job that is gone, nor of a worker that said goodbye', () => {
+    expect(noticeOf(null, jobEvent('job.completed', null), all)).toBeNull();
+    const left = workerView({ status: 'offline', status_reason: 'goodbye' });
+    expect(noticeOf(null, jobEvent('job.recovering', done, left), all)).toBeNull();
+    const silent = workerView({ status: 'offline', status_reason: 'silent' });
+    expect(noticeOf('f_1', jobEvent('job.recovering', done, silent), all)).toMatchObject({
+      fleet: 'f_1',
+      page: '/workers/w_one',
+      worker: 'rig-1',
+    });
+  });
+
+  const notice = (kind: Notice['kind'], n = 1): Notice => ({
+    kind,
+    fleet: null,
+    name: `config ${n}`,
+    worker: 'rig-1',
+    why: kind === 'job_failed' ? 'out of memory' : null,
+    page: kind === 'worker_lost' ? '/workers/w_1' : `/jobs/j_${n}`,
+  });
+
+  test('is told by itself, and many are told as one', () => {
+    expect(tell([notice('job_failed')], en)).toEqual([
+      { title: 'Job failed', body: 'config 1: out of memory', fleet: null, page: '/jobs/j_1' },
+    ]);
+    expect(tell([notice('job_completed'), notice('worker_lost')], en)).toHaveLength(2);
+    const burst = [notice('job_completed', 1), notice('job_failed', 2), notice('worker_lost', 3)];
+    expect(tell(burst, en)).toEqual([
+      {
+        title: 'Fleet activity',
+        body: '1 job completed · 1 job failed · 1 worker lost with its job',
+        fleet: null,
+        page: '/jobs',
+      },
+    ]);
+    expect(tell([notice('worker_lost'), notice('worker_lost'), notice('worker_lost')], en)).toMatchObject([
+      { page: '/workers/w_1' },
+    ]);
+    expect(tell([], en)).toEqual([]);
+  });
+
+  test('waits for those that come with it, and in a storm ever longer', async () => {
+    const clock = createVirtualClock();
+    const shown: number[] = [];
+    const burst = createBurst({ after: clock.after, show: notices => shown.push(notices.length) });
+    for (let n = 0; n < 5; n += 1) burst.add(notice('job_completed', n));
+    expect(shown).toEqual([]);
+    await clock.advance(1_500);
+    expect(shown).toEqual([5]);
+    for (let s = 0; s < 60; s += 1) {
+      burst.add(notice('job_completed', s));
+      await clock.advance(1_000);
+    }
+    expect(shown.length).toBeLessThanOrEqual(4);
+    await clock.advance(120_000);
+    expect(shown.reduce((sum, n) => sum + n, 0)).toBe(65);
+    // It is over: the next one is told soon.
+    burst.add(notice('job_completed'));
+    await clock.advance(1_500);
+    expect(shown.at(-1)).toBe(1);
+    burst.add(notice('job_completed'));
+    burst.stop();
+    await clock.advance(120_000);
+    expect(shown.reduce((sum, n) => sum + n, 0)).toBe(66);
+  });
+});

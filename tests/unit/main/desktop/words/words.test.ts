@@ -1,0 +1,51 @@
+/** The app's texts outside its page, in each language of the panel. */
+import { describe, expect, test } from 'vitest';
+import { wordsFor } from '../../../../../main/desktop/words/index.ts';
+import { languages } from '../../../../../renderer/i18n/index.ts';
+
+/** Every text with this count and these names in it. */
+function textsOf(words: object, n: number): readonly string[] {
+  return Object.values(words).flatMap((word: unknown): readonly string[] => {
+    if (typeof word === 'string') return [word];
+    if (typeof word === 'function') return [String((word as (given: unknown) => unknown)(n))];
+    return textsOf(word as object, n);
+  });
+}
+
+describe.each(Object.keys(languages))('in %s', language => {
+  const words = wordsFor([language]);
+
+  test('every text says something, and counts what it counts', () => {
+    expect(textsOf(words, 7).filter(text => text.trim() === '')).toEqual([]);
+    for (const name of [
+      'moreJobs',
+      'jobsRunning',
+      'workersThere',
+      'completed',
+      'failed',
+      'lost',
+      'quitAsk',
+      'portTaken',
+    ] as const)
+      expect(words[name](7)).toContain('7');
+    expect(words.workerLost('rig-1')).toContain('rig-1');
+    expect(words.itHad('flux')).toContain('flux');
+  });
+
+  test('nothing is told by nothing in a list', () => {
+    expect([words.completed(0), words.failed(0), words.lost(0)]).toEqual(['', '', '']);
+    expect(words.jobsRunning(0)).not.toBe('');
+  });
+
+  test('is its own', () => {
+    const isEnglish = words.quit === wordsFor(['en']).quit;
+    expect(isEnglish).toBe(language === 'en');
+  });
+});
+
+test('the first language of the system that there is counts', () => {
+  expect(wordsFor(['fr-FR', 'ja-JP', 'en']).pause).toBe(wordsFor(['ja']).pause);
+  expect(wordsFor(['zh-Hant-TW']).quitShort).toBe('退出');
+  expect(wordsFor(['fr', 'de']).quitShort).toBe('Quit');
+  expect(wordsFor([]).quitShort).toBe('Quit');
+});

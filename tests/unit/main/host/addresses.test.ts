@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { byReach, isLoopback, ownAddresses, reachOf } from '../../../../main/host/addresses.ts';
+
+const at = (name: string, address = '192.0.2.7') => ({ address, family: 'IPv4', interface: name }) as const;
+
+describe('who reaches an address', () => {
+  test.each([
+    ['lo', '127.0.0.1', 'loopback'],
+    ['lo', '::1', 'loopback'],
+    ['eth0', '192.0.2.7', null],
+    ['enp3s0', '192.0.2.7', null],
+    ['wlan0', '192.0.2.7', null],
+    ['en0', '192.0.2.7', null],
+    ['docker0', '172.17.0.1', 'virtual'],
+    ['br-9f1e', '172.18.0.1', 'virtual'],
+    ['virbr0', '192.168.122.1', 'virtual'],
+    ['tailscale0', '100.64.0.7', 'vpn'],
+    ['wg0', '10.9.0.7', 'vpn'],
+  ])('%s %s: %s', (name, address, reach) => {
+    expect(reachOf(at(name, address))).toBe(reach);
+  });
+
+  test('says which comes first', () => {
+    const addresses = [
+      at('lo', '127.0.0.1'),
+      at('docker0'),
+      at('wg0'),
+      { ...at('eth0', 'fd00::7'), family: 'IPv6' as const },
+      at('eth0'),
+    ];
+    expect(addresses.toSorted(byReach).map(({ interface: name, family }) => `${name} ${family}`)).toEqual([
+      'eth0 IPv4',
+      'eth0 IPv6',
+      'wg0 IPv4',
+      'docker0 IPv4',
+      'lo IPv4',
+    ]);
+  });
+});
+
+test.each([
+  ['localhost', true],
+  ['127.0.0.1', true],
+  ['127.8.8.8', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['::ffff:127.0.0.1', true],
+  ['0.0.0.0', false],
+  ['::', false],
+  ['192.0.2.7', false],
+])('%s is of this machine alone: %s', (host, isIt) => {
+  expect(isLoopback(host)).toBe(isIt);
+});
+
+test('those of this machine are found, without those of one cable', () => {
+  const found = ownAddresses();
+  expect(found).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
+  expect(found.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);
+});

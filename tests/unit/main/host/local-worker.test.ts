@@ -1,0 +1,204 @@
+/** An agent as a child of this process. The agents here are Node scripts. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type LocalWorkerDeps, startLocalWorker } from '../../../../main/host/local-worker.ts';
+import type { Clock } from '../../../../main/orchestrator/ports/index.ts';
+import { openFolder } from '../../../support/fleet-bench.ts';
+import { createNotices } from '../../../support/notices.ts';
+import { isAlive, untilDead } from '../../../support/own-processes.ts';
+
+const hook = 'process.stdin.resume(); process.stdin.on("end", () => process.exit(0));';
+const waits = 'setInterval(() => {}, 1000); process.stdout.write("here\\n");';
+
+interface Entry {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** Starts agents that do what `script` says; waits between them only begin when the test says so. */
+function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
+  const folder = join(openFolder(), 'local-worker');
+  const notices = createNotices();
+  const log: Entry[] = [];
+  const note = (event: string, fields = {}): void => {
+    log.push({ event, ...fields });
+    notices.changed();
+  };
+  const timers: { readonly ms: number; readonly run: () => void }[] = [];
+  const clock: Clock = {
+    wall: () => 0,
+    mono: () => 0,
+    iso: () => '',
+    after(ms, run) {
+      const timer = { ms, run };
+      timers.push(timer);
+      notices.changed();
+      return () => void timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0);
+    },
+  };
+  let tokens = 0;
+  const local = startLocalWorker({
+    program: { command: [process.execPath, '-e', script, '--'], env: { ADMIN_TOKEN: 'ta_secret' } },
+    settings: { gpus: '0', trainer: null, workDir: null },
+    allowConfigScripts: null,
+    folder,
+    url: 'http://127.0.0.1:1',
+    clock,
+    log: { info: note, warn: note, error: note },
+    issue: () => {
+      tokens += 1;
+      return Promise.resolve({ name: 'here', token: `wt_number-${tokens}` });
+    },
+    ...parts,
+  });
+  onTestFinished(() => local.stop());
+  const entries = (event: string): readonly Entry[] => log.filter(entry => entry.event === event);
+  return {
+    ...local,
+    folder,
+    log,
+    timers,
+    entries,
+    nth: (event: string, n = 1) => notices.waitFor(`${event} for time ${n}`, () => entries(event)[n - 1]),
+    /** Ends the wait that is on, and answers with its length. */
+    skip: async () => {
+      const timer = await notices.waitFor('a wait', () => timers[0]);
+      timer.run();
+      return timer.ms;
+    },
+  };
+}
+
+test('it is started with its own settings and a token in the environment, which stand nowhere else', async () => {
+  const tells = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
+  const bench = open(tells);
+  const { line } = await bench.nth('local_worker.said', 2);
+  const [argv, env] = JSON.parse(String(line)) as [string[], Record<string, string>];
+  const file = join(bench.folder, 'worker.json');
+  expect(argv).toEqual(['--config', file]);
+  expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe('wt_number-1');
+  expect(env).not.toHaveProperty('ADMIN_TOKEN');
+  expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+  expect((statSync(bench.folder).mode & 0o777).toString(8)).toBe('700');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    'orchestrator-url': 'http://127.0.0.1:1',
+    name: 'here',
+    'state-dir': bench.folder,
+    gpus: '0',
+  });
+  for (const name of readdirSync(bench.folder))
+    expect(readFileSync(join(bench.folder, name), 'utf8')).not.toContain('wt_');
+  expect(JSON.stringify([bench.entries('local_worker.started')])).not.toContain('wt_');
+});
+
+test('the end of its input has it leave, and a stop waits for that', async () => {
+  const bench = open(`${hook} ${waits}`);
+  const { pid } = await bench.nth('local_worker.started');
+  await bench.nth('local_worker.said');
+  expect(isAlive(Number(pid))).toBe(true);
+  await bench.stop();
+  expect(isAlive(Number(pid))).toBe(false);
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
+  expect(bench.entries('local_worker.starts_again')).toEqual([]);
+  expect(bench.timers).toEqual([]);
+});
+
+test('one that does not leave in time is killed', async () => {
+  const bench = open(waits);
+  const { pid } = await bench.nth('local_worker.started');
+  await bench.nth('local_worker.said');
+  const stopped = bench.stop();
+  expect(await bench.skip()).toBeLessThan(1_000);
+  await stopped;
+  await untilDead(Number(pid));
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: null, signal: 'SIGKILL' }]);
+});
+
+test('one that dies is started again, after a longer wait each time, with the same token', async () => {
+  const bench = open(
+    'console.log(process.env.SIMPLETUNER_WORKER_TOKEN); process.kill(process.pid, "SIGKILL");',
+  );
+  expect([await bench.skip(), await bench.skip(), await bench.skip()]).toEqual([1_000, 2_000, 4_000]);
+  await bench.nth('local_worker.said', 3);
+  expect(bench.entries('local_worker.said').map(({ line }) => line)).toEqual(
+    Array.from(bench.entries('local_worker.said'), () => 'wt_number-1'),
+  );
+  expect(bench.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
+});
+
+test('one whose token was refused is given a new one', async () => {
+  const bench = open(
+    `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${hook} ${waits}`,
+  );
+  expect(await bench.skip()).toBe(1_000);
+  await bench.nth('local_worker.said');
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
+});
+
+test('what can not be started at all is said, and tried again', async () => {
+  const bench = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
+  expect([await bench.skip(), await bench.skip()]).toEqual([1_000, 2_000]);
+  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('ENOENT');
+});
+
+test('a folder that can not be made is said, and tried again', async () => {
+  const file = join(openFolder(), 'file');
+  writeFileSync(file, '');
+  const bench = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
+  expect(await bench.skip()).toBe(1_000);
+  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be made');
+});
+
+test('without a token, as on a full disk, nothing is started before there is one', async () => {
+  let isFull = true;
+  const issue = () =>
+    isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve({ name: 'here', token: 'wt_1' });
+  const bench = open(`${hook} ${waits}`, { issue });
+  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('the disk is full');
+  expect(existsSync(bench.folder)).toBe(false);
+  isFull = false;
+  await bench.skip();
+  await bench.nth('local_worker.said');
+});
+
+test('a stop in a wait, or before there is a token, ends it at once', async () => {
+  const waiting = open('process.exit(1)');
+  await waiting.nth('local_worker.starts_again');
+  await waiting.stop();
+  expect(waiting.entries('local_worker.started')).toHaveLength(1);
+
+  const asked = Promise.withResolvers<{ readonly name: string; readonly token: string }>();
+  const early = open(`${hook} ${waits}`, { issue: () => asked.promise });
+  const stopped = early.stop();
+  asked.resolve({ name: 'here', token: 'wt_1' });
+  await stopped;
+  expect(early.log).toEqual([]);
+});
+
+test('one that retires is told so, and is not started again', async () => {
+  const bench = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
+  await bench.nth('local_worker.said');
+  await bench.retire();
+  expect(bench.entries('local_worker.said').map(({ line }) => line)).toContain('leaves');
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
+  expect(bench.entries('local_worker.starts_again')).toEqual([]);
+});
+
+test('one that retires between two starts is gone at once', async () => {
+  const bench = open('process.exit(1)');
+  await bench.nth('local_worker.starts_again');
+  await bench.retire();
+  expect(bench.entries('local_worker.started')).toHaveLength(1);
+  expect(bench.timers).toEqual([]);
+});
+
+test('one that retires for long can still be stopped', async () => {
+  const bench = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
+  await bench.nth('local_worker.said');
+  const retired = bench.retire();
+  await bench.nth('local_worker.said', 2);
+  await bench.stop();
+  await retired;
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0 }]);
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { createLog, inTurns } from '../../../../main/host/log.ts';
+
+function bench(json = true) {
+  const lines: string[] = [];
+  const log = createLog(line => lines.push(line()), json);
+  return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe('a line', () => {
+  it('is one, whatever is in it, as JSON and as text', () => {
+    for (const json of [true, false]) {
+      const { log, lines } = bench(json);
+      log.warn('job.failed', { job_id: 'j_1', note: 'two\nlines \u001b[31m "quoted"' });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]?.indexOf('\n')).toBe((lines[0]?.length ?? 0) - 1);
+      expect(lines[0]).not.toContain('\u001b');
+      expect(lines[0]).toContain('job.failed');
+    }
+  });
+
+  it('has an error with its stack and what caused it', () => {
+    const { log, read } = bench();
+    log.error('http.failed', { cause: new Error('outer', { cause: new Error('inner') }) });
+    expect(read()).toMatchObject([{ level: 'error', event: 'http.failed' }]);
+    expect(read()[0]?.['cause']).toMatch(/^Error: outer\n +at .* <- Error: inner\n/s);
+  });
+});
+
+describe('what can not be written', () => {
+  const circular: Record<string, unknown> = {};
+  circular['itself'] = circular;
+  it.each([
+    ['refers to itself', circular],
+    ['is a number that JSON does not have', 1n],
+  ])('and %s, is left out of its line alone', (_what, value) => {
+    for (const json of [true, false]) {
+      const { log, lines } = bench(json);
+      log.info('one', { value });
+      log.info('two', { value: 2 });
+      expect(lines.map(line => /one.* could not be written as JSON|two/.exec(line)?.[0].slice(0, 3))).toEqual(
+        ['one', 'two'],
+      );
+    }
+  });
+});
+
+describe('while nobody reads', () => {
+  it('lines are counted, and the count comes before the next one that is read', () => {
+    for (const json of [true, false]) {
+      const lines: string[] = [];
+      let isBehind = false;
+      const log = createLog(
+        line => lines.push(line()),
+        json,
+        () => isBehind,
+      );
+      log.info('one');
+      isBehind = true;
+      log.info('two');
+      log.error('three');
+      isBehind = false;
+      log.info('four');
+      log.info('five');
+      const events = lines.map(line => /log\.left_out.*|one|two|three|four|five/.exec(line)?.[0].trim());
+      expect(events).toEqual([
+        'one',
+        json ? 'log.left_out","lines":2}' : 'log.left_out lines=2',
+        'four',
+        'five',
+      ]);
+    }
+  });
+});
+
+describe('on whose behalf', () => {
+  it('is said by each line of what was begun there, and by no other', async () => {
+    const { log, read } = bench();
+    const finish = Promise.withResolvers<void>();
+    const both = ['one', 'two'].map(
+      id =>
+        new Promise<void>(resolve => {
+          const work = async (): Promise<void> => {
+            await finish.promise;
+            log.info('work', { id });
+            resolve();
+          };
+          log.within(
+            () => ({ request_id: id }),
+            () => void work(),
+          );
+        }),
+    );
+    log.info('work', { id: 'nobody' });
+    finish.resolve();
+    await Promise.all(both);
+    expect(read().map(({ id, request_id }) => [id, request_id])).toEqual([
+      ['nobody', undefined],
+      ['one', 'one'],
+      ['two', 'two'],
+    ]);
+  });
+
+  it('is said no longer when there is nobody any more', async () => {
+    const { log, read } = bench();
+    let isOver = false;
+    let later = Promise.resolve();
+    log.within(
+      () => (isOver ? null : { request_id: 'one' }),
+      () => {
+        log.info('first');
+        later = new Promise(resolve => {
+          setImmediate(() => {
+            log.info('later');
+            resolve();
+          });
+        });
+      },
+    );
+    isOver = true;
+    await later;
+    expect(read().map(({ event, request_id }) => [event, request_id])).toEqual([
+      ['first', 'one'],
+      ['later', undefined],
+    ]);
+  });
+
+  it('does not count against what the line itself says', () => {
+    const { log, read } = bench();
+    log.within(
+      () => ({ request_id: 'one' }),
+      () => log.info('x', { request_id: 'two' }),
+    );
+    expect(read()).toMatchObject([{ request_id: 'two' }]);
+  });
+});
+
+it('lines of one turn are written at once, in their order, and those that follow with the next', async () => {
+  const written: string[] = [];
+  const put = inTurns(text => void written.push(text));
+  put(() => 'one\n');
+  put(() => 'two\n');
+  expect(written).toEqual([]);
+  await new Promise(resolve => setImmediate(resolve));
+  expect(written).toEqual(['one\ntwo\n']);
+  put(() => 'three\n');
+  await new Promise(resolve => setImmediate(resolve));
+  expect(written).toEqual(['one\ntwo\n', 'three\n']);
+});

@@ -1,0 +1,255 @@
+/** Where the orchestrator listens, and what it does when that changes. The sockets are fake. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { MachineAddress } from '../../../../main/host/addresses.ts';
+import { createNetwork, type NetworkDeps, type Reach } from '../../../../main/host/network.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+const wired = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' } as const;
+const wireless = { address: '198.51.100.9', family: 'IPv4', interface: 'wlan0' } as const;
+const wired6 = { address: 'fd00::7', family: 'IPv6', interface: 'eth0' } as const;
+const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as const;
+
+const at = (host: string, isSecure = false): Reach => ({ host, isSecure });
+
+function open(parts: Partial<NetworkDeps> = {}) {
+  const clock = createVirtualClock();
+  const log: string[] = [];
+  const sockets = new Set<string>();
+  /** What each speaks, as it was told last. */
+  const spoken = new Map<string, 'http' | 'https'>();
+  const dropped: string[] = [];
+  const refused = new Set<string>();
+  const machine: MachineAddress[] = [loopback, wired, wired6];
+  const note = (event: string, { address, host }: Readonly<Record<string, unknown>> = {}): void =>
+    void log.push(`${event} ${String(address ?? host)}`);
+  const network = createNetwork({
+    async listen(host, port, isSecure) {
+      await Promise.resolve();
+      if (refused.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
+      sockets.add(host);
+      const speakTls = (now: boolean): void => void spoken.set(host, now ? 'https' : 'http');
+      speakTls(isSecure);
+      return {
+        port: port === 0 ? 4711 : port,
+        speakTls,
+        async dropOthers() {
+          await Promise.resolve();
+          dropped.push(host);
+        },
+        async close() {
+          await Promise.resolve();
+          sockets.delete(host);
+          spoken.delete(host);
+        },
+      };
+    },
+    addresses: () => machine,
+    clock,
+    log: { info: note, warn: note, error: note },
+    port: 0,
+    fixedHost: null,
+    reach: at('127.0.0.1'),
+    onExposed: host => void log.push(`exposed ${host}`),
+    ...parts,
+  });
+  onTestFinished(() => network.stop());
+  return { network, clock, log, sockets, spoken, dropped, refused, machine };
+}
+
+const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
+  (await network.move(at(host))).settle();
+  await clock.settle();
+};
+
+test('it is there for this machine alone at first', async () => {
+  const bench = open();
+  await bench.network.open();
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+  expect(bench.network).toMatchObject({ host: '127.0.0.1', port: 4711, url: 'http://127.0.0.1:4711' });
+  await bench.clock.advance(60_000);
+  expect(bench.log).toEqual([]);
+});
+
+test.each([
+  ['0.0.0.0', ['127.0.0.1', '192.0.2.7']],
+  ['::', ['127.0.0.1', '192.0.2.7', 'fd00::7']],
+  ['192.0.2.7', ['127.0.0.1', '192.0.2.7']],
+  ['127.0.0.1', ['127.0.0.1']],
+])('%s is %j', async (host, expected) => {
+  const bench = open();
+  await bench.network.open();
+  await settled(bench, host);
+  expect([...bench.sockets]).toEqual(expected);
+  expect(bench.network.listening()).toEqual(
+    expected.map(address => `http://${address.includes(':') ? `[${address}]` : address}:4711`),
+  );
+});
+
+test('a move opens what is new before it leaves what was, and never this machine', async () => {
+  const bench = open();
+  await bench.network.open();
+  await settled(bench, '192.0.2.7');
+  const move = await bench.network.move(at('fd00::7'));
+  expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7', 'fd00::7']);
+  move.settle();
+  await bench.clock.settle();
+  expect([...bench.sockets]).toEqual(['127.0.0.1', 'fd00::7']);
+});
+
+test('a move that is undone leaves all as it was', async () => {
+  const bench = open();
+  await bench.network.open();
+  await settled(bench, '192.0.2.7');
+  await (await bench.network.move(at('::'))).undo();
+  expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
+  expect(bench.network.host).toBe('192.0.2.7');
+});
+
+test('one address that can not be had, and none is', async () => {
+  const bench = open();
+  await bench.network.open();
+  bench.refused.add('fd00::7');
+  await expect(bench.network.move(at('::'))).rejects.toThrow('EADDRINUSE fd00::7');
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+  expect(bench.network.host).toBe('127.0.0.1');
+});
+
+test('a machine that comes into another network is there, too, until it is shared no more', async () => {
+  const bench = open();
+  await bench.network.open();
+  await settled(bench, '0.0.0.0');
+  bench.machine.push(wireless);
+  await bench.clock.advance(11_000);
+  expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7', '198.51.100.9']);
+  await settled(bench, '127.0.0.1');
+  await bench.clock.advance(60_000);
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+});
+
+test('at a start it is there with what can be had; the rest is said once, and tried again', async () => {
+  const bench = open({ reach: at('0.0.0.0') });
+  bench.refused.add('192.0.2.7');
+  await bench.network.open();
+  await bench.clock.advance(60_000);
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+  expect(bench.log).toEqual(['exposed 0.0.0.0', 'server.not_listening 192.0.2.7']);
+  bench.refused.clear();
+  await bench.clock.advance(11_000);
+  expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
+});
+
+test('a start without the first socket fails', async () => {
+  const bench = open();
+  bench.refused.add('127.0.0.1');
+  await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 127.0.0.1');
+});
+
+test.each([
+  ['0.0.0.0', 'http://127.0.0.1:8001', ['http://127.0.0.1:8001', 'http://192.0.2.7:8001']],
+  ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
+  ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
+])('fixed at %s it is there, and nowhere else', async (host, url, listening) => {
+  const bench = open({ fixedHost: host, port: 8001, reach: at('::') });
+  await bench.network.open();
+  await bench.clock.advance(60_000);
+  expect([...bench.sockets]).toEqual([host]);
+  expect([bench.network.url, bench.network.listening()]).toEqual([url, listening]);
+});
+
+test('one that is stopped looks no more', async () => {
+  const bench = open({ reach: at('0.0.0.0') });
+  await bench.network.open();
+  bench.network.stop();
+  bench.machine.push(wireless);
+  await bench.clock.advance(60_000);
+  expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
+});
+
+test('one that is stopped in the middle of its start opens nothing more, and waits for nothing', async () => {
+  const clock = createVirtualClock();
+  let waits = 0;
+  const after: typeof clock.after = (ms, run) => {
+    waits += 1;
+    return clock.after(ms, run);
+  };
+  const bench = open({ reach: at('0.0.0.0'), clock: { ...clock, after } });
+  const opening = bench.network.open();
+  bench.network.stop();
+  await opening;
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+  expect(waits).toBe(0);
+});
+
+describe('with TLS', () => {
+  test('this machine is spoken to as before, and all others by TLS', async () => {
+    const bench = open({ reach: at('0.0.0.0', true) });
+    await bench.network.open();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(bench.network.url).toBe('http://127.0.0.1:4711');
+    expect(bench.network.listening()).toEqual(['http://127.0.0.1:4711', 'https://192.0.2.7:4711']);
+    expect(bench.log).toEqual([]);
+    bench.machine.push(wireless);
+    await bench.clock.advance(11_000);
+    expect(bench.spoken.get('198.51.100.9')).toBe('https');
+  });
+
+  test('it comes and goes over the sockets that are there, and who spoke the other is cut off', async () => {
+    const bench = open({ reach: at('0.0.0.0') });
+    await bench.network.open();
+    const move = await bench.network.move(at('0.0.0.0', true));
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(bench.dropped).toEqual([]);
+    move.settle();
+    await bench.clock.settle();
+    expect(bench.dropped).toContain('192.0.2.7');
+    (await bench.network.move(at('0.0.0.0'))).settle();
+    expect(bench.spoken.get('192.0.2.7')).toBe('http');
+    expect(bench.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
+  });
+
+  test('moving it elsewhere and speaking TLS is one move, and can be undone as one', async () => {
+    const bench = open({ reach: at('192.0.2.7') });
+    await bench.network.open();
+    await (await bench.network.move(at('::', true))).undo();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+    expect(bench.network).toMatchObject(at('192.0.2.7'));
+    bench.refused.add('fd00::7');
+    await expect(bench.network.move(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+  });
+
+  test.each([
+    ['0.0.0.0', { '0.0.0.0': 'https' }, ['http://127.0.0.1:8001', 'https://192.0.2.7:8001'], true],
+    [
+      '192.0.2.7',
+      { '127.0.0.1': 'http', '192.0.2.7': 'https' },
+      ['http://127.0.0.1:8001', 'https://192.0.2.7:8001'],
+      true,
+    ],
+    ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
+    ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
+  ])('fixed at %s it opens %j', async (host, spoken, listening, hasHome) => {
+    const bench = open({ fixedHost: host, port: 8001, reach: at('127.0.0.1', true) });
+    await bench.network.open();
+    expect(Object.fromEntries(bench.spoken)).toEqual(spoken);
+    expect(bench.network.listening()).toEqual(listening);
+    expect(bench.network.hasHome).toBe(hasHome);
+  });
+
+  test('one that is fixed on an address of others, without TLS, has none for this machine', () => {
+    expect(open({ fixedHost: '192.0.2.7' }).network.hasHome).toBe(false);
+  });
+
+  test('a fixed address that can not be had is a reason not to start', async () => {
+    const bench = open({ fixedHost: '192.0.2.7', reach: at('127.0.0.1', true) });
+    bench.refused.add('192.0.2.7');
+    await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
+  });
+
+  test('one that is fixed for all takes TLS up while it runs', async () => {
+    const bench = open({ fixedHost: '0.0.0.0', port: 8001 });
+    await bench.network.open();
+    (await bench.network.move(at('0.0.0.0', true))).settle();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '0.0.0.0': 'https' });
+  });
+});

@@ -1,0 +1,119 @@
+/** The order of steps in which a backup replaces the database, and the result when a step fails. */
+import { describe, expect, test } from 'vitest';
+import { createRestoration } from '../../../../main/host/restoration.ts';
+import { accept, refuse } from '../../../../protocol/problem.ts';
+
+type Step = 'prepare' | 'quiet' | 'save' | 'close' | 'sign' | 'takePlace' | 'reopen';
+
+const by = { type: 'admin', id: 'ada', address: null } as const;
+const asker = 'the call';
+
+function open(fails: Step | null = null) {
+  const done: string[] = [];
+  const logged: [string, unknown][] = [];
+  let letPrepare = (): void => {};
+  const step = (name: Step): void => {
+    done.push(name);
+    if (name === fails) throw new Error(`/srv/data: ${name} fails`);
+  };
+  const restoration = createRestoration(
+    {
+      async prepare(name: string) {
+        done.push('prepare');
+        await new Promise<void>(resolve => {
+          letPrepare = resolve;
+        });
+        if (fails === 'prepare') return refuse('backup_unusable', 'it is damaged');
+        return accept({
+          backup: { name },
+          takePlace: () => step('takePlace'),
+          drop: () => void done.push('drop'),
+        });
+      },
+      async quiet(who: string) {
+        expect(who).toBe(asker);
+        step('quiet');
+      },
+      async save() {
+        step('save');
+        return { name: 'saved' };
+      },
+      close: async () => step('close'),
+      sign: async (ready, saved, actor) => {
+        expect([ready.backup.name, saved.name, actor]).toEqual(['noon', 'saved', by]);
+        step('sign');
+      },
+      reopen: async () => step('reopen'),
+    },
+    { info: () => {}, warn: () => {}, error: (event, fields) => void logged.push([event, fields]) },
+  );
+  const restore = async () => {
+    const outcome = restoration.restore('noon', by, asker);
+    letPrepare();
+    return outcome;
+  };
+  return { restoration, restore, done, logged, letPrepare: () => letPrepare() };
+}
+
+describe('a restore', () => {
+  test('saves what there is before it changes anything, and signs the copy before anybody sees it', async () => {
+    const { restore, done } = open();
+    expect(await restore()).toEqual(accept({ restored: { name: 'noon' }, saved: { name: 'saved' } }));
+    expect(done).toEqual(['prepare', 'quiet', 'save', 'close', 'sign', 'takePlace', 'reopen', 'drop']);
+  });
+
+  test('of what can not be used disturbs nobody', async () => {
+    const { restore, done } = open('prepare');
+    expect(await restore()).toMatchObject({ ok: false, refusal: { code: 'backup_unusable' } });
+    expect(done).toEqual(['prepare']);
+  });
+
+  test.each<[Step, readonly Step[]]>([
+    ['quiet', ['quiet', 'close', 'reopen']],
+    ['save', ['quiet', 'save', 'close', 'reopen']],
+    ['close', ['quiet', 'save', 'close', 'reopen']],
+    ['sign', ['quiet', 'save', 'close', 'sign', 'reopen']],
+    ['takePlace', ['quiet', 'save', 'close', 'sign', 'takePlace', 'reopen']],
+  ])(
+    'that fails at "%s" goes on with the database that there was; the log alone says which file',
+    async (step, steps) => {
+      const { restore, done, logged } = open(step);
+      const outcome = await restore();
+      expect(outcome).toMatchObject({
+        ok: false,
+        refusal: { code: 'storage', detail: expect.stringMatching(/Nothing was changed.*The log has more/) },
+      });
+      expect(JSON.stringify(outcome)).not.toContain('/srv');
+      const cause = expect.objectContaining({ message: `/srv/data: ${step} fails` });
+      expect(logged).toEqual([['restore.failed', expect.objectContaining({ backup: 'noon', cause })]]);
+      expect(done).toEqual(['prepare', ...steps, 'drop']);
+    },
+  );
+
+  test('is one at a time, and a second one is refused without waiting', async () => {
+    const { restoration, done, letPrepare } = open();
+    const first = restoration.restore('noon', by, asker);
+    expect(await restoration.restore('noon', by, asker)).toMatchObject({
+      ok: false,
+      refusal: { code: 'restore_under_way' },
+    });
+    expect(done).toEqual(['prepare']);
+    let isIdle = false;
+    const idle = restoration.idle().then(() => {
+      isIdle = true;
+    });
+    await new Promise(resolve => setImmediate(resolve));
+    expect(isIdle).toBe(false);
+    letPrepare();
+    expect(await first).toMatchObject({ ok: true });
+    await idle;
+    const again = restoration.restore('noon', by, asker);
+    letPrepare();
+    expect(await again).toMatchObject({ ok: true });
+  });
+
+  test('whose database can not be opened afterwards is no answer, but an error', async () => {
+    const { restore } = open('reopen');
+    await expect(restore()).rejects.toThrow(/reopen fails/);
+  });
+});

@@ -1,0 +1,232 @@
+/** A certificate from files that another program maintains. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCertificates } from '../../../../../main/host/tls/index.ts';
+import type { Identity } from '../../../../../main/host/tls/identity.ts';
+import { makeCertificate, makeKey } from '../../../../../main/host/tls/make-certificate.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+const dayMs = 86_400_000;
+
+async function open() {
+  const folder = openFolder();
+  const clock = createVirtualClock();
+  const files = { certificate: join(folder, 'fullchain.pem'), key: join(folder, 'privkey.pem') };
+  const issue = async (key = makeKey(), now = clock.wall(), name = 'yard.example'): Promise<string> => {
+    writeFileSync(files.key, key);
+    writeFileSync(files.certificate, await makeCertificate(key, [name], now));
+    return key;
+  };
+  await issue();
+  const shown: Identity[] = [];
+  const facts: unknown[] = [];
+  const log: string[] = [];
+  const say = (event: string, { reason, note }: Readonly<Record<string, unknown>> = {}): void =>
+    void log.push(`${event} ${String(reason)}; ${String(note)}`);
+  const certificates = createCertificates({
+    files,
+    folder: join(folder, 'tls'),
+    names: () => [],
+    clock,
+    log: { info: say, warn: say, error: say },
+    orchestrator: { noteSettings: async told => void facts.push(...told) },
+    present: identity => void shown.push(identity),
+  });
+  onTestFinished(() => certificates.stop());
+  return { certificates, files, issue, clock, shown, facts, log };
+}
+
+test('it is shown as it is, with its chain, and nobody else vouches for it here', async () => {
+  const bench = await open();
+  writeFileSync(bench.files.certificate, `${readFileSync(bench.files.certificate, 'utf8')}# more\n`);
+  const identity = await bench.certificates.open();
+  expect(identity).toMatchObject({ source: 'files', names: ['yard.example'] });
+  expect(identity.certificate).toBe(readFileSync(bench.files.certificate, 'utf8'));
+  expect(bench.shown).toEqual([identity]);
+  expect(bench.facts).toEqual([]);
+});
+
+describe('a start is refused, and says why', () => {
+  type Bench = Awaited<ReturnType<typeof open>>;
+  test.each<[string, (bench: Bench) => unknown, RegExp]>([
+    [
+      'without the certificate',
+      ({ files }) => rmSync(files.certificate),
+      /fullchain\.pem \(--ssl-cert\) cannot be read: ENOENT/,
+    ],
+    [
+      'without the key',
+      ({ files }) => rmSync(files.key),
+      /privkey\.pem \(--ssl-key\) cannot be read: ENOENT/,
+    ],
+    [
+      'with a key of another certificate',
+      ({ files }) => writeFileSync(files.key, makeKey()),
+      /the key is not the one that the certificate was made for/,
+    ],
+    [
+      'with a certificate that is none',
+      ({ files }) => writeFileSync(files.certificate, 'hello'),
+      /the certificate is none in the PEM format/,
+    ],
+    [
+      'with a key that is none',
+      ({ files }) => writeFileSync(files.key, 'hello'),
+      /the key is none in the PEM format/,
+    ],
+    [
+      'with the two exchanged',
+      ({ files }) => {
+        const key = readFileSync(files.key);
+        writeFileSync(files.key, readFileSync(files.certificate));
+        writeFileSync(files.certificate, key);
+      },
+      /the certificate is none in the PEM format/,
+    ],
+    [
+      'with a key that wants a passphrase',
+      ({ files }) =>
+        writeFileSync(
+          files.key,
+          execFileSync('openssl', ['pkcs8', '-topk8', '-in', files.key, '-passout', 'pass:x']),
+        ),
+      /the key is encrypted/,
+    ],
+    [
+      'with one that has expired',
+      ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs),
+      /fullchain\.pem \(--ssl-cert\) has expired at 2025-.*renew it, or give --ssl alone/,
+    ],
+  ])('%s', async (_what, spoil, reason) => {
+    const bench = await open();
+    await spoil(bench);
+    await expect(bench.certificates.open()).rejects.toThrow(reason);
+    expect(bench.shown).toEqual([]);
+  });
+});
+
+describe('files that change', () => {
+  test('are shown within a minute, and noted', async () => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    await bench.clock.advance(300_000);
+    expect(bench.shown).toEqual([was]);
+    await bench.issue();
+    await bench.clock.advance(61_000);
+    expect(bench.shown).toHaveLength(2);
+    const [, now] = bench.shown;
+    expect(now?.pin).not.toBe(was.pin);
+    expect(bench.certificates.shown).toEqual(now);
+    expect(bench.facts).toMatchObject([
+      {
+        type: 'settings.certificate_changed',
+        details: { why: 'files', source: 'files', fingerprint: now?.fingerprint },
+      },
+    ]);
+  });
+
+  test('one after the other are shown when both are there', async () => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    const key = makeKey();
+    writeFileSync(bench.files.certificate, await makeCertificate(key, ['yard.example'], bench.clock.wall()));
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).toEqual(was);
+    writeFileSync(bench.files.key, key);
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).not.toEqual(was);
+    expect(bench.log).toHaveLength(1);
+  });
+
+  test.each<[string, (bench: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
+    ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
+    ['gone', ({ files }) => rmSync(files.key), /cannot be read/],
+    ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
+  ])('and are %s then leave the old one, and a line in the log', async (_what, spoil, reason) => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    await spoil(bench);
+    await bench.clock.advance(300_000);
+    expect(bench.certificates.shown).toEqual(was);
+    expect(bench.shown).toEqual([was]);
+    expect(bench.log).toEqual([expect.stringMatching(reason)]);
+    await bench.issue();
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).not.toEqual(was);
+  });
+});
+
+describe('one that expires soon', () => {
+  /** The certificate that is there now is good for so long. */
+  async function openWith(leftMs: number) {
+    const bench = await open();
+    // Made for 397 days, an hour before it was asked for.
+    await bench.issue(undefined, bench.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
+    const { expiresAt } = await bench.certificates.open();
+    expect(expiresAt - bench.clock.wall()).toBe(leftMs);
+    return { ...bench, until: bench.clock.iso(expiresAt) };
+  }
+  const expires = (log: readonly string[]) => log.filter(line => line.startsWith('tls.certificate_expires '));
+
+  test('is said at the start and once a day: which file, until when, and what to do', async () => {
+    const bench = await openWith(29 * dayMs);
+    expect(bench.log).toEqual([
+      `tls.certificate_expires ${bench.files.certificate} (--ssl-cert) expires at ${bench.until}; ` +
+        'renew it and put it in the place of the file, with its key: that is shown within a minute, without a restart',
+    ]);
+    await bench.clock.advance(dayMs - 120_000);
+    expect(bench.log).toHaveLength(1);
+    await bench.clock.advance(240_000);
+    expect(bench.log).toHaveLength(2);
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(5);
+    expect(new Set(bench.log).size).toBe(1);
+  });
+
+  test('is said from the thirtieth day before on, and not earlier', async () => {
+    const bench = await openWith(30 * dayMs + 3_600_000);
+    await bench.clock.advance(3_540_000);
+    expect(bench.log).toEqual([]);
+    await bench.clock.advance(180_000);
+    expect(bench.log).toEqual([expect.stringContaining(`expires at ${bench.until}`)]);
+  });
+
+  test('and then has expired is said as well, for as long as it is shown', async () => {
+    const bench = await openWith(dayMs / 2);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toEqual([
+      expect.stringContaining(`(--ssl-cert) expires at ${bench.until}`),
+      expect.stringContaining(`(--ssl-cert) is refused by other machines: it has expired at ${bench.until}`),
+    ]);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toHaveLength(3);
+  });
+
+  test('is said although the files can not be read by now', async () => {
+    const bench = await openWith(20 * dayMs);
+    rmSync(bench.files.key);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toHaveLength(2);
+  });
+
+  test('is said no more once it is renewed, and at once of another one that is as old', async () => {
+    const bench = await openWith(20 * dayMs);
+    await bench.issue(undefined, bench.clock.wall() - 380 * dayMs);
+    await bench.clock.advance(120_000);
+    expect(bench.log).toHaveLength(2);
+    expect(bench.log[1]).not.toContain(bench.until);
+    await bench.issue();
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(2);
+  });
+
+  test('is said no more when nobody looks after it any more', async () => {
+    const bench = await openWith(20 * dayMs);
+    bench.certificates.stop();
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(1);
+  });
+});

@@ -1,0 +1,280 @@
+/** The certificate that the orchestrator creates for itself: on disk, with a clock that the test controls. */
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCertificates } from '../../../../../main/host/tls/index.ts';
+import type { Identity } from '../../../../../main/host/tls/identity.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { createNotices } from '../../../../support/notices.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+const dayMs = 86_400_000;
+
+interface Fact {
+  readonly type: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) {
+  const names = ['yard', 'yard.lan', '192.0.2.7', 'fd00::7'];
+  const shown: Identity[] = [];
+  const facts: Fact[] = [];
+  const log: string[] = [];
+  const notices = createNotices();
+  const fate = { note: () => Promise.resolve() };
+  const say = (event: string): void => {
+    log.push(event);
+    notices.changed();
+  };
+  const certificates = createCertificates({
+    files: null,
+    folder,
+    names: () => [...names],
+    clock,
+    log: { info: say, warn: say, error: say },
+    orchestrator: {
+      async noteSettings(told) {
+        await fate.note();
+        facts.push(...told);
+      },
+    },
+    present(identity) {
+      shown.push(identity);
+      notices.changed();
+    },
+  });
+  onTestFinished(() => certificates.stop());
+  /** Made while it runs: that takes a while of real time. */
+  const nextShown = (count: number): Promise<Identity> =>
+    notices.waitFor(`certificate ${count}`, () => shown[count - 1]);
+  const said = (event: string) => notices.waitFor(event, () => log.includes(event));
+  const certificateOnDisk = () => new X509Certificate(readFileSync(join(folder, 'cert.pem')));
+  return { certificates, folder, clock, names, shown, facts, log, fate, nextShown, said, certificateOnDisk };
+}
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+describe('at the first start', () => {
+  test('a key and a certificate are made, for their owner alone', async () => {
+    const bench = open();
+    const { pin, fingerprint } = await bench.certificates.open();
+    expect(modeOf(bench.folder)).toBe('700');
+    expect(modeOf(join(bench.folder, 'key.pem'))).toBe('600');
+    expect(modeOf(join(bench.folder, 'cert.pem'))).toBe('600');
+    expect(bench.facts).toEqual([
+      {
+        type: 'settings.certificate_changed',
+        details: expect.objectContaining({ why: 'made', source: 'own', pin, fingerprint }),
+      },
+    ]);
+    expect(bench.shown).toHaveLength(1);
+  });
+
+  test('it is for servers by these names, of the curve P-256, no authority, and good for 397 days', async () => {
+    const bench = open();
+    const identity = await bench.certificates.open();
+    const made = bench.certificateOnDisk();
+    expect(made.subjectAltName).toBe(
+      'DNS:yard, DNS:yard.lan, IP Address:192.0.2.7, IP Address:FD00:0:0:0:0:0:0:7',
+    );
+    expect(identity.names).toEqual(bench.names);
+    expect(made.ca).toBe(false);
+    expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+    expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
+    expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
+    // An hour for clocks that are behind.
+    expect(bench.clock.wall() - identity.validFrom).toBe(3_600_000);
+    expect(made.verify(made.publicKey)).toBe(true);
+  });
+
+  test('the pin is what others make of its public key, and the fingerprint of all of it', async () => {
+    const bench = open();
+    const { pin, fingerprint } = await bench.certificates.open();
+    const file = join(bench.folder, 'cert.pem');
+    const shell = (command: string): string =>
+      execFileSync('sh', ['-c', command, 'sh', file], { encoding: 'utf8' }).trim();
+    const spki =
+      'openssl x509 -in "$1" -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64';
+    expect(`sha256:${shell(spki)}`).toBe(pin);
+    expect(shell('openssl x509 -in "$1" -noout -fingerprint -sha256')).toContain(fingerprint);
+  });
+
+  test('whoever is told to trust it needs nobody else', async () => {
+    const bench = open();
+    await bench.certificates.open();
+    const file = join(bench.folder, 'cert.pem');
+    const at = Math.floor(bench.clock.wall() / 1000);
+    const args = ['verify', '-CAfile', file, '-attime', String(at), '-purpose', 'sslserver'];
+    for (const as of [
+      ['-verify_hostname', 'yard.lan'],
+      ['-verify_ip', '192.0.2.7'],
+    ])
+      expect(execFileSync('openssl', [...args, ...as, file], { encoding: 'utf8' })).toContain(': OK');
+  });
+
+  test('a name that no certificate can have is left out', async () => {
+    const bench = open();
+    bench.names.push('späti', 'a b', '');
+    expect((await bench.certificates.open()).names).toEqual(['yard', 'yard.lan', '192.0.2.7', 'fd00::7']);
+  });
+
+  test('what can not be written into the audit trail is not made', async () => {
+    const bench = open();
+    bench.fate.note = () => Promise.reject(new Error('disk full'));
+    await expect(bench.certificates.open()).rejects.toThrow('disk full');
+    expect(existsSync(join(bench.folder, 'cert.pem'))).toBe(false);
+    expect(existsSync(join(bench.folder, 'cert.pem.new'))).toBe(false);
+    expect(bench.shown).toEqual([]);
+  });
+});
+
+describe('at a later start', () => {
+  test('it is the same', async () => {
+    const first = open();
+    const was = await first.certificates.open();
+    const second = open(first.folder, first.clock);
+    expect(await second.certificates.open()).toEqual(was);
+    expect(second.facts).toEqual([]);
+    expect(second.shown).toEqual([was]);
+  });
+
+  test.each([
+    ['taken away', (file: string) => rmSync(file)],
+    ['broken', (file: string) => writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n')],
+  ])('one that is %s is made anew, and the pin stays', async (_what, spoil) => {
+    const first = open();
+    const was = await first.certificates.open();
+    spoil(join(first.folder, 'cert.pem'));
+    const second = open(first.folder, first.clock);
+    const now = await second.certificates.open();
+    expect(now.pin).toBe(was.pin);
+    expect(now.fingerprint).not.toBe(was.fingerprint);
+  });
+
+  test('one that expires soon is renewed first', async () => {
+    const first = open();
+    const was = await first.certificates.open();
+    first.certificates.stop();
+    first.clock.shiftWall(367 * dayMs);
+    const second = open(first.folder, first.clock);
+    const now = await second.certificates.open();
+    expect(now).toMatchObject({ pin: was.pin, expiresAt: was.expiresAt + 367 * dayMs });
+    expect(second.facts).toMatchObject([{ details: { why: 'expiring' } }]);
+  });
+
+  test('one that can not be renewed is shown as long as it is good', async () => {
+    const first = open();
+    const was = await first.certificates.open();
+    first.certificates.stop();
+    first.clock.shiftWall(380 * dayMs);
+    const second = open(first.folder, first.clock);
+    second.fate.note = () => Promise.reject(new Error('disk full'));
+    expect(await second.certificates.open()).toEqual(was);
+    expect(second.log).toEqual(['tls.not_renewed']);
+    first.clock.shiftWall(20 * dayMs);
+    const third = open(first.folder, first.clock);
+    third.fate.note = second.fate.note;
+    for (let tries = 0; tries < 2; tries += 1)
+      await expect(third.certificates.open()).rejects.toThrow(/cert\.pem has expired/);
+  });
+
+  test.each([
+    [
+      'that others can read',
+      (file: string) => chmodSync(file, 0o640),
+      /key\.pem can be read by others: .*chmod 600/,
+    ],
+    [
+      'that is none',
+      (file: string) => writeFileSync(file, 'x'),
+      /key\.pem is not the key that was made: put/,
+    ],
+    [
+      'of another kind',
+      (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
+      /key\.pem is not the key that was made/,
+    ],
+  ])('a key %s is refused', async (_what, spoil, reason) => {
+    const first = open();
+    await first.certificates.open();
+    spoil(join(first.folder, 'key.pem'));
+    await expect(open(first.folder, first.clock).certificates.open()).rejects.toThrow(reason);
+  });
+
+  test('a folder that can not be made is said to be one', async () => {
+    const folder = openFolder();
+    writeFileSync(join(folder, 'tls'), '');
+    mkdirSync(join(folder, 'other'));
+    await expect(open(join(folder, 'tls')).certificates.open()).rejects.toThrow(/tls cannot be made/);
+  });
+});
+
+describe('while it runs', () => {
+  test('it is renewed 30 days before its end, of the same key', async () => {
+    const bench = open();
+    const was = await bench.certificates.open();
+    await bench.clock.advance(60_000);
+    expect(bench.shown).toHaveLength(1);
+    bench.clock.shiftWall(366.9 * dayMs);
+    await bench.clock.advance(10_000);
+    expect(bench.shown).toHaveLength(1);
+    bench.clock.shiftWall(0.2 * dayMs);
+    await bench.clock.advance(10_000);
+    const now = await bench.nextShown(2);
+    expect(now.pin).toBe(was.pin);
+    expect(now.fingerprint).not.toBe(was.fingerprint);
+    expect(bench.certificates.shown).toEqual(now);
+    expect(bench.facts.map(({ details }) => details['why'])).toEqual(['made', 'expiring']);
+    expect(bench.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
+  });
+
+  test('it gets the name that the machine gets, and keeps one that goes', async () => {
+    const bench = open();
+    const was = await bench.certificates.open();
+    bench.names.pop();
+    await bench.clock.advance(60_000);
+    expect(bench.shown).toHaveLength(1);
+    bench.names.push('198.51.100.9');
+    await bench.clock.advance(11_000);
+    const now = await bench.nextShown(2);
+    expect(now.names).toEqual(['yard', 'yard.lan', '192.0.2.7', '198.51.100.9']);
+    expect(now.pin).toBe(was.pin);
+    expect(bench.facts.at(-1)).toMatchObject({ details: { why: 'names' } });
+  });
+
+  test('a name that was given to it just now is in it at once, and makes one certificate', async () => {
+    const bench = open();
+    await bench.certificates.open();
+    bench.names.push('yard.example');
+    await Promise.all([bench.certificates.refresh(), bench.certificates.refresh()]);
+    expect(bench.certificates.shown?.names).toContain('yard.example');
+    expect(bench.shown).toHaveLength(2);
+  });
+
+  test('what fails is said once, tried again, and done when it can be', async () => {
+    const bench = open();
+    const was = await bench.certificates.open();
+    const { note } = bench.fate;
+    bench.fate.note = () => Promise.reject(new Error('disk full'));
+    bench.names.push('198.51.100.9');
+    await bench.clock.advance(11_000);
+    await bench.said('tls.not_renewed');
+    expect(bench.certificates.shown).toEqual(was);
+    expect(bench.certificateOnDisk().fingerprint256).toBe(was.fingerprint);
+    bench.fate.note = note;
+    await bench.clock.advance(11_000);
+    expect((await bench.nextShown(2)).names).toContain('198.51.100.9');
+    expect(bench.log).toEqual(['tls.not_renewed']);
+  });
+
+  test('one that is stopped looks no more', async () => {
+    const bench = open();
+    await bench.certificates.open();
+    bench.certificates.stop();
+    bench.names.push('198.51.100.9');
+    await bench.clock.advance(60_000);
+    expect(bench.shown).toHaveLength(1);
+  });
+});

@@ -1,0 +1,58 @@
+/** Codes of one-time links: each works once, and only until it expires. */
+import { expect, test } from 'vitest';
+import { TokenId } from '../../../../../protocol/ids.ts';
+import { codeLastsMs, createOneTimeCodes } from '../../../../../main/http/auth/one-time-codes.ts';
+
+const ada = { tokenId: TokenId.parse('t_ada') };
+const bob = { tokenId: TokenId.parse('t_bob') };
+
+function openCodes() {
+  let now = 0;
+  let adminHash = 'first';
+  const codes = createOneTimeCodes(
+    () => now,
+    () => adminHash,
+  );
+  return {
+    codes,
+    replaceAdminToken: (): void => {
+      adminHash = 'second';
+    },
+    wait: (ms: number): void => {
+      now += ms;
+    },
+  };
+}
+
+test('a code is good for one time, and for whom it was made', () => {
+  const { codes } = openCodes();
+  const [mine, yours] = [codes.make(ada), codes.make(bob)];
+  expect(codes.redeem(yours)).toEqual(bob);
+  expect(codes.redeem(yours)).toBeNull();
+  expect(codes.redeem(mine)).toEqual(ada);
+  expect(codes.redeem('')).toBeNull();
+});
+
+test('a code is good until it is ten minutes old', () => {
+  const { codes, wait } = openCodes();
+  const [first, second] = [codes.make(ada), codes.make(ada)];
+  wait(codeLastsMs - 1);
+  expect(codes.redeem(first)).toEqual(ada);
+  wait(1);
+  expect(codes.redeem(second)).toBeNull();
+});
+
+test('of very many codes the oldest is forgotten', () => {
+  const { codes } = openCodes();
+  const made = Array.from({ length: 101 }, () => codes.make(ada));
+  expect(codes.redeem(made[0] ?? '')).toBeNull();
+  expect(codes.redeem(made[1] ?? '')).toEqual(ada);
+});
+
+test('returns null for a code of the admin token after its replacement, and keeps codes of API tokens', () => {
+  const { codes, replaceAdminToken } = openCodes();
+  const [admins, hers] = [codes.make({ tokenId: null }), codes.make(ada)];
+  replaceAdminToken();
+  expect([codes.redeem(admins), codes.redeem(hers)]).toEqual([null, ada]);
+  expect(codes.redeem(codes.make({ tokenId: null }))).toEqual({ tokenId: null });
+});

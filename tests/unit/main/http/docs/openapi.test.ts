@@ -1,0 +1,106 @@
+/** The OpenAPI document is a complete reference: nothing in it lacks a description. */
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { describeCalls } from '../../../../../main/http/docs/openapi.ts';
+import { everyCall } from '../../../../support/every-call.ts';
+
+const Node = z.record(z.string(), z.unknown());
+type Node = z.output<typeof Node>;
+const asNode = (value: unknown): Node => Node.safeParse(value).data ?? {};
+const nodes = (value: unknown): readonly Node[] => z.array(Node).safeParse(value).data ?? [];
+
+const document = asNode(JSON.parse(JSON.stringify(describeCalls(everyCall, '1.2.3'))));
+const components = asNode(document['components']);
+const schemas = asNode(components['schemas']);
+const operations = Object.entries(asNode(document['paths'])).flatMap(([path, verbs]) =>
+  Object.entries(asNode(verbs)).map(([verb, operation]) => ({
+    name: `${verb.toUpperCase()} ${path}`,
+    operation: asNode(operation),
+  })),
+);
+
+const hasText = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
+
+/** A schema may also take its description from the shape that it refers to, or from one of its alternatives. */
+function isDescribed(schema: Node): boolean {
+  const { $ref: reference } = schema;
+  if (hasText(schema['description'])) return true;
+  if (typeof reference === 'string')
+    return hasText(asNode(schemas[reference.split('/').at(-1) ?? ''])['description']);
+  return [...nodes(schema['anyOf']), ...nodes(schema['oneOf'])].some(isDescribed);
+}
+
+/** The paths of all properties without a description, at any depth. */
+function findMute(schema: Node, at: string): readonly string[] {
+  const properties = Object.entries(asNode(schema['properties'])).map(
+    ([name, property]) => [`${at}.${name}`, asNode(property)] as const,
+  );
+  const inner = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap(key => nodes(schema[key]));
+  const single = [schema['items'], schema['additionalProperties']].filter(Boolean).map(asNode);
+  return [
+    ...properties.filter(([, property]) => !isDescribed(property)).map(([name]) => name),
+    ...properties.flatMap(([name, property]) => findMute(property, name)),
+    ...[...inner, ...single].flatMap(one => findMute(one, at)),
+  ];
+}
+
+const contentOf = (body: unknown): readonly Node[] =>
+  Object.values(asNode(asNode(body)['content'])).map(media => asNode(asNode(media)['schema']));
+
+it('describes every property of requests and responses', () => {
+  const mute = operations.flatMap(({ name, operation }) => [
+    ...contentOf(operation['requestBody']).flatMap(schema => findMute(schema, `${name} request`)),
+    ...Object.values(asNode(operation['responses'])).flatMap(response =>
+      contentOf(response).flatMap(schema => findMute(schema, `${name} response`)),
+    ),
+  ]);
+  expect(mute).toEqual([]);
+});
+
+it('describes every property of the shared shapes, and the shapes themselves', () => {
+  const mute = Object.entries(schemas).flatMap(([name, schema]) => [
+    ...(hasText(asNode(schema)['description']) ? [] : [name]),
+    ...findMute(asNode(schema), name),
+  ]);
+  expect(mute).toEqual([]);
+});
+
+it('describes every parameter', () => {
+  const parameters = operations.flatMap(({ name, operation }) =>
+    nodes(operation['parameters']).map(parameter => ({
+      name: `${name} ${String(parameter['name'])}`,
+      parameter,
+    })),
+  );
+  expect(parameters.length).toBeGreaterThan(100);
+  const mute = parameters.filter(({ parameter }) => !hasText(parameter['description']));
+  expect(mute.map(({ name }) => name)).toEqual([]);
+});
+
+it('describes every operation and each of its responses', () => {
+  const mute = operations.filter(
+    ({ operation }) =>
+      !hasText(operation['description']) ||
+      Object.values(asNode(operation['responses'])).some(
+        response => !('$ref' in asNode(response)) && !hasText(asNode(response)['description']),
+      ),
+  );
+  expect(mute.map(({ name }) => name)).toEqual([]);
+});
+
+it('gives each operation one tag that the document describes', () => {
+  const tags = nodes(document['tags']);
+  expect(tags.filter(tag => !hasText(tag['description']))).toEqual([]);
+  const known = tags.map(tag => tag['name']);
+  const used = operations.map(({ operation }) => operation['tags']);
+  expect(used.filter(list => !Array.isArray(list) || list.length !== 1 || !known.includes(list[0]))).toEqual(
+    [],
+  );
+  expect(known.filter(tag => !used.flat().includes(tag))).toEqual([]);
+});
+
+it('gives each operation a readable id of its own', () => {
+  const ids = operations.map(({ operation }) => String(operation['operationId']));
+  expect(ids.filter(id => !/^[a-z]+[A-Z][A-Za-z]+$/.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(operations.length);
+});

@@ -1,0 +1,53 @@
+/** All clients that do not read together use a bounded amount of memory. */
+import { expect, test } from 'vitest';
+import { createUnreadBudget } from '../../../../../main/http/listener/unread-budget.ts';
+
+const kib = 1_024;
+
+function readers(...waiting: readonly number[]) {
+  const cut: number[] = [];
+  const streams = waiting.map((bytes, index) => ({
+    writableLength: bytes * kib,
+    destroy() {
+      cut.push(index);
+      return this as never;
+    },
+  }));
+  return { streams, cut };
+}
+
+test('over the budget the readers furthest behind are cut off first, until a quarter of it is free', () => {
+  const { streams, cut } = readers(100, 300, 200, 250);
+  const budget = createUnreadBudget(800 * kib);
+  for (const stream of streams) budget.note(stream);
+  expect(cut).toEqual([1]);
+});
+
+test('a reader that has caught up meanwhile is not counted', () => {
+  const { streams, cut } = readers(400, 300, 300);
+  const budget = createUnreadBudget(800 * kib);
+  const [first, second, third] = streams;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('no readers');
+  budget.note(first);
+  first.writableLength = 0;
+  budget.note(second);
+  budget.note(third);
+  expect(cut).toEqual([]);
+});
+
+test('what a reader that is gone left unread is not counted', () => {
+  const { streams, cut } = readers(500, 500);
+  const budget = createUnreadBudget(800 * kib);
+  for (const stream of streams) {
+    budget.note(stream);
+    budget.forget(stream);
+  }
+  expect(cut).toEqual([]);
+});
+
+test('a frame on its way to a reader that keeps up is not counted, for any number of readers', () => {
+  const { streams, cut } = readers(...Array.from({ length: 200 }, () => 10));
+  const budget = createUnreadBudget(800 * kib);
+  for (const stream of streams) budget.note(stream);
+  expect(cut).toEqual([]);
+});

@@ -1,0 +1,304 @@
+/** A real shell runs the script, with fake programs in place of those of a machine. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Option } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { workerCommand } from '../../../../../agent/cli/command.ts';
+import { installScript } from '../../../../../main/http/routes/install-script.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const version = '1.2.3';
+const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
+
+/** Says its version, or how it was started. */
+const worker = (said: string): string =>
+  `#!/bin/sh\nif [ "$1" = --version ]; then echo ${said}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
+const [executable, bundle] = [worker(version), `${worker(version)}# the one file\n`];
+
+interface Machine {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly script?: string;
+  readonly fetcher?: 'curl' | 'wget' | null;
+  readonly kind?: string;
+  /** Of Node; null for none. */
+  readonly node?: string | null;
+  readonly without?: readonly string[];
+}
+
+const needed = ['sh', 'cat', 'chmod', 'cut', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sha256sum'];
+const scriptOf = (files: readonly (readonly [typeof bundleName | typeof executableName, string])[]): string =>
+  installScript(
+    version,
+    files.map(([name, text]) => ({ name, sha256: sha256(text) })),
+  );
+const usual = scriptOf([
+  [bundleName, bundle],
+  [executableName, executable],
+]);
+
+function openMachine(machine: Machine = {}) {
+  const home = openFolder();
+  const [tools, served] = [join(home, 'tools'), join(home, 'served')];
+  const { files = { [bundleName]: bundle, [executableName]: executable } } = machine;
+  for (const folder of [tools, served]) mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(served, name), text);
+  for (const name of needed.filter(each => machine.without?.includes(each) !== true))
+    symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name));
+  const tool = (name: string, text: string): void =>
+    writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const { fetcher = 'curl', kind = 'Linux x86_64', node = null } = machine;
+  // Notes how it was called, and gives what is served under the name at the end of the address.
+  if (fetcher !== null)
+    tool(
+      fetcher,
+      `echo "${fetcher} $*" >> '${home}/calls'
+       while [ $# -gt 0 ]; do case $1 in -o | -O) out=$2 ;; http*) url=$1 ;; esac; shift; done
+       cat '${served}'/"$(echo "$url" | sed 's#.*/##')" > "$out"`,
+    );
+  tool('uname', `case $1 in -s) echo '${kind.split(' ')[0]}' ;; *) echo '${kind.split(' ')[1]}' ;; esac`);
+  if (node !== null)
+    tool(
+      'node',
+      `case $1 in --version) echo v${node} ;; -e) [ ${node.startsWith('2') ? 1 : 0} = 1 ] ;; esac`,
+    );
+  const run = (
+    args: readonly string[],
+    { input = '', script = machine.script ?? usual, home: at = home } = {},
+  ) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'trainyard', ...args], {
+      cwd: home,
+      input,
+      encoding: 'utf8',
+      env: { PATH: tools, ...(at !== '' && { HOME: at }) },
+    });
+    return { status, stdout, stderr };
+  };
+  const bin = join(home, '.local/bin');
+  return {
+    run,
+    home,
+    bin,
+    installed: () => (existsSync(bin) ? readdirSync(bin).toSorted() : []),
+    calls: () =>
+      existsSync(join(home, 'calls')) ? readFileSync(join(home, 'calls'), 'utf8').trim().split('\n') : [],
+  };
+}
+
+const at = ['--orchestrator-url', 'http://yard:8001'] as const;
+
+test('what it is given goes to the worker, in its order, and the token by no argument', () => {
+  const machine = openMachine();
+  const odd = `it's "x" $HOME \`id\``;
+  const { status, stdout, stderr } = machine.run(
+    ['--token-stdin', ...at, '--name', odd, '--persistent', '--label', 'a=b'],
+    { input: 'tj_secret\nmore\n' },
+  );
+  expect([status, stderr]).toEqual([
+    0,
+    `trainyard: The worker ${version} is in ${machine.bin}/trainyard-worker\n`,
+  ]);
+  expect(stdout).toBe(
+    `started --orchestrator-url=http://yard:8001 --name ${odd} --persistent --label a=b token=tj_secret\nstdin=\n`,
+  );
+  expect(machine.calls().join()).not.toContain('tj_secret');
+  expect(machine.installed()).toEqual(['trainyard-worker']);
+});
+
+test('a name that looks like an option is a name', () => {
+  const machine = openMachine();
+  const { stdout } = machine.run([
+    ...at,
+    '--name',
+    '--dir=/x',
+    '--label',
+    '--install-only',
+    '--name=--dir=/y',
+  ]);
+  expect(stdout).toContain('--name --dir=/x --label --install-only --name=--dir=/y');
+  expect(machine.installed()).toEqual(['trainyard-worker']);
+});
+
+const commandOptions = workerCommand({} as Parameters<typeof workerCommand>[0]).options;
+const longNames = (options: readonly Option[]): readonly string[] =>
+  options.flatMap(({ long }) => long ?? []);
+
+test('gives the worker every option that takes a value together with its value', () => {
+  const taking = longNames(commandOptions.filter(({ required }) => required));
+  // The script reads these, too, and writes them as one word.
+  const read = ['--orchestrator-url', '--pin', '--ca-file'];
+  const others = taking.filter(option => !read.includes(option));
+  expect(others).toContain('--allow-config-scripts');
+  const machine = openMachine();
+  const { status, stdout } = machine.run([...at, ...others.flatMap(option => [option, '--install-only'])]);
+  expect(status).toBe(0);
+  for (const option of others) expect(stdout).toContain(`${option} --install-only`);
+  for (const option of taking)
+    expect(openMachine().run([...at, option])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(`${option} needs a value`),
+    });
+});
+
+test('gives the worker its options without a value, and takes no word after them', () => {
+  const flags = longNames(commandOptions.filter(({ required, optional }) => !required && !optional));
+  expect(flags).toContain('--persistent');
+  const machine = openMachine();
+  const { stdout } = machine.run([...at, ...flags.flatMap(flag => [flag, '--name', 'rig'])]);
+  for (const flag of flags) expect(stdout).toContain(`${flag} --name rig`);
+});
+
+test('what is there already is not fetched again, and what is another one is replaced', () => {
+  const machine = openMachine();
+  machine.run(at);
+  expect(machine.calls()).toHaveLength(1);
+  expect(machine.run(at)).toMatchObject({ status: 0, stderr: '' });
+  expect(machine.calls()).toHaveLength(1);
+  writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
+  machine.run(at);
+  expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe(executable);
+});
+
+test('--install-only starts nothing, and --dir says where', () => {
+  const machine = openMachine();
+  const { stdout, status } = machine.run([...at, '--install-only', '--dir', `${machine.home}/a b`]);
+  expect([status, stdout, readdirSync(`${machine.home}/a b`)]).toEqual([0, '', ['trainyard-worker']]);
+});
+
+test.each([
+  ['curl', ['--pin', 'sha256:Ab+/=', '--pin=sha256:CD='], '-k --pinnedpubkey sha256//Ab+/=;sha256//CD= '],
+  ['curl', ['--pin', 'sha256:Ab+/=,sha256:CD='], '-k --pinnedpubkey sha256//Ab+/=;sha256//CD= '],
+  ['curl', ['--ca-file', '/ca.pem'], '--cacert /ca.pem '],
+  ['curl', ['--ssl-no-verify'], '-k '],
+  ['wget', ['--pin', 'sha256:Ab+/='], '--no-check-certificate --pinnedpubkey=sha256//Ab+/= '],
+  ['wget', ['--ca-file', '/ca.pem'], '--ca-certificate=/ca.pem '],
+  ['wget', ['--ssl-no-verify'], '--no-check-certificate '],
+] as const)('%s is told whom to take for the orchestrator: %j', (fetcher, args, told) => {
+  const machine = openMachine({ fetcher });
+  expect(machine.run([...at, ...args]).status).toBe(0);
+  const [call = ''] = machine.calls();
+  expect(call.startsWith(`${fetcher} ${told}`)).toBe(true);
+  expect(call.endsWith(`http://yard:8001/agent/${executableName}`)).toBe(true);
+});
+
+describe('it says what is wrong, and leaves no trace', () => {
+  test.each<readonly [what: string, machine: Machine, args: readonly string[], status: number, said: string]>(
+    [
+      ['no address', {}, [], 2, 'Say where the orchestrator is'],
+      [
+        'an address of something else',
+        {},
+        ['--orchestrator-url', 'ftp://x'],
+        2,
+        'Say where the orchestrator is',
+      ],
+      ['an option without its value', {}, [...at, '--pin'], 2, '--pin needs a value'],
+      ['a pin in another form', {}, [...at, '--pin', 'abc'], 2, '--pin takes sha256:...'],
+      ['no token where one was announced', {}, ['--token-stdin', ...at], 2, 'There is no token'],
+      ['nothing to fetch with', { fetcher: null }, at, 1, 'neither curl nor wget'],
+      ['nothing to check with', { without: ['sha256sum'] }, at, 1, 'no sha256sum, shasum or openssl'],
+      [
+        'an orchestrator that does not answer',
+        { files: {} },
+        at,
+        1,
+        'could not be fetched from http://yard:8001/agent/',
+      ],
+      [
+        'another program',
+        { files: { [executableName]: 'evil' } },
+        at,
+        1,
+        'is not the worker that belongs to this script',
+      ],
+      [
+        'half of the program',
+        { files: { [executableName]: executable.slice(0, 40) } },
+        at,
+        1,
+        'is not the worker',
+      ],
+      [
+        'another machine, without Node',
+        { kind: 'Darwin arm64' },
+        at,
+        1,
+        'needs Node 22.19 or newer: install it',
+      ],
+      [
+        'another machine, with an old Node',
+        { kind: 'Linux aarch64', node: '18.1.0' },
+        at,
+        1,
+        'this machine has v18.1.0',
+      ],
+      ['an orchestrator without any', { script: scriptOf([]) }, at, 1, 'has no worker for this machine'],
+    ],
+  )('%s', (_what, machine, args, status, said) => {
+    const opened = openMachine(machine);
+    const result = opened.run(args);
+    expect(result.stderr).toContain(said);
+    expect([result.status, result.stdout, opened.installed()]).toEqual([status, '', []]);
+  });
+
+  test('and what was there before stays', () => {
+    const machine = openMachine({ files: { [executableName]: 'evil' } });
+    mkdirSync(machine.bin, { recursive: true });
+    writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
+    expect(machine.run(at).status).toBe(1);
+    expect(machine.installed()).toEqual(['trainyard-worker']);
+    expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe('an older one');
+  });
+});
+
+describe('the one file for a Node that is there', () => {
+  const files = { [bundleName]: bundle, [executableName]: executable };
+  test.each<readonly [what: string, machine: Machine]>([
+    ['on another machine', { kind: 'Darwin arm64', node: '24.1.0' }],
+    ['where no executable was built', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
+  ])('%s', (_what, machine) => {
+    const opened = openMachine({ ...machine, files });
+    expect(opened.run(at)).toMatchObject({ status: 0, stdout: expect.stringContaining('started') as string });
+    expect(opened.installed()).toEqual(['trainyard-worker', 'trainyard-worker.mjs']);
+    expect(readFileSync(join(opened.bin, 'trainyard-worker'), 'utf8')).toBe(bundle);
+  });
+
+  test('where the executable does not run, as without the libraries that it needs', () => {
+    const broken = '#!/bin/sh\necho "libstdc++.so.6: cannot open shared object file" >&2; exit 127\n';
+    const opened = openMachine({
+      node: '24.1.0',
+      files: { ...files, [executableName]: broken },
+      script: scriptOf([
+        [bundleName, bundle],
+        [executableName, broken],
+      ]),
+    });
+    const { status, stderr } = opened.run(at);
+    expect(status).toBe(0);
+    expect(stderr).toContain('libstdc++.so.6: cannot open shared object file');
+    expect(stderr).toContain('trying the one for a Node of this machine');
+    expect(opened.installed()).toEqual(['trainyard-worker', 'trainyard-worker.mjs']);
+  });
+});
+
+test.each(['sh', 'dash', 'bash'])('%s takes it', shell => {
+  const { error, status } = spawnSync(shell, ['-n'], { input: usual });
+  // Not every machine has all three.
+  expect(error === undefined ? status : 0).toBe(0);
+});
+
+test('of a script that was cut off, wherever, nothing is done', () => {
+  const machine = openMachine();
+  const whole = usual.lastIndexOf('}');
+  const cuts = [
+    ...Array.from({ length: Math.floor(whole / 151) }, (_, index) => index * 151),
+    ...Array.from({ length: 25 }, (_, index) => whole - index),
+  ];
+  for (const cut of cuts) {
+    const { stdout } = machine.run(at, { script: usual.slice(0, cut) });
+    expect([cut, stdout, machine.calls(), machine.installed()]).toEqual([cut, '', [], []]);
+  }
+  expect(machine.run(at).status).toBe(0);
+}, 30_000);

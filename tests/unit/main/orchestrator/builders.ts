@@ -1,0 +1,222 @@
+import type {
+  AgentFacts,
+  Attempt,
+  AttemptEnd,
+  EndedJob,
+  HeldJob,
+  Job,
+  JobSpec,
+  LiveJob,
+  PendingJob,
+  StopOrder,
+  StoredEvent,
+  Worker,
+} from '../../../../main/orchestrator/model.ts';
+import type { Offering } from '../../../../main/orchestrator/rules/matching.ts';
+import { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
+import {
+  finalStatuses,
+  type JobStatus,
+  liveStatuses,
+  type Requirements,
+  Target,
+} from '../../../../protocol/job.ts';
+
+export const jobId = (id: string): JobId => JobId.parse(id);
+export const workerId = (id: string): WorkerId => WorkerId.parse(id);
+export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
+
+/** The time at which most tests call `advance`. The builders create objects from before it. */
+export const NOW = 1_000_000;
+
+export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
+  return {
+    target: Target.enum.auto,
+    gpuCount: 0,
+    vramGb: 0,
+    accelerator: null,
+    guarded: false,
+    configKeys: [],
+    labels: {},
+    ...changes,
+  };
+}
+
+export function makeOffering(changes: Partial<Offering> = {}): Offering {
+  return {
+    local: false,
+    gpuCount: 0,
+    gpuLimit: null,
+    vramGb: 0,
+    accelerator: null,
+    guarded: false,
+    configKeys: [],
+    trainers: null,
+    replacesOutputs: false,
+    fetchesData: false,
+    labels: {},
+    ...changes,
+  };
+}
+
+export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
+  return {
+    configName: 'demo',
+    requirements: makeNeeds(),
+    devices: null,
+    maxRetries: 3,
+    retryOn: [],
+    onLostContact: 'continue',
+    timeoutMs: null,
+    requests: [],
+    ...changes,
+  };
+}
+
+export function makeEnd(changes: Partial<AttemptEnd> = {}): AttemptEnd {
+  return {
+    at: 900_000,
+    outcome: 'given_up',
+    charged: true,
+    cause: 'worker_lost',
+    error: 'the worker was lost',
+    exitCode: null,
+    signal: null,
+    ...changes,
+  };
+}
+
+export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    id: attemptId('a1'),
+    jobId: jobId('j1'),
+    n: 1,
+    workerId: workerId('w1'),
+    offeredAt: 500_000,
+    startedAt: 600_000,
+    end: null,
+    late: null,
+    resumed: null,
+    ...changes,
+  };
+}
+
+const base = {
+  id: jobId('j1'),
+  order: 7,
+  user: 'ada',
+  team: null,
+  rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
+  approval: null,
+  retryOf: null,
+  queuedAt: 400_000,
+  progress: { step: 5 },
+} as const;
+
+/** Waits for its second attempt, the first having been lost, unless told. */
+export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
+  return {
+    ...base,
+    spec: makeSpec(),
+    retriesUsed: 1,
+    attempt: makeAttempt({ end: makeEnd() }),
+    status: 'pending',
+    notBefore: 0,
+    ...changes,
+  };
+}
+
+/** One that is cancelling was cancelled by somebody, unless told. */
+export function makeLive(
+  status: LiveJob['status'],
+  changes: Partial<Omit<HeldJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
+): LiveJob {
+  const { why = 'cancel', ...rest } = changes;
+  const startedAt = status === 'dispatched' ? null : 600_000;
+  const held = { ...base, spec: makeSpec(), retriesUsed: 0, attempt: makeAttempt({ startedAt }), ...rest };
+  return status === 'cancelling' ? { ...held, status, stop: { why, since: 800_000 } } : { ...held, status };
+}
+
+export function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
+  const cause = status === 'failed' ? 'trainer_exit' : null;
+  return {
+    ...base,
+    spec: makeSpec(),
+    retriesUsed: 0,
+    attempt: makeAttempt({ end: makeEnd({ outcome: status, cause, error: null }) }),
+    status,
+    endedAt: 900_000,
+    cause,
+    error: null,
+    ...changes,
+  };
+}
+
+export function makeJob(status: JobStatus): Job {
+  const live = liveStatuses.find(word => word === status);
+  if (live !== undefined) return makeLive(live);
+  const final = finalStatuses.find(word => word === status);
+  return final === undefined ? makePending() : makeEnded(final);
+}
+
+export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
+  return {
+    capabilities: {
+      gpuCount: 1,
+      gpuName: 'RTX 4090',
+      gpuVramGb: 24,
+      accelerator: 'cuda',
+      driver: null,
+      gpus: [],
+    },
+    host: 'rig-1',
+    persistent: true,
+    labels: {},
+    protocol: 2,
+    instanceId: null,
+    startId: null,
+    registrationNo: null,
+    address: null,
+    agentVersion: null,
+    gpuTroubles: [],
+    allowedConfigKeys: null,
+    trainers: null,
+    outputs: null,
+    datasets: null,
+    registeredAt: 0,
+    ...changes,
+  };
+}
+
+/** Has registered and is persistent, unless told. */
+export function makeWorker(changes: Partial<Worker> = {}): Worker {
+  return {
+    id: workerId('w1'),
+    name: 'rig',
+    type: 'persistent',
+    local: false,
+    labels: {},
+    createdAt: 0,
+    agent: makeAgent(),
+    drain: null,
+    lastContactAt: null,
+    gone: null,
+    served: false,
+    strikes: [],
+    quarantine: null,
+    ...changes,
+  };
+}
+
+export function makeEvent(seq: number): StoredEvent {
+  return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };
+}
+
+/** Changing it throws. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freezeDeep(part);
+  }
+  return value;
+}

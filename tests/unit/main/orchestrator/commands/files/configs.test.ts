@@ -1,0 +1,101 @@
+/** The orchestrator's handling of configs: the audit rows of their changes, and the copy that a job keeps. */
+import { describe, expect, test } from 'vitest';
+import type { Actor, ConfigChange } from '../../../../../../main/orchestrator/ports/index.ts';
+import { JobId } from '../../../../../../protocol/ids.ts';
+import { accept, refuse } from '../../../../../../protocol/problem.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import type { Fleet } from '../../../../../support/fleet.ts';
+import { refusalOf } from '../../../../../support/fleet-outcome.ts';
+
+const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
+const change: ConfigChange = { what: 'replaced', name: 'lora', file: 'lora.json', tag: 'abc', bytes: 12 };
+
+const rows = (fleet: Fleet) =>
+  fleet
+    .audit()
+    .filter(({ type }) => type.startsWith('config.'))
+    .map(({ type, target_type: what, target_id: id, actor_id: who, details }) => ({
+      type,
+      target: `${what} ${id}`,
+      who,
+      details: JSON.parse(details) as unknown,
+    }));
+
+describe('a change of a config', () => {
+  test('stands in the trail before it is made', async () => {
+    const fleet = await openFleet();
+    const seen: unknown[] = [];
+    const outcome = await fleet.orchestrator.changeConfig(ada, async record => {
+      await record(change);
+      seen.push(...rows(fleet));
+      return accept(change);
+    });
+    expect(outcome).toEqual({ ok: true, value: change });
+    const row = {
+      type: 'config.replaced',
+      target: 'config lora',
+      who: 'ada',
+      details: { file: 'lora.json', bytes: 12, content: 'abc' },
+    };
+    expect([seen, rows(fleet)]).toEqual([[row], [row]]);
+  });
+
+  test('that was announced and then failed is said to have failed', async () => {
+    const fleet = await openFleet();
+    const outcome = await fleet.orchestrator.changeConfig(ada, async record => {
+      await record(change);
+      return refuse('storage', 'full');
+    });
+    expect(refusalOf(outcome).code).toBe('storage');
+    expect(rows(fleet).map(({ type }) => type)).toEqual(['config.replaced', 'config.change_failed']);
+  });
+
+  test('that was refused leaves nothing', async () => {
+    const fleet = await openFleet();
+    await fleet.orchestrator.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
+    expect(rows(fleet)).toEqual([]);
+  });
+
+  test('is not made while the trail takes no row', async () => {
+    const fleet = await openFleet();
+    await fleet.setDiskFull(true);
+    let isMade = false;
+    const attempt = fleet.orchestrator.changeConfig(ada, async record => {
+      await record(change);
+      isMade = true;
+      return accept(change);
+    });
+    await expect(attempt).rejects.toThrow('database or disk is full');
+    await fleet.setDiskFull(false);
+    expect([isMade, rows(fleet)]).toEqual([false, []]);
+  });
+});
+
+describe('the config of a job', () => {
+  test('is the copy that it was submitted with, for each of its attempts and for a retry', async () => {
+    let lr = 1;
+    const fleet = await openFleet({
+      configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: [lr], files: {} })) },
+    });
+    const { jobId } = await fleet.submit({ config_name: 'lora', config: undefined });
+    lr = 2;
+    const own = { configName: 'lora', config: { lr: 1 }, dataloader: [1], files: {} };
+    expect(fleet.orchestrator.jobConfig(jobId)).toEqual({ ok: true, value: own });
+    await fleet.cancel(jobId);
+    const again = await fleet.orchestrator.retry(jobId, ada);
+    const retried = again.ok && 'jobId' in again.value ? again.value.jobId : jobId;
+    expect(retried).not.toBe(jobId);
+    expect(fleet.orchestrator.jobConfig(retried)).toEqual({ ok: true, value: own });
+  });
+
+  test('has the dataloader that was sent along', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit({ config: { lr: 1 }, dataloader: [{ id: 'images' }] });
+    expect(fleet.orchestrator.jobConfig(jobId)).toMatchObject({ value: { dataloader: [{ id: 'images' }] } });
+  });
+
+  test('of a job that nobody knows is not there', async () => {
+    const fleet = await openFleet();
+    expect(refusalOf(fleet.orchestrator.jobConfig(JobId.parse('j_none'))).code).toBe('job_not_found');
+  });
+});

@@ -1,0 +1,130 @@
+/** Decisions about the queue while the disk is full, and what remains of them after a crash. */
+import { describe, expect, test } from 'vitest';
+import { everyJob } from '../../../../../support/every-job.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+import type { JobId } from '../../../../../../protocol/ids.ts';
+
+interface Scene {
+  readonly fleet: Fleet;
+  readonly rig: FleetWorker;
+  readonly waiting: JobId;
+  readonly blocked: JobId;
+  readonly ended: JobId;
+}
+
+type Call = (scene: Scene) => Promise<unknown>;
+
+/** A rig that is idle, because it is labelled otherwise than the one job that waits would have it. */
+async function openScene(): Promise<Scene> {
+  const fleet = await openFleet();
+  const { jobId: ended } = await fleet.submit();
+  await fleet.cancel(ended);
+  const rig = await fleet.addIdleWorker({ labels: { team: 'vision' } });
+  const { jobId: waiting } = await fleet.submit({ worker_labels: { team: 'nlp' } });
+  const { jobId: blocked } = await fleet.submit({ requires_approval: true });
+  await fleet.clock.advance(1_000);
+  return { fleet, rig, waiting, blocked, ended };
+}
+
+const calls: Readonly<Record<string, Call>> = {
+  'a submission': ({ fleet }) => fleet.trySubmit(),
+  'a submission that is not to wait': ({ fleet }) => fleet.trySubmit({ no_wait: true }),
+  'a submission with a key': ({ fleet }) => fleet.trySubmit({}, ada, { key: 'k', fingerprint: 'f' }),
+  'an approval': ({ fleet, blocked }) => fleet.orchestrator.approve(blocked, bob),
+  'a rejection': ({ fleet, blocked }) => fleet.orchestrator.reject(blocked, 'too dear', bob),
+  'a priority': ({ fleet, waiting }) => fleet.orchestrator.setPriority(waiting, 50, bob),
+  'a move to the top': ({ fleet, waiting }) => fleet.orchestrator.moveToTop(waiting, bob),
+  'a retry': ({ fleet, ended }) => fleet.orchestrator.retry(ended, bob),
+  'a deletion': ({ fleet, ended }) => fleet.orchestrator.removeJob(ended, bob),
+  'a clean-up': ({ fleet }) => fleet.orchestrator.cleanUp(0, bob),
+  'a pause': ({ fleet }) => fleet.orchestrator.pauseQueue('mains', bob),
+  'a limit': ({ fleet }) => fleet.orchestrator.limitQueue({ max_concurrent: 0 }, bob),
+  'a label': ({ fleet, rig }) => fleet.orchestrator.updateWorker(rig.id, { labels: { team: 'nlp' } }, bob),
+};
+
+const standing = ({ fleet, rig }: Scene) => ({
+  jobs: fleet.store.jobs({ ...everyJob, limit: 100, offset: 0 }),
+  queue: fleet.orchestrator.queue(),
+  labels: rig.view().labels,
+  events: fleet.events.length,
+  rows: fleet.audit().length,
+  offers: rig.commandsOf('job_submit').length,
+});
+
+const untold = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof standing>) => rest;
+
+describe.each(Object.entries(calls))('%s', (_name, call) => {
+  test('is refused while the disk is full, leaves nothing behind, and is done once there is room', async () => {
+    const scene = await openScene();
+    const { fleet } = scene;
+    const before = standing(scene);
+    await fleet.setDiskFull(true);
+    await expect(call(scene)).rejects.toThrow('full');
+    await fleet.clock.settle();
+    expect(standing(scene)).toEqual(before);
+    await fleet.setDiskFull(false);
+    // The rolled-back change leaves nothing behind: no missing job is dispatched, and no job is held back.
+    const { events, rows, ...again } = standing(scene);
+    expect(again).toEqual(untold(before));
+    await call(scene);
+    await fleet.clock.settle();
+    const after = standing(scene);
+    expect(untold(after)).not.toEqual(again);
+    // One act, told and written down once: with the offer that may follow from it.
+    expect(after.events - events).toBe(1 + after.offers - again.offers);
+    expect(after.rows - rows).toBe(after.events - events);
+    fleet.errors.splice(0);
+  });
+
+  test('outlives a crash', async () => {
+    const scene = await openScene();
+    await call(scene);
+    await scene.fleet.clock.settle();
+    const { jobs, queue, rows } = standing(scene);
+    await scene.fleet.restart({ crash: true });
+    expect(standing(scene)).toMatchObject({ jobs, queue, rows });
+  });
+});
+
+test('after a limit was taken back with its transaction, the one before it holds', async () => {
+  const fleet = await openFleet();
+  await fleet.addIdleWorker();
+  await fleet.addIdleWorker();
+  await fleet.orchestrator.limitQueue({ max_concurrent: 1 }, bob);
+  await fleet.setDiskFull(true);
+  await expect(fleet.orchestrator.limitQueue({ max_concurrent: null }, bob)).rejects.toThrow('full');
+  await fleet.setDiskFull(false);
+  expect(await fleet.submit()).toMatchObject({ status: 'running' });
+  expect(await fleet.submit()).toMatchObject({ status: 'queued' });
+});
+
+test('after an end was taken back with its transaction, the job still counts as one that runs', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await fleet.orchestrator.limitQueue({ user_max_concurrent: 1 }, bob);
+  const { jobId: next } = await fleet.submit();
+  await fleet.setDiskFull(true);
+  await expect(rig.report(job, 'completed')).rejects.toThrow('full');
+  await fleet.setDiskFull(false);
+  expect(fleet.job(next).status).toBe('pending');
+  await rig.report(job, 'completed');
+  expect(fleet.job(next).status).toBe('dispatched');
+});
+
+test('a resume that was taken back leaves the queue paused', async () => {
+  const fleet = await openFleet();
+  await fleet.addIdleWorker();
+  await fleet.orchestrator.pauseQueue(null, bob);
+  const { jobId } = await fleet.submit();
+  await fleet.setDiskFull(true);
+  await expect(fleet.orchestrator.resumeQueue(bob)).rejects.toThrow('full');
+  await fleet.setDiskFull(false);
+  await fleet.clock.advance(60_000);
+  expect(fleet.job(jobId).status).toBe('pending');
+  await fleet.orchestrator.resumeQueue(bob);
+  expect(fleet.job(jobId).status).toBe('dispatched');
+});

@@ -1,0 +1,222 @@
+/**
+ * A disk that accepts no changes for a while: docs/internals/semantics.md, section 8; docs/internals/faults.md F21.
+ * Contact and streams continue from memory. Refused changes have no effect, and delayed work is done afterwards. T =
+ * 120 s.
+ */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import type { Fleet } from '../../../../../support/fleet.ts';
+
+/** The orchestrator's own commands that failed meanwhile are logged, and nothing else is. */
+function expectOnlyFailedCommands(fleet: Fleet): void {
+  for (const error of fleet.errors.splice(0))
+    expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);
+}
+
+const refused = (answer: Promise<unknown>) => expect(answer).rejects.toThrow('database or disk is full');
+
+describe('while the disk is full', () => {
+  test('beats are answered and count as contact', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.setDiskFull(true);
+    for (let s = 0; s < 600; s += 30) {
+      await fleet.clock.advance(30_000);
+      expect((await rig.beat(job)).ok).toBe(true);
+    }
+    await fleet.setDiskFull(false);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+    expect(fleet.trail(rig.id)).not.toContain('worker.offline');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('a registration and a report that are refused count as contact, too', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.setDiskFull(true);
+    await fleet.clock.advance(100_000);
+    await refused(rig.register({ currentJobId: job }));
+    await fleet.clock.advance(100_000);
+    await refused(rig.report(job, 'running'));
+    await fleet.setDiskFull(false);
+    await fleet.clock.advance(119_999);
+    expect(rig.view().status).toBe('busy');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('nobody is told of what was refused, and no job is given out', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const seq = fleet.orchestrator.lastSeq();
+    await fleet.setDiskFull(true);
+    await refused(fleet.submit());
+    await refused(fleet.drain(rig));
+    expect([rig.commands, fleet.orchestrator.lastSeq()]).toEqual([[], seq]);
+    await fleet.setDiskFull(false);
+    expect(rig.view()).toMatchObject({ status: 'idle', drain: null });
+    expect(rig.commands).toEqual([]);
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('a report of the end that was refused is accepted when it is repeated', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.setDiskFull(true);
+    await refused(rig.report(job, 'completed', { progress: 50 }));
+    expect(fleet.job(job).status).toBe('running');
+    await fleet.setDiskFull(false);
+    expect(await rig.report(job, 'completed', { progress: 50 })).toEqual({
+      ok: true,
+      value: { duplicate: false },
+    });
+    expect(fleet.job(job).status).toBe('completed');
+    expectOnlyFailedCommands(fleet);
+  });
+});
+
+describe('when there is room again', () => {
+  test('the jobs that waited are given out at once', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit();
+    await fleet.setDiskFull(true);
+    const rig = await fleet.addWorker().catch(() => null);
+    expect(rig).toBeNull();
+    await fleet.setDiskFull(false);
+    const late = await fleet.addWorker();
+    await late.register();
+    await fleet.setDiskFull(true);
+    await late.openStream();
+    expect(late.commands).toEqual([]);
+    await fleet.setDiskFull(false);
+    expect(late.lastOffer().job_id).toBe(jobId);
+    expect(fleet.trail(late.id)).toContain('worker.connected');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('a stream that opened meanwhile hears of its offer and of a cancel', async () => {
+    const fleet = await openFleet();
+    const [offered, cancelled] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
+    const { jobId: job } = await fleet.submit();
+    const running = await fleet.runJob(cancelled);
+    await cancelled.stream.drop();
+    await fleet.cancel(running);
+    await fleet.setDiskFull(true);
+    for (const rig of [offered, cancelled]) await rig.openStream();
+    expect([offered.stream.commands, cancelled.stream.commands]).toEqual([[], []]);
+    await fleet.setDiskFull(false);
+    expect(offered.stream.commands).toMatchObject([{ type: 'job_submit', job_id: job }]);
+    expect(cancelled.stream.commands).toMatchObject([{ type: 'job_cancel', job_id: running }]);
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('what was overdue is carried out at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0 });
+    await fleet.setDiskFull(true);
+    await fleet.clock.advance(300_000);
+    expect(fleet.job(job).status).toBe('running');
+    await fleet.setDiskFull(false);
+    expect(fleet.trail(rig.id)).toContain('worker.offline');
+    expect(fleet.job(job).status).not.toBe('running');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('an ephemeral worker that had served is told to leave', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.report(await fleet.runJob(rig), 'completed');
+    await rig.stream.drop();
+    await fleet.setDiskFull(true);
+    await rig.openStream();
+    expect(rig.stream.commands).toEqual([]);
+    await fleet.setDiskFull(false);
+    expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+    expectOnlyFailedCommands(fleet);
+  });
+});
+
+describe('a deadline of what was refused', () => {
+  test('of a drain that was refused stops no job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.setDiskFull(true);
+    await refused(fleet.drain(rig, { deadlineMs: 10_000 }));
+    await fleet.setDiskFull(false);
+    await fleet.clock.advance(100_000);
+    expect(fleet.job(job).status).toBe('running');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('of a drain that could not be taken back still counts', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.drain(rig, { deadlineMs: 10_000 });
+    await fleet.setDiskFull(true);
+    await refused(fleet.undrain(rig));
+    await fleet.setDiskFull(false);
+    await fleet.clock.advance(10_000);
+    expect(fleet.job(job).status).toBe('cancelling');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('of an attempt whose end was refused still counts', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { timeout_s: 60 });
+    await fleet.setDiskFull(true);
+    await refused(rig.report(job, 'failed', { signal: 'SIGTERM' }));
+    await fleet.setDiskFull(false);
+    await fleet.clock.advance(59_999);
+    expect(fleet.job(job).status).toBe('running');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job).status).toBe('cancelling');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('of an attempt whose claim was refused begins with the claim that is accepted', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId: job } = await fleet.submit({ timeout_s: 60 });
+    await fleet.setDiskFull(true);
+    await refused(rig.report(job, 'starting'));
+    await fleet.clock.advance(30_000);
+    await fleet.setDiskFull(false);
+    await rig.report(job, 'starting');
+    await fleet.clock.advance(59_999);
+    expect(fleet.job(job).status).toBe('starting');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job).status).toBe('cancelling');
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('of an ephemeral worker whose return was refused is still that of its removal', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.disconnect();
+    await fleet.setDiskFull(true);
+    await refused(rig.beat());
+    await refused(rig.register());
+    await fleet.setDiskFull(false);
+    await fleet.clock.advance(3_600_000);
+    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
+    expectOnlyFailedCommands(fleet);
+  });
+
+  test('of a worker whose first registration was refused: it is still waited for', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    await fleet.setDiskFull(true);
+    await refused(rig.register());
+    await fleet.setDiskFull(false);
+    expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'never_registered' });
+    expectOnlyFailedCommands(fleet);
+  });
+});

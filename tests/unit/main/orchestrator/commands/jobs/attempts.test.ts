@@ -1,0 +1,176 @@
+/** From the claim to the end, and what is retried: docs/internals/semantics.md, section 2. */
+import { expect, test } from 'vitest';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+
+test('claim, run, complete', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  await fleet.clock.advance(1_000);
+  expect(valueOf(await rig.report(jobId, 'starting'))).toEqual({ duplicate: false });
+  expect(fleet.job(jobId).status).toBe('starting');
+  await fleet.clock.advance(1_000);
+  await rig.report(jobId, 'running');
+  expect(fleet.job(jobId).status).toBe('running');
+  await fleet.clock.advance(1_000);
+  await rig.report(jobId, 'completed', { exit_code: 0 });
+  expect(fleet.job(jobId)).toMatchObject({
+    status: 'completed',
+    queued_at: '2026-01-01T12:00:00.000Z',
+    started_at: '2026-01-01T12:00:01.000Z',
+    completed_at: '2026-01-01T12:00:03.000Z',
+    cause: null,
+    attempts: [{ attempt: 1, worker_id: rig.id, outcome: 'completed', exit_code: 0 }],
+  });
+  expect(fleet.trail(jobId)).toEqual([
+    'job.submitted',
+    'job.dispatched',
+    'job.starting',
+    'job.running',
+    'job.completed',
+  ]);
+});
+
+test.each([
+  ['its first status', 'starting'],
+  ['its first status, when that is not the first word', 'training'],
+] as const)('the published agent takes an offer by %s', async (_what, word) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const { jobId } = await fleet.submit();
+  await rig.report(jobId, word);
+  expect(fleet.job(jobId).status).toBe(word === 'training' ? 'running' : 'starting');
+});
+
+test('a beat that names the job takes the offer', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const { jobId } = await fleet.submit();
+  await rig.beat(jobId);
+  expect(fleet.job(jobId).status).toBe('starting');
+  await fleet.clock.advance(60_000);
+  expect(rig.commandsOf('job_submit')).toHaveLength(1);
+});
+
+test.each([
+  ['an exit code', { exit_code: 1, error: 'boom' }, 'trainer_exit'],
+  ['the published agent’s words', { error: 'Training exited with code 3' }, 'trainer_exit'],
+  ['a signal', { signal: 'SIGSEGV' }, 'trainer_signal'],
+  ['a negative code', { error: 'Training exited with code -9' }, 'trainer_signal'],
+  ['its memory', { exit_code: 1, error: 'torch.OutOfMemoryError: CUDA out of memory' }, 'out_of_memory'],
+  ['its start', { cause: 'start_failed', error: 'no python' }, 'start_failed'],
+  ['its config', { cause: 'invalid_config' }, 'invalid_config'],
+  ['a refusal', { cause: 'rejected' }, 'rejected'],
+] as const)('a job that failed by %s is not tried again', async (_what, end, cause) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'failed', end);
+  await fleet.clock.advance(60_000);
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause, attempt: 1 });
+  expect(fleet.job(job).error_message).toBe('error' in end ? end.error : null);
+});
+
+test('a job that was preempted goes to another worker, from the retry budget', async () => {
+  const fleet = await openFleet();
+  const spot = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const job = await fleet.runJob(spot, { max_retries: 1 });
+  const other = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  await spot.report(job, 'failed', { error: 'Training exited with code -15' });
+  await spot.disconnect();
+  expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+  expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
+  await other.run(job);
+  await other.report(job, 'failed', { error: 'Training exited with code -15' });
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 2 });
+});
+
+test('the worker that lost the job gets it again when no other fits', async () => {
+  const fleet = await openFleet();
+  await fleet.addIdleWorker({ agent: { gpus: 0 } });
+  const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
+  const job = await fleet.runJob(rig, { gpu_count: 1 });
+  await rig.report(job, 'cancelled');
+  expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
+  expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
+});
+
+test('retries wait 0, 30, 120 and then always 600 s', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig, { max_retries: 5 });
+  for (const waitMs of [0, 30_000, 120_000, 600_000, 600_000]) {
+    await rig.report(job, 'failed', { signal: 'SIGTERM' });
+    if (waitMs > 0) {
+      for (let left = waitMs - 1; left > 0; left -= 60_000) {
+        await fleet.clock.advance(Math.min(left, 60_000));
+        await rig.beat();
+      }
+      expect(fleet.job(job)).toMatchObject({
+        status: 'pending',
+        reason: expect.stringContaining('Waits until'),
+      });
+      await fleet.clock.advance(1);
+    }
+    expect(fleet.job(job).status).toBe('dispatched');
+    await rig.run(job);
+  }
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 6, max_attempts: 6 });
+});
+
+test('a job in backoff lets those behind it pass', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig, { priority: 50 });
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  await rig.run(job);
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  expect(await fleet.submit({ priority: 0 })).toMatchObject({ workerId: rig.id });
+});
+
+test.each([1, 2] as const)(
+  'a worker (protocol %i) that registers without the job it had claimed has lost it',
+  async protocol => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    const job = await fleet.runJob(rig);
+    const other = await fleet.addIdleWorker();
+    expect(await rig.register()).toMatchObject({ resume_job: null, abandon_job: null });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
+  },
+);
+
+test('a worker that registers with its job goes on with it', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  expect(await rig.register({ currentJobId: job })).toMatchObject({
+    resume_job: { job_id: job, attempt_id: 'a_1', status: 'running', config_name: 'inline' },
+    abandon_job: null,
+  });
+  expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+});
+
+test('a worker that registers without a job that was only offered is offered it again', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  const offer = rig.lastOffer();
+  await rig.connect();
+  expect(rig.stream.commands).toEqual([offer]);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
+});
+
+test('a job that nobody knows is refused, and the agent is told to stop', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'completed');
+  const unknown = 'j_9' as typeof job;
+  expect(await rig.register({ currentJobId: unknown })).toMatchObject({ abandon_job: unknown });
+  expect(refusalOf(await rig.report(unknown, 'running'))).toEqual({ code: 'job_not_found', action: 'stop' });
+});

@@ -1,0 +1,193 @@
+/**
+ * Whatever jobs and workers do, no job is pending that an idle worker could take, and no job overtakes another of its
+ * kind.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JobDetail } from '../../../../../../protocol/job.ts';
+import type { WorkerView } from '../../../../../../protocol/worker.ts';
+import { compileMatcher } from '../../../../../../main/orchestrator/rules/matching.ts';
+import { JobId } from '../../../../../../protocol/ids.ts';
+import { ada, bob, createFleet, type Fleet } from '../../../../../support/fleet.ts';
+import { brokenQueueRules } from '../../../../../support/queue-rules.ts';
+import { makeNeeds, makeOffering } from '../../builders.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+
+interface Scene {
+  readonly fleet: Fleet;
+  readonly rigs: FleetWorker[];
+  readonly jobs: JobDetail['id'][];
+  /** Those whose turn somebody has changed. */
+  readonly moved: Set<JobDetail['id']>;
+}
+
+type Act = (scene: Scene) => Promise<unknown>;
+
+const submit = fc
+  .record({
+    gpu_count: fc.integer({ min: 0, max: 3 }),
+    priority: fc.constantFrom(0, 10, 40),
+    worker_labels: fc.constantFrom<Readonly<Record<string, string>>>({}, { kind: 'a*' }, { kind: 'h100' }),
+    requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
+    user: fc.constantFrom(ada, ada, bob),
+  })
+  .map(
+    ({ user, ...job }): Act =>
+      async ({ fleet, jobs }) =>
+        void jobs.push((await fleet.submit(job, user)).jobId),
+  );
+
+const onQueue = (act: (orchestrator: Fleet['orchestrator']) => Promise<unknown>): fc.Arbitrary<Act> =>
+  fc.constant<Act>(async ({ fleet }) => {
+    await act(fleet.orchestrator);
+    await fleet.clock.settle();
+  });
+
+const onJob = (act: (id: JobDetail['id'], scene: Scene) => Promise<unknown>): fc.Arbitrary<Act> =>
+  fc.nat(20).map(
+    (n): Act =>
+      async scene => {
+        const id = scene.jobs[n % Math.max(1, scene.jobs.length)];
+        if (id !== undefined) await act(id, scene);
+        await scene.fleet.clock.settle();
+      },
+  );
+
+const anyLimit = fc.constantFrom(undefined, null, 0, 1, 3);
+const limit = fc
+  .record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit })
+  .chain(limits => onQueue(orchestrator => orchestrator.limitQueue(limits, ada)));
+
+const join = fc
+  .record({
+    gpus: fc.integer({ min: 0, max: 3 }),
+    labels: fc.constantFrom({ kind: 'a100' }, { kind: 'h100' }),
+    protocol: fc.constantFrom<1 | 2>(1, 2),
+  })
+  .map(
+    (agent): Act =>
+      async ({ fleet, rigs }) =>
+        void rigs.push(await fleet.addIdleWorker({ agent })),
+  );
+
+const onRig = (act: (rig: FleetWorker, fleet: Fleet) => Promise<unknown>): fc.Arbitrary<Act> =>
+  fc.nat(20).map(n => async ({ fleet, rigs }) => {
+    const rig = rigs[n % Math.max(1, rigs.length)];
+    if (rig !== undefined) await act(rig, fleet);
+  });
+
+const onOffer = (status: 'completed' | 'failed' | 'running'): fc.Arbitrary<Act> =>
+  onRig(async rig => {
+    const offer = rig.commandsOf('job_submit').at(-1);
+    if (offer === undefined) return;
+    await rig.report(offer.job_id, 'starting');
+    await rig.report(offer.job_id, status, { cause: status === 'failed' ? 'start_failed' : undefined });
+  });
+
+const acts = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: submit },
+    { weight: 3, arbitrary: join },
+    { weight: 4, arbitrary: onOffer('completed') },
+    { weight: 2, arbitrary: onOffer('failed') },
+    { weight: 2, arbitrary: onOffer('running') },
+    onRig(rig => rig.beat()),
+    onRig(rig => rig.stream.drop()),
+    onRig(rig => rig.connect()),
+    onRig(rig => rig.disconnect()),
+    onRig((rig, fleet) => fleet.drain(rig)),
+    onRig((rig, fleet) => fleet.undrain(rig)),
+    onJob((id, { fleet }) => fleet.cancel(id)),
+    { weight: 2, arbitrary: onJob((id, { fleet }) => fleet.orchestrator.approve(id, ada)) },
+    onJob((id, { fleet }) => fleet.orchestrator.reject(id, null, ada)),
+    onJob(async (id, { fleet, moved }) => {
+      moved.add(id);
+      await fleet.orchestrator.setPriority(id, 20, ada);
+    }),
+    onJob(async (id, { fleet, moved }) => {
+      moved.add(id);
+      await fleet.orchestrator.moveToTop(id, ada);
+    }),
+    onQueue(orchestrator => orchestrator.pauseQueue(null, ada)),
+    { weight: 2, arbitrary: onQueue(orchestrator => orchestrator.resumeQueue(ada)) },
+    { weight: 2, arbitrary: limit },
+    onQueue(orchestrator =>
+      orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada),
+    ),
+    fc.constantFrom(1, 20, 50, 170, 700).map(
+      (seconds): Act =>
+        ({ fleet }) =>
+          fleet.clock.advance(seconds * 1000),
+    ),
+    fc.constant<Act>(({ fleet }) => fleet.restart({ crash: true })),
+  ),
+  { maxLength: 40, size: 'max' },
+);
+
+const matchOf = (job: JobDetail) =>
+  compileMatcher(makeNeeds({ target: job.target, gpuCount: job.gpu_count, labels: job.worker_labels }));
+const offeringOf = ({ gpu_count: gpuCount, labels }: WorkerView) => makeOffering({ gpuCount, labels });
+const shapeOf = (job: JobDetail): string =>
+  JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
+
+/** What keeps a job from an idle worker, as long as people will have it so. */
+function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
+  const live = fleet.store.liveJobs();
+  const ofUser = live.filter(job => job.user === user);
+  return (
+    paused !== null ||
+    approval === 'wanted' ||
+    (most !== null && live.length >= most) ||
+    (maxOfUser !== null && ofUser.length >= maxOfUser)
+  );
+}
+
+function check(scene: Scene): void {
+  const { fleet, jobs, moved } = scene;
+  const all = jobs.map(id => fleet.job(id));
+  // One that waits for its next attempt says until when.
+  const ready = all.filter(
+    job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
+  );
+  const workers = fleet.orchestrator.listWorkers(undefined);
+  const idle = workers.filter(({ status, quarantine }) => status === 'idle' && quarantine === null);
+  for (const job of ready) {
+    const takers = idle.filter(worker => matchOf(job)(offeringOf(worker)).length === 0);
+    expect(takers.map(({ name }) => `${name} could take ${job.id}`)).toEqual([]);
+  }
+  const live = all.filter(
+    ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
+  );
+  const holders = live.map(({ worker_id: id }) => id);
+  expect(new Set(holders).size).toBe(holders.length);
+  for (const [, kind] of Map.groupBy(
+    all.filter(({ id, attempt, approval }) => attempt <= 1 && approval === null && !moved.has(id)),
+    shapeOf,
+  )) {
+    const firstWaiting = kind.findIndex(job => job.status === 'pending' && job.attempt === 0);
+    if (firstWaiting < 0) continue;
+    expect(kind.slice(firstWaiting).filter(({ attempt }) => attempt > 0)).toEqual([]);
+  }
+}
+
+test('nobody waits for an idle worker, and nobody is overtaken', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(acts, async script => {
+      const fleet = await createFleet();
+      const scene: Scene = { fleet, rigs: [], jobs: [], moved: new Set() };
+      try {
+        for (const perform of script) {
+          await perform(scene);
+          check(scene);
+        }
+        const neededApproval = (id: string): boolean =>
+          (fleet.store.job(JobId.parse(id))?.approval ?? null) !== null;
+        expect(brokenQueueRules(fleet.audit(), neededApproval)).toEqual([]);
+      } finally {
+        await fleet.close();
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

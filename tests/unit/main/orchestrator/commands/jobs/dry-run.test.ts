@@ -1,0 +1,266 @@
+/** Predicts what would happen to a job, without creating it. */
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
+import { valueOf } from '../../../../../support/fleet-outcome.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import type { AgentOptions } from '../../../../../support/fleet-worker.ts';
+import { ada, type Fleet } from '../../../../../support/fleet.ts';
+
+type Wish = Partial<z.input<typeof SubmitRequest>>;
+
+const requestOf = (wish: Wish) => SubmitRequest.parse({ config: {}, ...wish, dry_run: true });
+
+/** Throws when it has left a trace. */
+async function tryOut(fleet: Fleet, wish: Wish = {}) {
+  const traces = () => ({
+    writes: fleet.writes,
+    seq: fleet.orchestrator.lastSeq(),
+    audit: fleet.audit().length,
+    jobs: fleet.store.countJobs(),
+  });
+  const before = traces();
+  const outcome = await fleet.orchestrator.dryRun(requestOf(wish), ada);
+  await fleet.clock.settle();
+  expect(traces()).toEqual(before);
+  return valueOf(outcome);
+}
+
+describe('a job that is tried out', () => {
+  test('names the worker that would get it, and its GPUs', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ agent: { gpus: 8 } });
+    const small = await fleet.addIdleWorker({ agent: { gpus: 2 } });
+    const tried = await tryOut(fleet, { gpu_count: 2 });
+    expect(tried).toMatchObject({
+      status: 'running',
+      workerId: small.id,
+      gpus: [0, 1],
+      position: null,
+      reason: null,
+      explanation: {
+        job_id: null,
+        status: 'pending',
+        summary: 'An idle worker fits: the job is next',
+        predicted_start: { in_s: 0, basis: 'an idle worker fits' },
+      },
+    });
+    expect(small.commands).toEqual([]);
+    expect(await fleet.submit({ gpu_count: 2 })).toMatchObject({ status: 'running', workerId: small.id });
+  });
+
+  const command: AgentOptions = {
+    trainers: [{ name: 'command', version: null }],
+    outputs: { upload: 'all', command_has_output_dir: false },
+  };
+  const warned = [
+    { code: 'outputs_no_folder', message: expect.stringMatching(/^The trainer command of worker rig-1/) },
+  ];
+
+  test('warns where outputs stay on the rig, and so do its answer, its page and its history', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ name: 'rig-1', agent: command });
+    expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: warned });
+    const { jobId, warnings } = await fleet.submit();
+    expect(warnings).toMatchObject(warned);
+    expect(fleet.job(jobId).warnings).toEqual(warnings);
+    const told = fleet.audit().find(({ type }) => type === 'job.dispatched');
+    expect(JSON.parse(told?.details ?? '')).toMatchObject({ warning: warnings[0]?.message });
+    // The rig is busy now, and still the only one that could take another job.
+    expect(await tryOut(fleet)).toMatchObject({ status: 'queued', warnings: warned });
+  });
+
+  test('has no warning where the outputs are uploaded', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ agent: { outputs: { upload: 'all', command_has_output_dir: true } } });
+    expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: [] });
+    const { jobId } = await fleet.submit();
+    expect(fleet.job(jobId).warnings).toEqual([]);
+  });
+
+  test('would wait behind those of its priority, and before lower ones', async () => {
+    const fleet = await openFleet();
+    for (const priority of [10, 10, 0] as const) await fleet.submit({ priority });
+    expect(await tryOut(fleet)).toMatchObject({
+      status: 'queued',
+      workerId: null,
+      gpus: null,
+      position: 3,
+      reason: 'No idle workers: no worker has been created yet',
+      explanation: { position: 3, unsatisfiable: true },
+    });
+    expect(await tryOut(fleet, { priority: 'urgent' })).toMatchObject({ position: 1 });
+  });
+
+  test('would wait for approval, whoever is idle', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker();
+    expect(await tryOut(fleet, { requires_approval: true })).toMatchObject({
+      status: 'blocked',
+      workerId: null,
+      position: null,
+      reason: 'Waits for approval by somebody who may manage the queue',
+    });
+  });
+
+  test('would be rejected if it is not to wait, and has to', async () => {
+    const fleet = await openFleet();
+    const wish = { no_wait: true, gpu_count: 4 };
+    await fleet.addIdleWorker({ agent: { gpus: 1 } });
+    expect(await tryOut(fleet, wish)).toMatchObject({
+      status: 'rejected',
+      position: null,
+      reason: expect.stringMatching(/^GPU requirements not met/),
+    });
+    const big = await fleet.addIdleWorker({ agent: { gpus: 4 } });
+    expect(await tryOut(fleet, wish)).toMatchObject({ status: 'running', workerId: big.id });
+  });
+
+  test('would be rejected while the disk takes no changes, and not looked at by anybody', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker();
+    await fleet.setDiskFull(true);
+    const tried = await tryOut(fleet);
+    expect(tried).toMatchObject({ status: 'rejected', explanation: { reasons: [{ code: 'storage' }] } });
+    await fleet.setDiskFull(false);
+    expect(await tryOut(fleet)).toMatchObject({ status: 'running' });
+  });
+
+  test.each<readonly [what: string, hold: (fleet: Fleet) => Promise<unknown>, reason: RegExp]>([
+    ['paused', fleet => fleet.orchestrator.pauseQueue('lunch', ada), /paused by ada: lunch/],
+    ['at its limit', fleet => fleet.orchestrator.limitQueue({ max_concurrent: 0 }, ada), /0 of 0 jobs run/],
+    [
+      'at the limit of the user',
+      fleet => fleet.orchestrator.limitQueue({ user_max_concurrent: 0 }, ada),
+      /of ada run/,
+    ],
+  ])('would wait while the queue is %s', async (_what, hold, reason) => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker();
+    await hold(fleet);
+    expect(await tryOut(fleet)).toMatchObject({
+      status: 'queued',
+      position: 1,
+      reason: expect.stringMatching(reason),
+      explanation: { predicted_start: null, workers: [{ fits: true }] },
+    });
+  });
+
+  test('is not given to a worker whose silence nobody has looked at yet', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const seen: Promise<unknown>[] = [];
+    // At the very moment at which its time is over, before the orchestrator looks.
+    fleet.clock.after(120_000, () => seen.push(fleet.orchestrator.dryRun(requestOf({}), ada)));
+    await rig.beat();
+    await fleet.clock.advance(120_000);
+    expect(await Promise.all(seen)).toMatchObject([
+      { ok: true, value: { status: 'queued', workerId: null } },
+    ]);
+  });
+
+  test.each<readonly [wish: Wish, code: string]>([
+    [{ config: { num_processes: 'many' } }, 'config_invalid'],
+    [{ config: { accelerate_visible_devices: [] } }, 'config_invalid'],
+    [{ target: 'local' }, 'target_unavailable'],
+  ])('is refused as it would be in earnest: %j', async (wish, code) => {
+    const fleet = await openFleet();
+    expect(await fleet.orchestrator.dryRun(requestOf(wish), ada)).toMatchObject({
+      ok: false,
+      refusal: { code },
+    });
+  });
+});
+
+describe('the start is predicted', () => {
+  async function twoRigs() {
+    const fleet = await openFleet();
+    const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
+    const jobs = [await fleet.runJob(rigs[0]), await fleet.runJob(rigs[1])] as const;
+    return { fleet, rigs, jobs };
+  }
+
+  test('by the speed of what runs, and by the usual run for those ahead', async () => {
+    const { fleet, rigs, jobs } = await twoRigs();
+    await fleet.clock.advance(60_000);
+    await rigs[0].report(jobs[0], 'running', {
+      progress: { step: 100, total_steps: 400, steps_per_second: 2 },
+    });
+    await rigs[1].report(jobs[1], 'running', { progress: { percent: 50 } });
+    await fleet.clock.advance(1000);
+    const { explanation } = await tryOut(fleet);
+    expect(explanation.predicted_start).toMatchObject({
+      in_s: 61,
+      guess: true,
+      at: new Date(fleet.clock.wall() + 61_000).toISOString(),
+      basis: '0 jobs ahead; speed of 2 running jobs',
+    });
+    expect(explanation.no_prediction).toBeNull();
+  });
+
+  test('as unknown while nothing is known of how long anything runs', async () => {
+    const { fleet } = await twoRigs();
+    const { explanation } = await tryOut(fleet);
+    expect(explanation).toMatchObject({
+      predicted_start: null,
+      no_prediction: 'Nothing is known of how long the jobs before it run',
+    });
+  });
+
+  test('later with each job ahead that wants the same workers, once a run is known', async () => {
+    const { fleet, rigs, jobs } = await twoRigs();
+    await fleet.clock.advance(100_000);
+    for (const [n, rig] of rigs.entries()) await rig.beat(jobs[n]);
+    await rigs[0].report(jobs[0], 'completed');
+    const again = await fleet.runJob(rigs[0]);
+    await rigs[0].report(again, 'running', { progress: { eta_s: 40 } });
+    await fleet.clock.advance(1000);
+    const starts: (number | undefined)[] = [];
+    for (let n = 0; n < 3; n++) {
+      starts.push((await tryOut(fleet)).explanation.predicted_start?.in_s);
+      await fleet.submit();
+    }
+    // The second worker has had its job for the usual time, and the first one needs 40 s.
+    expect(starts).toEqual([0, 40, 100]);
+    await fleet.submit({ gpu_count: 9 });
+    const { explanation } = await tryOut(fleet, { priority: 'high' });
+    expect(explanation.predicted_start?.in_s).toBe(0);
+    const last = (await tryOut(fleet)).explanation.predicted_start;
+    expect(last).toMatchObject({
+      in_s: 140,
+      basis: '3 jobs ahead; speed of 1 running job; average run of the last 24 hours',
+    });
+  });
+
+  test('as unknown while all that fit are away, or leave after their job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'running', { progress: { eta_s: 40 } });
+    await fleet.clock.advance(1000);
+    expect((await tryOut(fleet)).explanation.predicted_start).toBeNull();
+    const other = await fleet.addIdleWorker();
+    await other.disconnect();
+    await rig.disconnect();
+    expect((await tryOut(fleet)).explanation.no_prediction).toBe(
+      'Every worker that fits is away, and nobody knows for how long',
+    );
+  });
+
+  test('soon after a cancel, within the time that a trainer is given to end', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.cancel(job);
+    expect((await tryOut(fleet)).explanation.predicted_start?.in_s).toBe(30);
+  });
+
+  test('not beyond a few hundred jobs', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'running', { progress: { eta_s: 40 } });
+    for (let n = 0; n < 301; n++) await fleet.submit();
+    expect((await tryOut(fleet)).explanation.no_prediction).toBe('Too many jobs are before it');
+  });
+});

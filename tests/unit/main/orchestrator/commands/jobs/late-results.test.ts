@@ -1,0 +1,203 @@
+/**
+ * Reports that are late, or by another worker, change nothing and are audited: docs/internals/semantics.md, section 5.
+ */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import type { Fleet } from '../../../../../support/fleet.ts';
+
+const takeover = 160_000;
+const at = '2026-01-01T12:02:40.000Z';
+
+/** A job that a silent worker has lost to another one, which runs it. */
+async function openTakenOver(protocol: 1 | 2 = 2) {
+  const fleet = await openFleet();
+  const former = await fleet.addIdleWorker({ agent: { protocol } });
+  const job = await fleet.runJob(former);
+  await fleet.clock.advance(takeover);
+  const holder = await fleet.addIdleWorker();
+  await holder.run(job);
+  return { fleet, former, holder, job };
+}
+
+const rowsAbout = (fleet: Fleet, type: string) =>
+  fleet
+    .audit()
+    .filter(row => row.type === type)
+    .map(({ actor_id: actor, target_id: target, details }) => ({
+      actor,
+      target,
+      details: JSON.parse(details) as unknown,
+    }));
+
+describe('the end of an attempt that another one has superseded', () => {
+  test.each([
+    [1, 'completed', 0],
+    [2, 'completed', 0],
+    [2, 'failed', 1],
+    [2, 'cancelled', null],
+  ] as const)('is kept with it (protocol %i): %s', async (protocol, status, code) => {
+    const { fleet, former, holder, job } = await openTakenOver(protocol);
+    const outcome = await former.report(job, status, { exit_code: code });
+    expect(refusalOf(outcome)).toEqual({ code: 'attempt_superseded', action: 'stop' });
+    expect(fleet.job(job)).toMatchObject({ status: 'running', worker_id: holder.id, attempt: 2 });
+    expect(fleet.job(job).attempts).toMatchObject([
+      { outcome: 'given_up', late_result: { at, status, exit_code: code } },
+      { late_result: null },
+    ]);
+    expect(fleet.trail(job).at(-1)).toBe('job.late_result');
+    expect(rowsAbout(fleet, 'job.late_result')).toEqual([
+      {
+        actor: former.id,
+        target: job,
+        details: {
+          worker_id: holder.id,
+          attempt: 2,
+          cause: null,
+          late_attempt: 1,
+          status,
+          exit_code: code,
+        },
+      },
+    ]);
+  });
+
+  test('is kept once, as it was first said, however often it is repeated', async () => {
+    const { fleet, former, job } = await openTakenOver();
+    await former.report(job, 'completed', { exit_code: 0 });
+    const seq = fleet.orchestrator.lastSeq();
+    for (const word of ['completed', 'failed'] as const) await former.report(job, word, { exit_code: 9 });
+    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+    expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
+  });
+
+  test('is kept, too, when the job has ended meanwhile', async () => {
+    const { fleet, former, holder, job } = await openTakenOver();
+    await holder.report(job, 'completed');
+    expect(refusalOf(await former.report(job, 'completed')).code).toBe('attempt_superseded');
+    expect(fleet.job(job).attempts[0]?.late_result).toMatchObject({ status: 'completed' });
+    expect(fleet.job(job).status).toBe('completed');
+  });
+
+  test('is kept over a restart', async () => {
+    const { fleet, former, job } = await openTakenOver();
+    await former.report(job, 'completed', { exit_code: 0 });
+    await fleet.restart();
+    expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
+  });
+
+  test('on the same worker is kept with the attempt that it names', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const { attempt_id: older } = rig.lastOffer();
+    await rig.register();
+    await rig.run(job);
+    await rig.report(job, 'completed', { attempt_id: older });
+    expect(fleet.job(job).attempts).toMatchObject([
+      { late_result: { status: 'completed' } },
+      { late_result: null, outcome: null },
+    ]);
+  });
+
+  test.each(['starting', 'running'] as const)('is not what “%s” is', async word => {
+    const { fleet, former, job } = await openTakenOver();
+    const seq = fleet.orchestrator.lastSeq();
+    await fleet.clock.advance(1);
+    expect(refusalOf(await former.report(job, word)).code).toBe('attempt_superseded');
+    expect(fleet.job(job).attempts[0]?.late_result).toBeNull();
+    // Contact, and no more.
+    expect(fleet.events.slice(seq).map(event => 'type' in event && event.type)).toEqual(['worker.back']);
+  });
+});
+
+describe('a report by a worker that never had the job', () => {
+  test.each(['starting', 'completed'] as const)('is written down: “%s”', async status => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const stranger = await fleet.addIdleWorker();
+    const before = fleet.job(job);
+    const seq = fleet.orchestrator.lastSeq();
+    expect(refusalOf(await stranger.report(job, status)).code).toBe('not_your_job');
+    expect([fleet.job(job), fleet.orchestrator.lastSeq()]).toEqual([before, seq]);
+    expect(rowsAbout(fleet, 'job.report_refused')).toEqual([
+      { actor: stranger.id, target: job, details: { status, code: 'not_your_job' } },
+    ]);
+  });
+
+  test('with an attempt that nobody ever made is no result of its own, either', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const outcome = await rig.report(job, 'completed', { attempt_id: 'a_999' });
+    expect(refusalOf(outcome).code).toBe('attempt_superseded');
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempts: [{ late_result: null }] });
+    expect(rowsAbout(fleet, 'job.report_refused')).toMatchObject([
+      { actor: rig.id, details: { status: 'completed', code: 'attempt_superseded' } },
+    ]);
+  });
+});
+
+describe('the last attempt of a job that waits again', () => {
+  const openWaiting = async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 1 });
+    await fleet.clock.advance(takeover);
+    expect(fleet.job(job).status).toBe('pending');
+    return { fleet, rig, job };
+  };
+
+  test.each([
+    ['completed', 'completed', null],
+    ['failed', 'failed', 'trainer_exit'],
+  ] as const)('ends it when its worker says “%s”: it is not run again', async (word, status, cause) => {
+    const { fleet, rig, job } = await openWaiting();
+    expect(valueOf(await rig.report(job, word, { exit_code: 3 }))).toEqual({ duplicate: false });
+    expect(fleet.job(job)).toMatchObject({ status, cause, attempt: 1 });
+    expect(fleet.job(job).attempts).toMatchObject([{ outcome: status, exit_code: 3 }]);
+    await fleet.addIdleWorker();
+    expect(fleet.job(job).attempt).toBe(1);
+  });
+
+  test('gives its retry back before the next one is taken: “cancelled”', async () => {
+    const { fleet, rig, job } = await openWaiting();
+    await rig.stream.drop();
+    await rig.report(job, 'cancelled');
+    expect(fleet.store.job(job)).toMatchObject({ status: 'pending', retriesUsed: 1 });
+    expect(fleet.job(job).attempts).toMatchObject([{ outcome: 'requeued', cause: 'preempted' }]);
+    const seq = fleet.orchestrator.lastSeq();
+    expect(valueOf(await rig.report(job, 'cancelled'))).toEqual({ duplicate: true });
+    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+  });
+
+  test.each([
+    ['completed', 'completed'],
+    ['failed', 'failed'],
+  ] as const)(
+    'ends it, too, when its worker has another job by now: “%s” needs no place there',
+    async (word, status) => {
+      const { fleet, rig, job } = await openWaiting();
+      const { jobId: urgent } = await fleet.submit({ priority: 50 });
+      await rig.connect();
+      expect(rig.lastOffer().job_id).toBe(urgent);
+      const { attempt_id: urgentAttempt } = rig.lastOffer();
+      await rig.report(urgent, 'starting', { attempt_id: urgentAttempt });
+      expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
+      expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
+      expect(fleet.job(urgent)).toMatchObject({ status: 'starting', worker_id: rig.id });
+      expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: urgent });
+    },
+  );
+
+  test('does not get its place back while its worker has another job', async () => {
+    const { fleet, rig, job } = await openWaiting();
+    const { jobId: urgent } = await fleet.submit({ priority: 50 });
+    await rig.connect();
+    for (const word of ['starting', 'running'] as const)
+      expect(refusalOf(await rig.report(job, word)).code).toBe('attempt_superseded');
+    expect(fleet.job(urgent).status).toBe('dispatched');
+    expect(fleet.job(job).status).toBe('pending');
+  });
+});

@@ -1,0 +1,257 @@
+/**
+ * Unacknowledged offers: docs/internals/semantics.md, section 4. T = 120 s: repeated at 15 and 30 s, withdrawn at 45 s.
+ */
+import { describe, expect, test } from 'vitest';
+import { AttemptId, JobId } from '../../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { refusalOf } from '../../../../../support/fleet-outcome.ts';
+import type { Fleet } from '../../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+
+test('an offer is repeated at T/8 and T/4, and given up at 3T/8', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit({ max_retries: 0 });
+  const sent = () => rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
+  await fleet.clock.advance(14_999);
+  expect(sent()).toEqual(['a_1']);
+  await fleet.clock.advance(1);
+  expect(sent()).toEqual(['a_1', 'a_1']);
+  await fleet.clock.advance(14_999);
+  expect(sent()).toEqual(['a_1', 'a_1']);
+  await fleet.clock.advance(1);
+  expect(sent()).toEqual(['a_1', 'a_1', 'a_1']);
+  await fleet.clock.advance(14_999);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
+  const [first, ...repeats] = rig.commandsOf('job_submit');
+  expect(repeats).toEqual([first, first]);
+  const other = await fleet.addIdleWorker();
+  await fleet.clock.advance(1);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+  expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
+});
+
+test('giving an offer up uses no retry', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit({ max_retries: 0 });
+  for (let round = 1; round <= 5; round++) {
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: round });
+    await fleet.clock.advance(45_000);
+    await rig.beat();
+  }
+  await rig.run(jobId);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 6 });
+});
+
+test('a new offer of the same job is repeated and given up on its own time', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.submit();
+  await fleet.clock.advance(45_000);
+  await fleet.clock.advance(44_999);
+  const sent = rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
+  expect(sent).toEqual(['a_1', 'a_1', 'a_1', 'a_2', 'a_2', 'a_2']);
+});
+
+test('a claim after the offer was given up is refused', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  const { attempt_id: first } = rig.lastOffer();
+  await rig.stream.drop();
+  await fleet.clock.advance(45_000);
+  expect(fleet.job(jobId).status).toBe('pending');
+  const late = { attempt_id: first };
+  expect(refusalOf(await rig.report(jobId, 'starting', late))).toEqual({
+    code: 'attempt_superseded',
+    action: 'stop',
+  });
+  expect(fleet.job(jobId).status).toBe('pending');
+  await rig.openStream();
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
+  expect(refusalOf(await rig.report(jobId, 'starting', late))).toEqual({
+    code: 'attempt_superseded',
+    action: 'stop',
+  });
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
+});
+
+test.each([1, 2] as const)('an offer that was taken (protocol %i) is not sent again', async protocol => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol } });
+  const { jobId } = await fleet.submit();
+  await fleet.clock.advance(16_000);
+  await rig.report(jobId, 'starting');
+  await fleet.clock.advance(60_000);
+  expect(rig.commandsOf('job_submit')).toHaveLength(2);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'starting', attempt: 1 });
+});
+
+test('the offer goes out again on a stream that opens meanwhile', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.submit();
+  const offer = rig.lastOffer();
+  await rig.stream.drop();
+  await fleet.clock.advance(5_000);
+  await rig.openStream();
+  expect(rig.stream.commands).toEqual([offer]);
+});
+
+test('the published agent’s stream is ended when its offer is given up, and a clean end makes it register', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const { jobId } = await fleet.submit();
+  await fleet.clock.advance(44_999);
+  expect(rig.stream.ended).toBe(false);
+  await fleet.clock.advance(1);
+  expect(rig.stream.ended).toBe(true);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'pending' });
+  await rig.register({ currentJobId: jobId });
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1, attempts: [{ outcome: null }] });
+});
+
+test('what the published agent starts after all is taken on again: it spawns whatever it is answered', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const { jobId } = await fleet.submit();
+  await fleet.clock.advance(45_000);
+  expect((await rig.report(jobId, 'starting')).ok).toBe(true);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
+});
+
+test('our own agent’s stream stays open when its offer is given up', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.submit();
+  await fleet.clock.advance(45_000);
+  expect(rig.stream.ended).toBe(false);
+});
+
+test('a worker in contact whose stream is dead without a sign is not in quarantine, and takes the job on its next stream', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  await ignore(fleet, rig, 90_000);
+  expect(rig.stream.ended).toBe(true);
+  await ignore(fleet, rig, 300_000);
+  expect(rig.view().quarantine).toBeNull();
+  expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 2 });
+  await rig.connect();
+  await rig.run(jobId);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 3, worker_id: rig.id });
+});
+
+test('cancelling a job that waits does not stop the repeats of another one’s offer', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const waits = await fleet.runJob(rig, { gpu_count: 1 });
+  await rig.register({ gpus: 0 });
+  expect(fleet.job(waits).status).toBe('pending');
+  const { jobId: offered } = await fleet.submit();
+  expect(rig.lastOffer().job_id).toBe(offered);
+  await fleet.cancel(waits);
+  await fleet.clock.advance(15_000);
+  expect(rig.commandsOf('job_submit').filter(({ job_id: id }) => id === offered)).toHaveLength(2);
+});
+
+test('an offer is given up once, even when something else is decided in the same commit', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
+  const other = await fleet.addIdleWorker({ agent: { gpus: 1 } });
+  const { jobId } = await fleet.submit({ gpu_count: 2 });
+  expect(rig.lastOffer().job_id).toBe(jobId);
+  // Comes at the very moment, and is queued before it.
+  fleet.clock.after(45_000, () => void fleet.orchestrator.disconnect(other.id));
+  await fleet.clock.advance(45_000);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
+});
+
+/** The worker stays in contact and never acknowledges anything, for this long. */
+async function ignore(fleet: Fleet, rig: FleetWorker, ms: number, ending?: JobId): Promise<void> {
+  for (let left = ms; left > 0; left -= 15_000) {
+    await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
+    await (ending === undefined
+      ? rig.beat()
+      : rig.beat(ending, { attempt_id: AttemptId.parse('a_earlier') }));
+    await fleet.clock.advance(1_000);
+  }
+}
+
+test('a worker that still names an earlier job is in quarantine after twelve offers only', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const earlier = JobId.parse('j_earlier');
+  await fleet.submit();
+  for (let round = 1; round < 12; round += 1) {
+    await ignore(fleet, rig, 45_000, earlier);
+    if (rig.stream.ended) await rig.connect();
+  }
+  expect(rig.view().quarantine).toBeNull();
+  await ignore(fleet, rig, 60_000, earlier);
+  expect(rig.view().quarantine?.reason).toMatch(/^12 offers of jobs in a row were not acknowledged/);
+});
+
+describe.each([1, 2] as const)('a connected worker of protocol %i that acknowledges nothing', protocol => {
+  const openSilent = async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    const { jobId } = await fleet.submit();
+    // Agents connect again when their stream ends. The published one says nothing of the job.
+    const round = async () => {
+      await ignore(fleet, rig, 46_000);
+      if (rig.stream.ended) await rig.connect();
+    };
+    return { fleet, rig, jobId, round };
+  };
+
+  test('is in quarantine after three offers, and gets no other', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    await round();
+    await round();
+    expect(rig.view().quarantine).toBeNull();
+    await round();
+    expect(rig.view().quarantine?.reason).toBe(
+      '3 offers of jobs in a row were not acknowledged, although the worker was in contact',
+    );
+    expect(fleet.trail(rig.id)).toContain('worker.quarantined');
+    await ignore(fleet, rig, 300_000);
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'pending',
+      attempt: 3,
+      reason: expect.stringContaining('1 quarantined'),
+    });
+  });
+
+  test('leaves its job to another worker', async () => {
+    const { fleet, jobId, round } = await openSilent();
+    await round();
+    const other = await fleet.addIdleWorker();
+    await round();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: other.id });
+  });
+
+  test('is tried again after ten minutes, and is back in quarantine after one more', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    for (let n = 0; n < 3; n++) await round();
+    await ignore(fleet, rig, 600_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 4 });
+    await round();
+    expect(rig.view().quarantine?.reason).toMatch(/^an offer of a job was not acknowledged/);
+    expect(fleet.job(jobId).status).toBe('pending');
+  });
+
+  test('starts from zero once it acknowledges an offer', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    await round();
+    await round();
+    await rig.run(jobId);
+    await rig.report(jobId, 'completed');
+    await fleet.clock.advance(1_000);
+    await fleet.submit();
+    await round();
+    await round();
+    expect(rig.view().quarantine).toBeNull();
+  });
+});

@@ -1,0 +1,319 @@
+/**
+ * The queue order that follows from people's decisions and waiting times: docs/internals/semantics.md, section 7. T =
+ * 120 s.
+ */
+import { describe, expect, test } from 'vitest';
+import type { JobId } from '../../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+import { lastRow } from '../../queue-bench.ts';
+
+const hourMs = 3_600_000;
+
+/** A rig that is busy, and jobs that wait for it. */
+async function openLine(...priorities: readonly number[]) {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const running = await fleet.runJob(rig);
+  const jobs: JobId[] = [];
+  for (const priority of priorities) jobs.push((await fleet.submit({ priority })).jobId);
+  const [first, second, third] = jobs;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three, at least');
+  return { fleet, rig, running, jobs, first, second, third };
+}
+
+/** The jobs in the order in which the rig gets them, each of which it completes. */
+async function workOff(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<readonly JobId[]> {
+  await rig.report(running, 'completed');
+  const order: JobId[] = [];
+  for (let held = fleet.store.liveJobOf(rig.id); held !== null; held = fleet.store.liveJobOf(rig.id)) {
+    order.push(held.id);
+    await rig.run(held.id);
+    await rig.report(held.id, 'completed');
+  }
+  return order;
+}
+
+const positions = (fleet: Fleet, jobs: readonly JobId[]) => jobs.map(id => fleet.job(id).position);
+
+/** While the rig goes on. */
+async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 60_000) {
+    await rig.beat(job);
+    await fleet.clock.advance(Math.min(left, 60_000));
+  }
+}
+
+describe('a priority that is set', () => {
+  test('moves the job among those that wait, is told, and is written down', async () => {
+    const { fleet, rig, running, jobs, third } = await openLine(10, 10, 0);
+    const view = valueOf(await fleet.orchestrator.setPriority(third, 30, bob));
+    expect(view).toMatchObject({ priority: 30, priority_name: 'urgent', position: 1 });
+    expect(positions(fleet, jobs)).toEqual([2, 3, 1]);
+    expect(fleet.trail(third)).toEqual(['job.submitted', 'job.priority_changed']);
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'job.priority_changed',
+      actor_type: 'admin',
+      actor_id: 'bob',
+      address: '10.0.0.2',
+      target_id: third,
+      details: { from: 'pending', to: 'pending', priority: 30, boosts: 0, top: 0 },
+    });
+    expect(await workOff(fleet, rig, running)).toEqual([third, jobs[0], jobs[1]]);
+  });
+
+  test('ends the top and what waiting had brought, and its hour begins then', async () => {
+    const { fleet, rig, running, first } = await openLine(10, 10, 10);
+    await wait(fleet, rig, running, hourMs + 60_000);
+    expect(fleet.job(first)).toMatchObject({ boosts: 1 });
+    await fleet.orchestrator.moveToTop(first, bob);
+    expect(fleet.job(first)).toMatchObject({ is_top: true, boosts: 1, position: 1 });
+    await fleet.orchestrator.setPriority(first, 10, bob);
+    expect(fleet.job(first)).toMatchObject({ is_top: false, boosts: 0, position: 3 });
+    await wait(fleet, rig, running, hourMs - 60_000);
+    expect(fleet.job(first).boosts).toBe(0);
+    await wait(fleet, rig, running, 120_000);
+    expect(fleet.job(first).boosts).toBe(1);
+  });
+
+  test.each(['running', 'completed'] as const)('is refused for a job that is %s', async status => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    if (status === 'completed') await rig.report(job, 'completed');
+    const before = fleet.events.length;
+    expect(refusalOf(await fleet.orchestrator.setPriority(job, 50, bob))).toEqual({
+      code: 'job_not_pending',
+    });
+    expect(refusalOf(await fleet.orchestrator.moveToTop(job, bob))).toEqual({ code: 'job_not_pending' });
+    expect(refusalOf(await fleet.orchestrator.approve(job, bob))).toEqual({ code: 'job_not_pending' });
+    expect(fleet.events).toHaveLength(before);
+  });
+});
+
+describe('the top of the queue', () => {
+  test('is before every priority, belongs to the latest, and outlives a restart', async () => {
+    const { fleet, rig, running, jobs, first, second, third } = await openLine(50, 10, 0);
+    await fleet.orchestrator.moveToTop(third, bob);
+    expect(lastRow(fleet)).toMatchObject({ type: 'job.moved_to_top', actor_id: 'bob', details: { top: 1 } });
+    await fleet.orchestrator.moveToTop(second, bob);
+    expect(positions(fleet, jobs)).toEqual([3, 1, 2]);
+    await fleet.restart({ crash: true });
+    expect(positions(fleet, jobs)).toEqual([3, 1, 2]);
+    await rig.connect({ currentJobId: running });
+    expect(await workOff(fleet, rig, running)).toEqual([second, third, first]);
+  });
+
+  test('goes to whoever is put there while an earlier one runs, which comes back behind it', async () => {
+    const { fleet, rig, running, first, second } = await openLine(10, 10, 10);
+    await fleet.orchestrator.moveToTop(first, bob);
+    await rig.report(running, 'completed');
+    await rig.run(first);
+    await fleet.orchestrator.moveToTop(second, bob);
+    expect(fleet.job(second).position).toBe(1);
+    await fleet.drain(rig, { deadlineMs: 0 });
+    await rig.report(first, 'cancelled');
+    expect(fleet.job(first)).toMatchObject({ status: 'pending', is_top: true });
+    expect(positions(fleet, [second, first])).toEqual([1, 2]);
+  });
+});
+
+describe('waiting', () => {
+  test('raises a job by a name an hour, past those that came before it with less', async () => {
+    const { fleet, rig, running, first } = await openLine(10, 10, 10);
+    await wait(fleet, rig, running, hourMs / 2);
+    const { jobId: later } = await fleet.submit({ priority: 20 });
+    expect(fleet.job(later).position).toBe(1);
+    await wait(fleet, rig, running, hourMs / 2 + 60_000);
+    expect(fleet.job(first)).toMatchObject({ boosts: 1, priority: 10, priority_name: 'normal', position: 1 });
+    expect(fleet.job(later)).toMatchObject({ boosts: 0, position: 4 });
+    expect(fleet.trail(first)).toEqual(['job.submitted', 'job.boosted']);
+    const row = fleet.audit().find(({ type }) => type === 'job.boosted');
+    expect(row).toMatchObject({ actor_type: 'system', actor_id: null, target_id: first });
+  });
+
+  test('goes on over a restart: what it has brought stays, and so does the hour that has begun', async () => {
+    const { fleet, rig, running, first } = await openLine(0, 0, 0);
+    await wait(fleet, rig, running, 1.5 * hourMs);
+    expect(fleet.job(first).boosts).toBe(1);
+    await fleet.restart();
+    expect(fleet.job(first).boosts).toBe(1);
+    await rig.connect({ currentJobId: running });
+    await wait(fleet, rig, running, hourMs / 2 + 60_000);
+    expect(fleet.job(first).boosts).toBe(2);
+  });
+
+  test('ends when a worker takes the job, and begins anew when it has to go back', async () => {
+    const { fleet, rig, running, first } = await openLine(10, 10, 10);
+    await wait(fleet, rig, running, hourMs + 60_000);
+    await rig.report(running, 'completed');
+    await rig.run(first);
+    expect(fleet.job(first).boosts).toBe(1);
+    await rig.report(first, 'failed', { signal: 'SIGTERM' });
+    expect(fleet.job(first)).toMatchObject({ boosts: 0, attempts: [{ cause: 'preempted' }] });
+  });
+
+  test('is not what a job does that nobody has approved of', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit({ requires_approval: true });
+    await fleet.clock.advance(2 * hourMs);
+    expect(fleet.job(jobId).boosts).toBe(0);
+    await fleet.orchestrator.approve(jobId, bob);
+    await fleet.clock.advance(hourMs - 60_000);
+    expect(fleet.job(jobId).boosts).toBe(0);
+    await fleet.clock.advance(120_000);
+    expect(fleet.job(jobId).boosts).toBe(1);
+  });
+
+  test('of many jobs is made up for in several transactions, each job once', async () => {
+    const fleet = await openFleet();
+    await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit()));
+    await fleet.clock.advance(hourMs + 60_000);
+    const raised = fleet.events.flatMap(event =>
+      event.kind === 'job' && event.type === 'job.boosted' ? [event.job_id] : [],
+    );
+    expect(raised).toHaveLength(450);
+    expect(new Set(raised).size).toBe(450);
+  });
+});
+
+describe.each([
+  ['back', -3 * hourMs],
+  ['on', 3 * hourMs],
+])('a wall clock that is set %s', (_how, byMs) => {
+  test('raises nobody who waits already, and holds up no raise', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit();
+    fleet.clock.shiftWall(byMs);
+    await fleet.clock.advance(hourMs - 60_000);
+    expect(fleet.job(jobId).boosts).toBe(0);
+    await fleet.clock.advance(120_000);
+    expect(fleet.job(jobId).boosts).toBe(1);
+  });
+
+  test('raises nobody who comes after that, and holds up no raise', async () => {
+    const fleet = await openFleet();
+    fleet.clock.shiftWall(byMs);
+    const { jobId } = await fleet.submit();
+    await fleet.clock.advance(hourMs - 60_000);
+    expect(fleet.job(jobId).boosts).toBe(0);
+    await fleet.clock.advance(120_000);
+    expect(fleet.job(jobId).boosts).toBe(1);
+  });
+
+  test('raises nobody who has lost a worker after that, and holds up no raise', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    fleet.clock.shiftWall(byMs);
+    await rig.disconnect();
+    await fleet.release(job);
+    expect(fleet.job(job).status).toBe('pending');
+    await fleet.clock.advance(hourMs - 60_000);
+    expect(fleet.job(job).boosts).toBe(0);
+    await fleet.clock.advance(120_000);
+    expect(fleet.job(job).boosts).toBe(1);
+  });
+});
+
+test('a wait may begin between two milliseconds, and is kept in whole ones', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.clock.advance(0.25);
+  const job = await fleet.runJob(rig, { priority: 10 });
+  const { jobId: waiting } = await fleet.submit({ gpu_count: 8 });
+  const { jobId: blocked } = await fleet.submit({ requires_approval: true, gpu_count: 8 });
+  await fleet.clock.advance(0.25);
+  valueOf(await fleet.orchestrator.setPriority(waiting, 20, bob));
+  valueOf(await fleet.orchestrator.approve(blocked, bob));
+  await rig.disconnect();
+  await fleet.release(job);
+  expect(fleet.store.pendingJobs().map(({ rank }) => rank.boostAt)).toEqual(
+    [waiting, job, blocked].map(() => fleet.clock.wall() + hourMs),
+  );
+});
+
+describe('a job that needs approval', () => {
+  test('is blocked: it has no place, is not counted by others, and gets no worker', async () => {
+    const fleet = await openFleet();
+    const answer = await fleet.submit({ requires_approval: true, priority: 50 });
+    expect(answer).toMatchObject({ status: 'blocked', workerId: null, position: null });
+    const { jobId: other } = await fleet.submit({ gpu_count: 2 });
+    expect(fleet.job(answer.jobId)).toMatchObject({ status: 'blocked', approval: 'wanted', position: null });
+    expect(fleet.job(other).position).toBe(1);
+    expect(fleet.orchestrator.queue()).toMatchObject({ total_pending: 2, total_blocked: 1 });
+    const rig = await fleet.addIdleWorker();
+    expect(rig.commands).toEqual([]);
+    await fleet.orchestrator.moveToTop(answer.jobId, bob);
+    await fleet.restart();
+    await rig.connect();
+    expect(rig.commandsOf('job_submit')).toEqual([]);
+    expect(fleet.job(answer.jobId).position).toBe(null);
+  });
+
+  test('is given out before the approval is answered, and needs it once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit({ requires_approval: true });
+    const view = valueOf(await fleet.orchestrator.approve(jobId, bob));
+    expect(view).toMatchObject({ status: 'dispatched', approval: 'given', worker_id: rig.id });
+    expect(fleet.trail(jobId)).toEqual(['job.submitted', 'job.approved', 'job.dispatched']);
+    expect(fleet.audit().find(({ type }) => type === 'job.approved')).toMatchObject({
+      actor_id: 'bob',
+      target_id: jobId,
+    });
+    await fleet.clock.settle();
+    await rig.run(jobId);
+    await rig.disconnect();
+    await fleet.release(jobId);
+    const other = await fleet.addIdleWorker();
+    expect(other.lastOffer().job_id).toBe(jobId);
+  });
+
+  test('is approved of once, and only if it needs that', async () => {
+    const fleet = await openFleet();
+    const { jobId: free } = await fleet.submit();
+    const { jobId } = await fleet.submit({ requires_approval: true });
+    await fleet.orchestrator.approve(jobId, bob);
+    for (const id of [free, jobId]) {
+      expect(refusalOf(await fleet.orchestrator.approve(id, bob))).toEqual({ code: 'no_approval_wanted' });
+      expect(refusalOf(await fleet.orchestrator.reject(id, null, bob))).toEqual({
+        code: 'no_approval_wanted',
+      });
+    }
+  });
+
+  test.each([
+    ['too dear', 'rejected by bob: too dear'],
+    [null, 'rejected by bob'],
+  ])('fails when it is rejected, and says by whom and why (%s)', async (reason, error) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit({ requires_approval: true });
+    expect(valueOf(await fleet.orchestrator.reject(jobId, reason, bob))).toMatchObject({
+      status: 'failed',
+      cause: 'rejected',
+      error_message: error,
+      attempt: 0,
+    });
+    expect(fleet.trail(jobId)).toEqual(['job.submitted', 'job.failed']);
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'job.failed',
+      actor_id: 'bob',
+      details: { from: 'pending', to: 'failed', on: 'reject', cause: 'rejected' },
+    });
+    expect(rig.commands).toEqual([]);
+    expect(fleet.orchestrator.queue().total_blocked).toBe(0);
+    expect(refusalOf(await fleet.orchestrator.approve(jobId, ada))).toEqual({ code: 'job_not_pending' });
+    expect(refusalOf(await fleet.orchestrator.reject(jobId, null, ada)).code).toBe('job_final');
+  });
+
+  test('is cancelled like any that waits', async () => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit({ requires_approval: true });
+    expect(valueOf(await fleet.cancel(jobId)).status).toBe('cancelled');
+    expect(fleet.orchestrator.queue()).toMatchObject({ total_pending: 0, total_blocked: 0 });
+  });
+});

@@ -1,0 +1,111 @@
+/** A trainer's progress, reported at a readable rate: docs/internals/semantics.md, section 8. */
+import { expect, test } from 'vitest';
+import type { JobId } from '../../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import type { Fleet } from '../../../../../support/fleet.ts';
+
+const told = (fleet: Fleet, id: JobId): number =>
+  fleet.trail(id).filter(type => type === 'job.progress').length;
+
+test('figures are merged, whichever way they come', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'running', { progress: { current_step: 30, total_steps: 120 } });
+  expect(fleet.job(job).progress).toEqual({ step: 30, total_steps: 120, percent: 25 });
+  await fleet.clock.advance(250);
+  await rig.beat(job, { job_progress: { loss: 0.5, steps_per_second: 3, stage: 'unet' } });
+  expect(fleet.job(job).progress).toEqual({
+    step: 30,
+    total_steps: 120,
+    percent: 25,
+    loss: 0.5,
+    steps_per_second: 3,
+    stage: 'unet',
+    eta_s: 30,
+  });
+  await fleet.clock.advance(250);
+  await rig.report(job, 'running', { progress: 40 });
+  expect(fleet.job(job).progress).toMatchObject({ percent: 40, loss: 0.5 });
+});
+
+test('it is told at most four times a second for each job, and the newest figures win', async () => {
+  const fleet = await openFleet();
+  const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
+  const jobs = [await fleet.runJob(rigs[0]), await fleet.runJob(rigs[1])] as const;
+  for (let step = 1; step <= 100; step++) {
+    await rigs[0].beat(jobs[0], { job_progress: { step } });
+    await rigs[1].report(jobs[1], 'running', { progress: { step } });
+    await fleet.clock.advance(10);
+  }
+  // At 0, 250, 500, 750 and 1000 ms.
+  expect(jobs.map(job => told(fleet, job))).toEqual([5, 5]);
+  expect(jobs.map(job => fleet.job(job).progress?.step)).toEqual([100, 100]);
+});
+
+test('figures that were held back are told soon after, without another report', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.beat(job, { job_progress: { step: 1 } });
+  await rig.beat(job, { job_progress: { step: 2 } });
+  expect(fleet.job(job).progress?.step).toBe(1);
+  await fleet.clock.advance(249);
+  expect(fleet.job(job).progress?.step).toBe(1);
+  await fleet.clock.advance(1);
+  expect(fleet.job(job).progress?.step).toBe(2);
+});
+
+test.each(['completed', 'failed', 'cancelled'] as const)('the last figures are kept by “%s”', async word => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig, { max_retries: 0 });
+  await rig.beat(job, { job_progress: { step: 1, loss: 3 } });
+  await rig.beat(job, { job_progress: { step: 2 } });
+  await rig.beat(job, { job_progress: { loss: 1 } });
+  await rig.report(job, word, { exit_code: 1, progress: { total_steps: 2 } });
+  expect(fleet.job(job).progress).toEqual({ step: 2, loss: 1, total_steps: 2, percent: 100 });
+  await fleet.clock.advance(1_000);
+  expect(fleet.trail(job).slice(-3)).toEqual([
+    'job.progress',
+    'job.progress',
+    expect.not.stringContaining('progress'),
+  ]);
+});
+
+test('figures of an attempt that has ended are not told of the next one', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await fleet.addIdleWorker();
+  await rig.report(job, 'failed', { signal: 'SIGTERM', progress: { step: 7 } });
+  await fleet.clock.advance(1_000);
+  expect(fleet.trail(job).slice(-3)).toEqual(['job.progress', 'job.requeued', 'job.dispatched']);
+});
+
+test('figures of a stranger and of an older attempt are not taken', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  const { attempt_id: older } = rig.lastOffer();
+  await rig.register();
+  await rig.run(job);
+  await rig.beat(job, { attempt_id: older, job_progress: { step: 7 } });
+  const stranger = await fleet.addIdleWorker();
+  await stranger.beat(job, { attempt_id: older, job_progress: { step: 8 } });
+  await stranger.report(job, 'running', { attempt_id: older, progress: { step: 9 } });
+  await fleet.clock.advance(1_000);
+  expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, progress: null });
+  expect(told(fleet, job)).toBe(0);
+});
+
+test('a retry shows the figures it was left with until it has its own', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'failed', { signal: 'SIGTERM', progress: { step: 7, loss: 1 } });
+  expect(fleet.job(job).progress).toEqual({ step: 7, loss: 1 });
+  await rig.run(job);
+  await rig.beat(job, { job_progress: { step: 1 } });
+  expect(fleet.job(job).progress).toEqual({ step: 1, loss: 1 });
+});

@@ -1,0 +1,149 @@
+/** Ended jobs are deleted on request, one by one or by age, and never reappear. T = 120 s. */
+import { describe, expect, test } from 'vitest';
+import { everyJob } from '../../../../../support/every-job.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { bob, type Fleet } from '../../../../../support/fleet.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import { lastRow } from '../../queue-bench.ts';
+
+const dayMs = 86_400_000;
+
+const all = (fleet: Fleet) => fleet.store.jobs({ ...everyJob, limit: 1_000, offset: 0 }).map(({ id }) => id);
+
+async function openEnded() {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  const { attempt_id: attempt } = rig.lastOffer();
+  await rig.report(job, 'completed');
+  return { fleet, rig, job, attempt };
+}
+
+describe('a job that has ended', () => {
+  test('is deleted with all that is kept of it but the trail, which says by whom', async () => {
+    const { fleet, rig, job } = await openEnded();
+    expect(valueOf(await fleet.orchestrator.removeJob(job, bob))).toBe(job);
+    await fleet.clock.settle();
+    expect(refusalOf(fleet.orchestrator.job(job))).toEqual({ code: 'job_not_found' });
+    expect(refusalOf(fleet.orchestrator.position(job))).toEqual({ code: 'job_not_found' });
+    expect(fleet.store.attempts(job)).toEqual([]);
+    expect(fleet.store.payload(job)).toBe(null);
+    expect(fleet.events.at(-1)).toMatchObject({ type: 'job.deleted', job_id: job, job: null });
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'job.deleted',
+      actor_id: 'bob',
+      address: '10.0.0.2',
+      target_id: job,
+      details: { config_name: 'inline', worker_id: rig.id },
+    });
+    expect(fleet.audit().filter(({ target_id }) => target_id === job)).toHaveLength(6);
+    await fleet.restart({ crash: true });
+    expect(all(fleet)).toEqual([]);
+  });
+
+  test.each(['completed', 'failed', 'running', 'starting'] as const)(
+    'and is deleted is unknown to a worker that says "%s" about it',
+    async word => {
+      const { fleet, rig, job, attempt } = await openEnded();
+      await fleet.orchestrator.removeJob(job, bob);
+      const before = fleet.events.length;
+      const rows = fleet.audit().length;
+      const answer = await rig.report(job, word, { attempt_id: attempt });
+      expect(refusalOf(answer)).toEqual({ code: 'job_not_found', action: 'stop' });
+      expect(fleet.events).toHaveLength(before);
+      expect(fleet.audit().length).toBe(rows);
+      expect(all(fleet)).toEqual([]);
+    },
+  );
+
+  test('and is deleted is to be abandoned by a worker that still runs it', async () => {
+    const { fleet, rig, job } = await openEnded();
+    await fleet.orchestrator.removeJob(job, bob);
+    expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: null, abandon_job: job });
+    await rig.openStream();
+    const { jobId: next } = await fleet.submit();
+    await rig.beat(job);
+    expect(all(fleet)).toEqual([next]);
+  });
+
+  test('is gone for whoever deletes it twice', async () => {
+    const { fleet, job } = await openEnded();
+    await fleet.orchestrator.removeJob(job, bob);
+    const before = fleet.audit().length;
+    expect(refusalOf(await fleet.orchestrator.removeJob(job, bob))).toEqual({ code: 'job_not_found' });
+    expect(fleet.audit().length).toBe(before);
+  });
+
+  test('leaves its number to nobody that is older: the newest stays the newest', async () => {
+    const { fleet, job } = await openEnded();
+    await fleet.orchestrator.removeJob(job, bob);
+    const { jobId: first } = await fleet.submit({ gpu_count: 8 });
+    const { jobId: second } = await fleet.submit({ gpu_count: 8 });
+    expect(all(fleet)).toEqual([second, first]);
+    expect([first, second].map(id => fleet.job(id).position)).toEqual([1, 2]);
+  });
+});
+
+test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancelling'] as const)(
+  'a job that is %s is not deleted',
+  async status => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const waits = status === 'pending' ? { gpu_count: 8 } : { requires_approval: status === 'blocked' };
+    const { jobId } = await fleet.submit(waits);
+    if (['running', 'recovering', 'cancelling'].includes(status)) await rig.run(jobId);
+    if (status === 'recovering') await rig.disconnect();
+    if (status === 'cancelling') await fleet.cancel(jobId);
+    const before = fleet.job(jobId);
+    expect(before.status).toBe(status);
+    expect(refusalOf(await fleet.orchestrator.removeJob(jobId, bob))).toEqual({ code: 'job_not_final' });
+    expect(await fleet.orchestrator.cleanUp(0, bob)).toBe(0);
+    expect(fleet.job(jobId)).toEqual(before);
+  },
+);
+
+describe('a clean-up', () => {
+  test('deletes what ended so many days ago, and nothing younger', async () => {
+    const fleet = await openFleet();
+    const ended = async () => {
+      const { jobId } = await fleet.submit({ gpu_count: 8 });
+      await fleet.cancel(jobId);
+      return jobId;
+    };
+    const old = await ended();
+    await fleet.clock.pause(dayMs);
+    const young = await ended();
+    const { jobId: waiting } = await fleet.submit({ gpu_count: 8 });
+    await fleet.clock.pause(dayMs + 1);
+    expect(await fleet.orchestrator.cleanUp(2, bob)).toBe(1);
+    await fleet.clock.settle();
+    expect(all(fleet)).toEqual([waiting, young]);
+    expect(fleet.trail(old)).toEqual(['job.submitted', 'job.cancelled']);
+    expect(fleet.events.at(-1)).toMatchObject({ kind: 'queue', type: 'queue.cleaned' });
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'queue.cleaned',
+      actor_id: 'bob',
+      target_id: 'queue',
+      details: { days: 2, deleted: 1 },
+    });
+    const before = fleet.events.length;
+    expect(await fleet.orchestrator.cleanUp(2, bob)).toBe(0);
+    expect(fleet.events).toHaveLength(before);
+  });
+
+  test('of many goes in several transactions, each of which is told and written down', async () => {
+    const fleet = await openFleet();
+    const answers = await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit({ gpu_count: 8 })));
+    const jobs = answers.map(answer => valueOf(answer)).flatMap(job => ('jobId' in job ? [job.jobId] : []));
+    await Promise.all(jobs.map(id => fleet.cancel(id)));
+    await fleet.clock.advance(1);
+    expect(await fleet.orchestrator.cleanUp(0, bob)).toBe(450);
+    await fleet.clock.settle();
+    const rows = fleet.audit().filter(({ type }) => type === 'queue.cleaned');
+    expect(rows.map(({ details }) => details)).toEqual(
+      [200, 200, 50].map(deleted => JSON.stringify({ days: 0, deleted })),
+    );
+    expect(fleet.events.filter(event => event.kind === 'queue')).toHaveLength(3);
+    expect(all(fleet)).toEqual([]);
+  });
+});

@@ -1,0 +1,281 @@
+/** Limits on concurrent jobs, and pausing the queue: docs/internals/semantics.md, section 7. T = 120 s. */
+import { describe, expect, test } from 'vitest';
+import type { JobId } from '../../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+import { lastRow } from '../../queue-bench.ts';
+
+async function openRigs(more: number) {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const rigs: [FleetWorker, ...FleetWorker[]] = [rig];
+  for (let n = 0; n < more; n++) rigs.push(await fleet.addIdleWorker());
+  const rigOf = (id: string | null): FleetWorker => {
+    const found = rigs.find(one => one.id === id);
+    if (found === undefined) throw new Error(`${id} is none of these rigs`);
+    return found;
+  };
+  return { fleet, rig, rigs, rigOf };
+}
+
+/** With what follows from it. */
+async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['limitQueue']>[0]) {
+  const answer = await fleet.orchestrator.limitQueue(limits, bob);
+  await fleet.clock.settle();
+  return answer;
+}
+
+const live = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ id }) => id);
+
+describe('a limit of all', () => {
+  test('holds back what would be more, and lets it go when something ends', async () => {
+    const { fleet, rigOf } = await openRigs(2);
+    expect(await limit(fleet, { max_concurrent: 2 })).toMatchObject({
+      max_concurrent: 2,
+      user_max_concurrent: null,
+    });
+    const [first, second, third] = [await fleet.submit(), await fleet.submit(), await fleet.submit()];
+    expect([first, second, third].map(({ status }) => status)).toEqual(['running', 'running', 'queued']);
+    const rig = rigOf(first.workerId);
+    await rig.run(first.jobId);
+    await rig.report(first.jobId, 'completed');
+    expect(live(fleet)).toEqual([second.jobId, third.jobId]);
+  });
+
+  test('is told and written down with who set it, and outlives a crash', async () => {
+    const { fleet, rigs } = await openRigs(1);
+    await limit(fleet, { max_concurrent: 1, user_max_concurrent: 3 });
+    await limit(fleet, { user_max_concurrent: null });
+    expect(fleet.events.at(-1)).toMatchObject({
+      kind: 'queue',
+      type: 'queue.limits_changed',
+      queue: { max_concurrent: 1, user_max_concurrent: null },
+    });
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'queue.limits_changed',
+      actor_type: 'admin',
+      actor_id: 'bob',
+      address: '10.0.0.2',
+      target_type: 'queue',
+      target_id: 'queue',
+      details: { max_concurrent: 1, user_max_concurrent: null },
+    });
+    await fleet.restart({ crash: true });
+    for (const rig of rigs) await rig.connect();
+    expect(fleet.orchestrator.concurrency()).toMatchObject({ max_concurrent: 1, user_max_concurrent: null });
+    await fleet.submit();
+    expect(await fleet.submit()).toMatchObject({ status: 'queued' });
+  });
+
+  test('that is lowered stops nobody, and is kept from then on', async () => {
+    const { fleet, rigOf } = await openRigs(2);
+    const jobs = [await fleet.submit(), await fleet.submit()] as const;
+    for (const { jobId, workerId } of jobs) await rigOf(workerId).run(jobId);
+    await limit(fleet, { max_concurrent: 1 });
+    expect(jobs.map(({ jobId }) => fleet.job(jobId).status)).toEqual(['running', 'running']);
+    const { jobId: last } = await fleet.submit();
+    await rigOf(jobs[0].workerId).report(jobs[0].jobId, 'completed');
+    expect(fleet.job(last).status).toBe('pending');
+    await rigOf(jobs[1].workerId).report(jobs[1].jobId, 'completed');
+    expect(fleet.job(last).status).toBe('dispatched');
+  });
+
+  test('that is raised, or lifted, lets go at once as many as there is room for', async () => {
+    const { fleet } = await openRigs(3);
+    await limit(fleet, { max_concurrent: 0 });
+    for (let n = 0; n < 4; n++) await fleet.submit();
+    expect(live(fleet)).toHaveLength(0);
+    await limit(fleet, { max_concurrent: 3 });
+    expect(live(fleet)).toHaveLength(3);
+    await limit(fleet, { max_concurrent: null });
+    expect(live(fleet)).toHaveLength(4);
+  });
+
+  test('counts what ran when the orchestrator was last there', async () => {
+    const { fleet, rig } = await openRigs(0);
+    const job = await fleet.runJob(rig);
+    await limit(fleet, { max_concurrent: 1 });
+    await fleet.restart({ crash: true });
+    await fleet.addIdleWorker();
+    expect(await fleet.submit()).toMatchObject({ status: 'queued' });
+    await rig.connect({ currentJobId: job });
+    await rig.report(job, 'completed');
+    expect(live(fleet)).toHaveLength(1);
+  });
+});
+
+describe('a limit of each user', () => {
+  test('holds back the jobs of one, and those of others pass', async () => {
+    const { fleet, rigOf } = await openRigs(2);
+    await limit(fleet, { user_max_concurrent: 1 });
+    const first = await fleet.submit();
+    const held = await fleet.submit({ priority: 50 });
+    const other = await fleet.submit({}, bob);
+    expect([first, held, other].map(({ status }) => status)).toEqual(['running', 'queued', 'running']);
+    expect(held.position).toBe(1);
+    const rig = rigOf(first.workerId);
+    await rig.run(first.jobId);
+    await rig.report(first.jobId, 'completed');
+    expect(fleet.job(held.jobId).status).toBe('dispatched');
+  });
+
+  test.each(['recovering', 'cancelling', 'dispatched'] as const)('counts a job that is %s', async status => {
+    const { fleet, rigOf } = await openRigs(1);
+    await limit(fleet, { user_max_concurrent: 1 });
+    const { jobId, workerId } = await fleet.submit();
+    const rig = rigOf(workerId);
+    if (status !== 'dispatched') await rig.run(jobId);
+    if (status === 'recovering') await rig.disconnect();
+    if (status === 'cancelling') await fleet.cancel(jobId);
+    expect(fleet.job(jobId).status).toBe(status);
+    const { jobId: next } = await fleet.submit();
+    expect(fleet.job(next).status).toBe('pending');
+    if (status === 'recovering') await fleet.release(jobId);
+    else await (status === 'cancelling' ? rig.report(jobId, 'cancelled') : fleet.cancel(jobId));
+    if (status === 'dispatched') await rig.report(jobId, 'cancelled');
+    // Either of the two jobs may run, but only one of them.
+    expect(live(fleet)).toHaveLength(1);
+  });
+
+  test('is of whoever has submitted: a retry is of whoever asked for it', async () => {
+    const { fleet } = await openRigs(1);
+    await limit(fleet, { user_max_concurrent: 1 });
+    const { jobId } = await fleet.submit({ gpu_count: 8 });
+    await fleet.cancel(jobId);
+    await fleet.submit();
+    const again = await fleet.orchestrator.retry(jobId, bob);
+    expect(again).toMatchObject({ ok: true, value: { status: 'queued' } });
+    expect(fleet.store.pendingJobs().map(({ user }) => user)).toEqual(['bob']);
+  });
+});
+
+describe('a pause', () => {
+  test('gives nothing out, whatever becomes free, and what runs goes on', async () => {
+    const { fleet, rig } = await openRigs(1);
+    const running = await fleet.runJob(rig);
+    await fleet.orchestrator.pauseQueue('mains work', bob);
+    const { jobId, status } = await fleet.submit();
+    expect(status).toBe('queued');
+    await rig.report(running, 'running', { progress: { step: 3 } });
+    await rig.report(running, 'completed');
+    expect(fleet.job(running).status).toBe('completed');
+    await fleet.addIdleWorker();
+    await fleet.clock.advance(60_000);
+    expect(await fleet.orchestrator.processQueue()).toBe(0);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', position: 1 });
+  });
+
+  test('says who paused, since when and why; a second one says it anew', async () => {
+    const { fleet } = await openRigs(0);
+    const paused = await fleet.orchestrator.pauseQueue('mains work', bob);
+    expect(paused.paused).toEqual({
+      note: 'mains work',
+      by: 'bob',
+      since: fleet.clock.iso(fleet.clock.wall()),
+    });
+    expect(lastRow(fleet)).toMatchObject({
+      type: 'queue.paused',
+      actor_id: 'bob',
+      target_id: 'queue',
+      details: { note: 'mains work' },
+    });
+    expect(fleet.events.at(-1)).toMatchObject({ type: 'queue.paused', queue: { paused: { by: 'bob' } } });
+    await fleet.clock.advance(1_000);
+    const again = await fleet.orchestrator.pauseQueue(null, ada);
+    expect(again.paused).toEqual({ note: null, by: 'ada', since: fleet.clock.iso(fleet.clock.wall()) });
+  });
+
+  test('outlives a restart, note and all', async () => {
+    const { fleet, rig } = await openRigs(0);
+    const { paused } = await fleet.orchestrator.pauseQueue('mains work', bob);
+    const { jobId } = await fleet.submit();
+    await fleet.clock.advance(5_000);
+    await fleet.restart({ crash: true });
+    await rig.connect();
+    expect(fleet.orchestrator.queue().paused).toEqual(paused);
+    expect(fleet.job(jobId).status).toBe('pending');
+  });
+
+  test('ends with a resume, which gives out before it is answered, and is told once', async () => {
+    const { fleet, rigs } = await openRigs(1);
+    await fleet.orchestrator.pauseQueue(null, bob);
+    const jobs = [await fleet.submit(), await fleet.submit()];
+    const { paused, total_running } = await fleet.orchestrator.resumeQueue(bob);
+    expect({ paused, total_running }).toEqual({ paused: null, total_running: 2 });
+    await fleet.clock.settle();
+    expect(rigs.map(rig => rig.lastOffer().job_id)).toEqual(jobs.map(({ jobId }) => jobId));
+    expect(fleet.audit().find(({ type }) => type === 'queue.resumed')).toMatchObject({ actor_id: 'bob' });
+    const before = fleet.events.length;
+    await fleet.orchestrator.resumeQueue(bob);
+    expect(fleet.events).toHaveLength(before);
+  });
+
+  test('keeps no worker from taking up again what it runs', async () => {
+    const { fleet, rig } = await openRigs(0);
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(161_000);
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
+    await fleet.orchestrator.pauseQueue(null, bob);
+    expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: { job_id: job } });
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('repeats no offer to a job that was given out before, but does not take it back', async () => {
+    const { fleet, rig } = await openRigs(0);
+    const { jobId } = await fleet.submit();
+    await fleet.orchestrator.pauseQueue(null, bob);
+    await rig.run(jobId);
+    expect(fleet.job(jobId).status).toBe('running');
+  });
+});
+
+test('to process the queue says how many were given out, which is none: every change looks by itself', async () => {
+  const { fleet } = await openRigs(0);
+  await fleet.submit();
+  await fleet.submit();
+  expect(await fleet.orchestrator.processQueue()).toBe(0);
+});
+
+describe('what a worker is called, and its labels', () => {
+  test('that are given to it let a job run that waits for them, before that is answered', async () => {
+    const { fleet, rig } = await openRigs(0);
+    const { jobId } = await fleet.submit({ worker_labels: { team: 'nlp*' } });
+    expect(fleet.job(jobId).status).toBe('pending');
+    const answer = await fleet.orchestrator.updateWorker(rig.id, { labels: { team: 'nlp-2' } }, bob);
+    expect(answer).toMatchObject({
+      ok: true,
+      value: { labels: { team: 'nlp-2' }, name: rig.view().name, current_job_id: jobId },
+    });
+    expect(lastRow(fleet, 'worker.updated')).toMatchObject({
+      actor_id: 'bob',
+      target_id: rig.id,
+      details: { labels: { team: 'nlp-2' } },
+    });
+    expect(fleet.trail(rig.id)).toContain('worker.updated');
+  });
+
+  test('stay over a restart and a registration that brings none', async () => {
+    const { fleet, rig } = await openRigs(0);
+    await fleet.orchestrator.updateWorker(rig.id, { name: 'big', labels: { team: 'vision' } }, bob);
+    await fleet.restart({ crash: true });
+    await rig.connect();
+    expect(rig.view()).toMatchObject({ name: 'big', labels: { team: 'vision' } });
+    await fleet.orchestrator.updateWorker(rig.id, { labels: {} }, bob);
+    expect(rig.view()).toMatchObject({ name: 'big', labels: {} });
+    expect(await fleet.submit({ worker_labels: { team: '*' } })).toMatchObject({ status: 'queued' });
+  });
+});
+
+test('limits that are set as they were are no change: nothing is told, and nothing written down', async () => {
+  const fleet = await openFleet();
+  await fleet.orchestrator.limitQueue({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
+  await fleet.clock.settle();
+  const before = [fleet.events.length, fleet.audit().length];
+  expect(await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada)).toMatchObject({
+    max_concurrent: 3,
+    user_max_concurrent: 1,
+  });
+  await fleet.clock.settle();
+  expect([fleet.events.length, fleet.audit().length]).toEqual(before);
+});

@@ -1,0 +1,197 @@
+/** Teams, their limits and their order in the queue; and approvals that the queue requires. */
+import { describe, expect, it } from 'vitest';
+import { permissions } from '../../../../../../protocol/call.ts';
+import type { Concurrency } from '../../../../../../protocol/queue.ts';
+import { NewToken } from '../../../../../../protocol/tokens-api.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { valueOf } from '../../../../../support/fleet-outcome.ts';
+import { ada, type Fleet } from '../../../../../support/fleet.ts';
+import type { Actor } from '../../../../../../main/orchestrator/ports/index.ts';
+
+/** A user with a new token of this team. */
+async function addUser(
+  fleet: Fleet,
+  name: string,
+  team: string | null,
+  may: NewToken['permissions'] = ['queue.submit'],
+): Promise<Actor> {
+  const wanted = NewToken.parse({ name, team, permissions: may });
+  valueOf(await fleet.orchestrator.createToken(wanted, permissions, ada));
+  await fleet.clock.settle();
+  return { type: 'admin', id: name, address: null };
+}
+
+async function limit(fleet: Fleet, limits: Partial<Concurrency>): Promise<Concurrency> {
+  const answer = await fleet.orchestrator.limitQueue(limits, ada);
+  await fleet.clock.settle();
+  return answer;
+}
+
+async function openTeams(options: { readonly storeFile?: string } = {}) {
+  const fleet = await openFleet(options);
+  const nlp = await addUser(fleet, 'nina', 'nlp');
+  const vision = await addUser(fleet, 'vik', 'vision');
+  return { fleet, nlp, vision };
+}
+
+describe('a team at its limit', () => {
+  it('gets no other worker, and the reason names its limit', async () => {
+    const { fleet, nlp, vision } = await openTeams();
+    await limit(fleet, { team_max_concurrent: 1 });
+    for (let n = 0; n < 3; n++) await fleet.addIdleWorker();
+    const running = await fleet.submit({}, nlp);
+    const held = await fleet.submit({}, nlp);
+    expect([running.status, held.status]).toEqual(['running', 'queued']);
+    expect(fleet.job(held.jobId)).toMatchObject({
+      team: 'nlp',
+      reason: '1 of 1 jobs of team nlp run: the limit of this team',
+    });
+    expect(valueOf(fleet.orchestrator.explainJob(held.jobId)).reasons).toMatchObject([{ code: 'limit' }]);
+    expect((await fleet.submit({}, vision)).status).toBe('running');
+    await fleet.cancel(running.jobId);
+    expect(fleet.job(running.jobId).status).toBe('cancelling');
+  });
+
+  it('starts its next job when one ends', async () => {
+    const { fleet, nlp } = await openTeams();
+    await limit(fleet, { team_max_concurrent: 1 });
+    const rig = await fleet.addIdleWorker();
+    await fleet.addIdleWorker();
+    const first = await fleet.submit({}, nlp);
+    const second = await fleet.submit({}, nlp);
+    await rig.run(first.jobId);
+    await rig.report(first.jobId, 'completed');
+    expect(fleet.job(second.jobId).status).toBe('dispatched');
+  });
+
+  it('is limited after a restart, too, even when its token is gone', async () => {
+    const { fleet, nlp } = await openTeams();
+    await limit(fleet, { team_max_concurrent: 1 });
+    const rig = await fleet.addIdleWorker();
+    const first = await fleet.submit({}, nlp);
+    await rig.run(first.jobId);
+    const second = await fleet.submit({}, nlp);
+    const token = fleet.orchestrator.listTokens().find(({ name }) => name === 'nina');
+    if (token === undefined) throw new Error('there is no token');
+    valueOf(await fleet.orchestrator.revokeToken(token.id, ada));
+    await fleet.restart();
+    await fleet.addIdleWorker();
+    expect(fleet.job(second.jobId)).toMatchObject({
+      status: 'pending',
+      reason: expect.stringContaining('team nlp'),
+    });
+  });
+
+  it('can have a limit of its own, or none', async () => {
+    const { fleet, nlp, vision } = await openTeams();
+    await limit(fleet, { team_max_concurrent: 1, team_limits: { nlp: 2, vision: null } });
+    for (let n = 0; n < 6; n++) await fleet.addIdleWorker();
+    for (let n = 0; n < 3; n++) {
+      await fleet.submit({}, nlp);
+      await fleet.submit({}, vision);
+    }
+    const live = fleet.store.liveJobs().map(({ team }) => team);
+    expect(live.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
+      'nlp',
+      'nlp',
+      'vision',
+      'vision',
+      'vision',
+    ]);
+  });
+
+  it('has no limit without fair share, and jobs without a team never have one', async () => {
+    const { fleet, nlp } = await openTeams();
+    await limit(fleet, { team_max_concurrent: 0 });
+    await fleet.addIdleWorker();
+    await fleet.addIdleWorker();
+    expect((await fleet.submit()).status).toBe('running');
+    const held = await fleet.submit({}, nlp);
+    expect(held.status).toBe('queued');
+    await limit(fleet, { enable_fair_share: false });
+    expect(fleet.job(held.jobId).status).toBe('dispatched');
+  });
+});
+
+describe('fair share', () => {
+  /** Six jobs of nlp, then three of vision, and then workers one after the other. */
+  const startOrder = async (settings: Partial<Concurrency>, priorities: readonly number[] = []) => {
+    const { fleet, nlp, vision } = await openTeams();
+    await limit(fleet, settings);
+    for (let n = 0; n < 6; n++) await fleet.submit({ priority: priorities[0] }, nlp);
+    for (let n = 0; n < 3; n++) await fleet.submit({ priority: priorities[1] }, vision);
+    const order: (string | null)[] = [];
+    for (let n = 0; n < 6; n++) {
+      const rig = await fleet.addIdleWorker();
+      order.push(fleet.store.liveJobOf(rig.id)?.team ?? null);
+    }
+    return order;
+  };
+
+  it('gives the turn to the team with the fewest running jobs', async () => {
+    expect(await startOrder({})).toEqual(['nlp', 'vision', 'nlp', 'vision', 'nlp', 'vision']);
+  });
+
+  it('does not go before priority', async () => {
+    expect(await startOrder({}, [30, 10])).toEqual(Array.from({ length: 6 }, () => 'nlp'));
+  });
+
+  it('can be turned off: then jobs start in the order of submission', async () => {
+    expect(await startOrder({ enable_fair_share: false })).toEqual(Array.from({ length: 6 }, () => 'nlp'));
+  });
+
+  it('leaves the turn of a job without a team to that job', async () => {
+    const { fleet, nlp, vision } = await openTeams();
+    const jobs = [await fleet.submit({}, nlp), await fleet.submit(), await fleet.submit({}, nlp)];
+    jobs.push(await fleet.submit({}, vision));
+    const order: number[] = [];
+    for (let n = 0; n < 4; n++) {
+      const rig = await fleet.addIdleWorker();
+      order.push(jobs.findIndex(({ jobId }) => jobId === fleet.store.liveJobOf(rig.id)?.id));
+    }
+    expect(order).toEqual([0, 1, 3, 2]);
+  });
+});
+
+describe('approval that the queue requires', () => {
+  it('blocks new jobs of the named users, whatever they ask for', async () => {
+    const { fleet, nlp, vision } = await openTeams();
+    await fleet.addIdleWorker();
+    await limit(fleet, { approval_required_for: ['nina'] });
+    const blocked = await fleet.submit({}, nlp);
+    expect(blocked.status).toBe('blocked');
+    expect(fleet.job(blocked.jobId)).toMatchObject({ status: 'blocked', approval: 'wanted' });
+    expect((await fleet.submit({}, vision)).status).toBe('running');
+    const rejected = valueOf(await fleet.trySubmit({ no_wait: true }, nlp));
+    expect(rejected).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringContaining('Waits for approval'),
+    });
+  });
+
+  it('blocks the jobs of all who may not manage the queue, those without a token included', async () => {
+    const { fleet, nlp } = await openTeams();
+    const boss = await addUser(fleet, 'boss', null, ['queue.submit', 'queue.manage']);
+    await limit(fleet, { approval_required_for: ['*'] });
+    const statuses = [];
+    const admin: Actor = { type: 'admin', id: 'admin', address: null };
+    for (const by of [nlp, ada, boss, admin]) statuses.push((await fleet.submit({}, by)).status);
+    expect(statuses).toEqual(['blocked', 'blocked', 'queued', 'queued']);
+  });
+
+  it('holds for a retry and for a dry run', async () => {
+    const { fleet, nlp } = await openTeams();
+    const { jobId } = await fleet.submit({}, nlp);
+    await fleet.cancel(jobId);
+    await limit(fleet, { approval_required_for: ['nina'] });
+    expect(valueOf(await fleet.orchestrator.retry(jobId, nlp)).status).toBe('blocked');
+  });
+
+  it('is in the audit trail, with who set it', async () => {
+    const { fleet } = await openTeams();
+    const set = { approval_required_for: ['*', 'nina'], team_limits: { nlp: 2 } };
+    expect(await limit(fleet, set)).toMatchObject(set);
+    const row = fleet.audit().findLast(({ type }) => type === 'queue.limits_changed');
+    expect(row).toMatchObject({ actor_id: 'ada', details: expect.stringContaining('"nina"') });
+  });
+});

@@ -1,0 +1,201 @@
+/** Drains, and agents that leave after their job: docs/internals/semantics.md, sections 1 and 5. */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { refusalOf } from '../../../../../support/fleet-outcome.ts';
+import { ada } from '../../../../../support/fleet.ts';
+
+describe('an ephemeral worker', () => {
+  test('leaves after its job, and is offered no other', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    const { jobId: next } = await fleet.submit();
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.report(job, 'completed');
+    expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+    expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'leaving' });
+    await fleet.clock.advance(60_000);
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(fleet.job(next).status).toBe('pending');
+  });
+
+  test.each(['failed', 'cancelled'] as const)('leaves after a job that ended as “%s” as well', async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await fleet.cancel(job);
+    await rig.report(job, word);
+    expect(rig.commandsOf('shutdown')).toHaveLength(1);
+  });
+
+  test('is offered no second attempt of the same job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'failed', { signal: 'SIGTERM' });
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempt: 1 });
+    expect(rig.commandsOf('shutdown')).toHaveLength(1);
+  });
+
+  test('may be offered another job when it did not take the first', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId } = await fleet.submit();
+    await fleet.clock.advance(45_000);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    expect(rig.lastOffer()).toMatchObject({ job_id: jobId, attempt_id: 'a_2' });
+  });
+
+  test('is not sent away when it goes on with an earlier job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId: first } = await fleet.submit();
+    const { jobId: second } = await fleet.submit({ priority: 30 });
+    await fleet.clock.advance(45_000);
+    await rig.run(second);
+    await rig.register({ currentJobId: first });
+    expect(fleet.job(first).status).toBe('running');
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+  });
+
+  test('is told again when it opens another stream instead of leaving', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.report(await fleet.runJob(rig), 'completed');
+    await rig.connect();
+    expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+  });
+
+  test('serves again when it was started anew after it had left', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.report(await fleet.runJob(rig), 'completed');
+    await rig.disconnect();
+    const { jobId } = await fleet.submit();
+    await rig.connect({ startId: 'second-life' });
+    expect(rig.lastOffer().job_id).toBe(jobId);
+  });
+
+  test('has served, too, when its attempt was taken over while it was silent', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(160_000);
+    await rig.connect();
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+    expect(fleet.job(job).status).toBe('pending');
+  });
+});
+
+describe('a drain', () => {
+  test('is told with its reason and author', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    expect(await fleet.drain(rig, { reason: 'new disk' })).toMatchObject({
+      status: 'draining',
+      status_reason: 'new disk',
+      drain: { reason: 'new disk', by: 'ada', since: '2026-01-01T12:00:00.000Z', deadline: null },
+    });
+    expect(fleet.trail(rig.id).at(-1)).toBe('worker.draining');
+  });
+
+  test('keeps the first reason when it is asked for twice', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.drain(rig, { reason: 'new disk' });
+    expect(await fleet.drain(rig, { reason: 'another' })).toMatchObject({ drain: { reason: 'new disk' } });
+    expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(1);
+  });
+
+  test('lets the job finish, and no offer follows', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const { jobId: next } = await fleet.submit();
+    await fleet.drain(rig);
+    expect(fleet.job(job).status).toBe('running');
+    await rig.report(job, 'completed');
+    await fleet.clock.advance(100_000);
+    await rig.beat();
+    await rig.connect();
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    expect(rig.view().status).toBe('draining');
+    expect(fleet.job(next).reason).toContain('1 draining');
+  });
+
+  test('that is answered wins over a submit that comes after it in the same commit', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const [, submitted] = await Promise.all([fleet.drain(rig), fleet.submit()]);
+    expect(submitted.workerId).toBeNull();
+    expect(rig.commandsOf('job_submit')).toEqual([]);
+  });
+
+  test('is not ended by beats, a registration, silence or a restart', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.drain(rig);
+    const { jobId } = await fleet.submit();
+    await rig.beat(null, { status: 'idle' });
+    await rig.connect({ startId: 'second-life' });
+    await fleet.clock.advance(120_000);
+    expect(rig.view().status).toBe('offline');
+    await rig.beat();
+    expect(rig.view().status).toBe('draining');
+    await fleet.restart();
+    await rig.connect();
+    expect(rig.view().status).toBe('draining');
+    expect(fleet.job(jobId).status).toBe('pending');
+    expect(rig.commandsOf('job_submit')).toEqual([]);
+  });
+
+  test('sends an idle ephemeral worker home at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await fleet.drain(rig);
+    expect(rig.commands).toEqual([{ type: 'shutdown', reason: 'drained' }]);
+  });
+
+  test('sends a busy ephemeral worker home after its job, never during it', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await fleet.drain(rig);
+    await rig.connect({ currentJobId: job });
+    await rig.beat(job);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.report(job, 'completed');
+    expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'drained' }]);
+  });
+
+  test('leaves an offer that is already out to be taken', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId } = await fleet.submit();
+    await fleet.drain(rig);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.run(jobId);
+    expect(fleet.job(jobId).status).toBe('running');
+  });
+
+  test('that is taken back makes the worker dispatchable at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.drain(rig);
+    const { jobId } = await fleet.submit();
+    expect(await fleet.undrain(rig)).toMatchObject({ status: 'busy', drain: null });
+    expect(rig.lastOffer().job_id).toBe(jobId);
+    expect(fleet.trail(rig.id)).toContain('worker.undrained');
+  });
+
+  test('of a worker that nobody knows', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    const wish = { reason: null, deadlineMs: null };
+    expect(refusalOf(await fleet.orchestrator.drainWorker(rig.id, wish, ada)).code).toBe('worker_not_found');
+    expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id, ada)).code).toBe('worker_not_found');
+  });
+});

@@ -1,0 +1,152 @@
+/** New tokens, at once and after the job: docs/internals/semantics.md, section 1; docs/internals/faults.md F18, I9. */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import { ada, type Fleet, hashOf } from '../../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+
+async function rotate(fleet: Fleet, rig: FleetWorker, mode: 'now' | 'after_job'): Promise<string> {
+  const { token } = valueOf(await fleet.orchestrator.rotateToken(rig.id, mode, ada));
+  await fleet.clock.settle();
+  return token;
+}
+
+/** Which of these tokens are let in, and whether to this worker. */
+const opens = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
+  tokens.map(token => fleet.orchestrator.workerByTokenHash(hashOf(token)) === rig.id);
+
+describe('after the job', () => {
+  const start = async (protocol: 1 | 2 = 2) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    return { fleet, rig, job: await fleet.runJob(rig) };
+  };
+
+  test.each([1, 2] as const)(
+    'both tokens work, and the job runs on without a break (protocol %i)',
+    async protocol => {
+      const { fleet, rig, job } = await start(protocol);
+      const token = await rotate(fleet, rig, 'after_job');
+      expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
+      expect(rig.stream.ended).toBe(false);
+      await fleet.clock.advance(100_000);
+      await rig.beat(job);
+      expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
+      expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+    },
+  );
+
+  test.each(['completed', 'failed', 'cancelled'] as const)(
+    'the old one is dead and its stream closed when the job has %s, before that is answered',
+    async word => {
+      const { fleet, rig, job } = await start();
+      if (word === 'cancelled') await fleet.cancel(job);
+      const token = await rotate(fleet, rig, 'after_job');
+      expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
+      expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+      expect(rig.stream.ended).toBe(true);
+    },
+  );
+
+  test('no second job is begun with the old one', async () => {
+    const { fleet, rig, job } = await start();
+    const { jobId: next } = await fleet.submit();
+    await rotate(fleet, rig, 'after_job');
+    await rig.report(job, 'completed');
+    await rig.connect();
+    expect(rig.stream.commands).toMatchObject([{ type: 'job_submit', job_id: next }]);
+  });
+
+  test('means at once for a worker that has none', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const token = await rotate(fleet, rig, 'after_job');
+    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+    expect(rig.stream.ended).toBe(true);
+  });
+
+  test('asked for twice leaves the token that the agent has, and the newest one', async () => {
+    const { fleet, rig, job } = await start();
+    const second = await rotate(fleet, rig, 'after_job');
+    const third = await rotate(fleet, rig, 'after_job');
+    expect(opens(fleet, rig, rig.token, second, third)).toEqual([true, false, true]);
+    await rig.report(job, 'completed');
+    expect(opens(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
+  });
+
+  test('and then at once: only the newest one works, and the stream is closed', async () => {
+    const { fleet, rig } = await start();
+    const second = await rotate(fleet, rig, 'after_job');
+    const third = await rotate(fleet, rig, 'now');
+    expect(opens(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
+    expect(rig.stream.ended).toBe(true);
+  });
+
+  test('what is not fetched in time is not offered again on the stream that is closed with the old token', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit();
+    await rotate(fleet, rig, 'after_job');
+    await fleet.clock.advance(45_000);
+    expect(rig.stream.ended).toBe(true);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 1 });
+    await rig.connect();
+    expect(rig.lastOffer()).toMatchObject({ job_id: jobId });
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
+  });
+
+  test('the job that goes to another worker takes the old token with it', async () => {
+    const { fleet, rig, job } = await start();
+    const token = await rotate(fleet, rig, 'after_job');
+    await fleet.clock.advance(160_000);
+    expect(fleet.job(job).status).toBe('pending');
+    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+  });
+
+  test.each([
+    ['a crash', { crash: true }],
+    ['an orderly stop', { crash: false }],
+  ])('is not forgotten over %s', async (_what, how) => {
+    const { fleet, rig, job } = await start();
+    const token = await rotate(fleet, rig, 'after_job');
+    await fleet.restart(how);
+    expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
+    await rig.connect({ currentJobId: job });
+    await rig.report(job, 'completed');
+    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+    expect(rig.stream.ended).toBe(true);
+  });
+
+  test('neither token works once the worker is deleted', async () => {
+    const { fleet, rig, job } = await start();
+    await rig.report(job, 'completed');
+    await rig.disconnect();
+    const token = await rotate(fleet, rig, 'now');
+    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+    expect(opens(fleet, rig, rig.token, token)).toEqual([false, false]);
+  });
+});
+
+test('how it was asked for is in the audit trail, and no token is', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.runJob(rig);
+  const tokens = [rig.token, await rotate(fleet, rig, 'after_job'), await rotate(fleet, rig, 'now')];
+  const rows = fleet.audit().filter(({ type }) => type === 'worker.token_rotated');
+  expect(rows.map(({ details }) => JSON.parse(details) as unknown)).toEqual([
+    { mode: 'after_job' },
+    { mode: 'now' },
+  ]);
+  expect(rows).toMatchObject([{ actor_id: 'ada' }, { actor_id: 'ada' }]);
+  const text = JSON.stringify([fleet.audit(), fleet.events]);
+  for (const token of tokens) {
+    expect(text).not.toContain(`"${token}"`);
+    expect(text).not.toContain(hashOf(token));
+  }
+});
+
+test('of a worker that nobody knows there is none', async () => {
+  const fleet = await openFleet();
+  const outcome = await fleet.orchestrator.rotateToken('w_9' as never, 'after_job', ada);
+  expect(refusalOf(outcome).code).toBe('worker_not_found');
+});

@@ -1,0 +1,125 @@
+/** Misspelt keys of a config, found with the key lists that the fleet's trainers report. */
+import { describe, expect, test } from 'vitest';
+import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { valueOf } from '../../../../../support/fleet-outcome.ts';
+import { ada, type Fleet } from '../../../../../support/fleet.ts';
+
+const simpletuner = (version: string | null = '4.2.0') => [{ name: 'simpletuner', version }];
+const config = { model_family: 'flux', lerning_rate: 0.1, zzz: 1 };
+const keys = ['model_family', 'learning_rate', 'seed'];
+
+const warningsOf = async (fleet: Fleet, given: Readonly<Record<string, unknown>> = config) =>
+  valueOf(
+    await fleet.orchestrator.dryRun(SubmitRequest.parse({ config: given, gpu_count: 0, dry_run: true }), ada),
+  ).warnings;
+const codesOf = async (fleet: Fleet) => (await warningsOf(fleet)).map(({ code }) => code);
+
+describe('the keys of a trainer', () => {
+  test('are asked for when the first worker registers that has it, and then left to that worker for a minute', async () => {
+    const fleet = await openFleet();
+    const [first, second] = [await fleet.addWorker(), await fleet.addWorker()];
+    expect(await first.register({ trainers: simpletuner() })).toMatchObject({
+      trainer_keys_wanted: ['simpletuner'],
+    });
+    expect(await second.register({ trainers: simpletuner() })).not.toHaveProperty('trainer_keys_wanted');
+    await fleet.clock.advance(60_000);
+    expect(await second.register({ trainers: simpletuner() })).toMatchObject({
+      trainer_keys_wanted: ['simpletuner'],
+    });
+    valueOf(fleet.orchestrator.reportTrainerKeys(second.id, { trainer: 'simpletuner', keys }));
+    await fleet.clock.advance(60_000);
+    expect(await first.register({ trainers: simpletuner() })).not.toHaveProperty('trainer_keys_wanted');
+  });
+
+  test('are asked for again with another version, and of no program that has none', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    await rig.register({ trainers: simpletuner() });
+    const command = { name: 'command', version: null };
+    expect(await rig.register({ trainers: [...simpletuner('4.3.0'), command] })).toMatchObject({
+      trainer_keys_wanted: ['simpletuner'],
+    });
+    expect(await rig.register({ trainers: [command] })).not.toHaveProperty('trainer_keys_wanted');
+  });
+
+  test('of a trainer that the worker does not have are refused', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
+    for (const trainer of ['kohya', 'command'])
+      expect(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer, keys })).toMatchObject({
+        ok: false,
+        refusal: { code: 'not_registered' },
+      });
+    expect(await warningsOf(fleet)).toEqual([]);
+  });
+
+  test('of many versions are kept for the newest eight', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    for (let n = 0; n < 9; n++) {
+      await rig.register({ trainers: simpletuner(`4.${n}`) });
+      const own = n === 0 ? Object.keys(config) : keys;
+      valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: own }));
+      expect((await codesOf(fleet)).length > 0).toBe(n === 8);
+    }
+  });
+});
+
+describe('a key that the trainer of a config does not know', () => {
+  test('is warned of with the key that was meant before the submit, in its answer and on the page of the job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
+    expect(await warningsOf(fleet)).toEqual([]);
+    valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
+    const warned = await warningsOf(fleet);
+    expect(warned).toEqual([
+      {
+        code: 'config_key_refused',
+        worker_name: '',
+        trainer: 'SimpleTuner',
+        key: 'lerning_rate',
+        nearest_key: 'learning_rate',
+        message:
+          'SimpleTuner does not know the key "lerning_rate" and will not start with it. Did you mean "learning_rate"?',
+      },
+      expect.objectContaining({
+        key: 'zzz',
+        nearest_key: null,
+        message:
+          'SimpleTuner does not know the key "zzz" and will not start with it. Remove it, or check its spelling',
+      }),
+    ]);
+    const { jobId, warnings } = await fleet.submit({ config, gpu_count: 0 });
+    expect(warnings).toEqual(warned);
+    expect(fleet.job(jobId).warnings).toEqual(warned);
+    expect(await warningsOf(fleet, { model_family: 'flux', learning_rate: 0.1 })).toEqual([]);
+  });
+
+  test('is said to be ignored where the trainer ignores it', async () => {
+    const fleet = await openFleet();
+    const trainers = [{ name: 'onetrainer', version: null }];
+    const rig = await fleet.addIdleWorker({ agent: { trainers } });
+    const own = { training_method: 'LORA', model_type: 'SD', concepts: [] };
+    valueOf(
+      fleet.orchestrator.reportTrainerKeys(rig.id, {
+        trainer: 'onetrainer',
+        keys: [...Object.keys(own), 'epochs'],
+      }),
+    );
+    expect(await warningsOf(fleet, { ...own, epochss: 3 })).toMatchObject([
+      {
+        code: 'config_key_ignored',
+        message: 'OneTrainer does not know the key "epochss" and ignores it. Did you mean "epochs"?',
+      },
+    ]);
+  });
+
+  test('is one of ten at most that are warned of', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
+    valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_none, n) => [`made_up_${n}`, n]));
+    expect(await warningsOf(fleet, { model_family: 'flux', ...many })).toHaveLength(10);
+  });
+});

@@ -1,0 +1,463 @@
+/** Everything that people and workers can request from a fleet, valid or not, as commands of fast-check. */
+import fc from 'fast-check';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { finalStatuses, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
+import type { Outcome } from '../../../../protocol/problem.ts';
+import { ada, bob, type Fleet, hashOf } from '../../../support/fleet.ts';
+import type { FleetStream, FleetWorker } from '../../../support/fleet-worker.ts';
+
+/** The expected state of the fleet, without a look at it. */
+export interface FleetModel {
+  jobs: number;
+  isPaused: boolean;
+  readonly limits: { max_concurrent: number | null; user_max_concurrent: number | null };
+  /** Submissions by their keys, as they were answered first. */
+  readonly keyed: Map<string, { readonly job: JobId; readonly fingerprint: string }>;
+  readonly deletedJobs: Set<JobId>;
+  readonly draining: Set<number>;
+  readonly deleted: Set<number>;
+  /** Tokens that nobody may come in with. */
+  readonly deadTokens: string[];
+  isDiskFull: boolean;
+}
+
+export interface RealFleet {
+  readonly fleet: Fleet;
+  readonly workers: readonly FleetWorker[];
+  readonly tokens: string[];
+  readonly jobs: JobId[];
+  readonly streams: Map<number, FleetStream>;
+  /** Called after every command. */
+  readonly look: (model: FleetModel) => void;
+}
+
+type Command = fc.AsyncCommand<FleetModel, RealFleet>;
+type Run = (model: FleetModel, real: RealFleet) => Promise<void>;
+
+/** `run` throws what it does not expect; a disk that is full is always a reason. */
+function command(name: string, run: Run, check: (model: FleetModel) => boolean = () => true): Command {
+  return {
+    check,
+    async run(model, real) {
+      try {
+        await run(model, real);
+      } catch (cause) {
+        if (!model.isDiskFull || !(cause instanceof Error) || cause.name !== 'StorageError') throw cause;
+      }
+      await real.fleet.clock.settle();
+      real.look(model);
+    },
+    toString: () => name,
+  };
+}
+
+const worker = fc.nat({ max: 2 });
+const job = fc.nat({ max: 7 });
+/** The job that is meant; null when there is none yet. */
+const jobAt = ({ jobs }: RealFleet, index: number): JobId | null =>
+  jobs[index % Math.max(1, jobs.length)] ?? null;
+const workerAt = ({ workers }: RealFleet, index: number): FleetWorker => {
+  const found = workers[index];
+  if (found === undefined) throw new Error(`there is no worker ${index}`);
+  return found;
+};
+
+function expectThat(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(what);
+}
+
+const byWorker = (
+  index: number,
+  name: string,
+  run: (rig: FleetWorker, model: FleetModel, real: RealFleet) => Promise<void>,
+): Command =>
+  command(
+    `${name} of worker ${index}`,
+    (model, real) => run(workerAt(real, index), model, real),
+    ({ deleted }) => !deleted.has(index),
+  );
+
+const submits = fc
+  .record({
+    max_retries: fc.nat({ max: 3 }),
+    priority: fc.constantFrom(0, 10, 40),
+    timeout_s: fc.constantFrom(undefined, 60),
+    // Seldom: who waits for approval does little else.
+    requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
+    user: fc.constantFrom(ada, bob),
+  })
+  .map(({ user, ...wish }) =>
+    command(`submit ${JSON.stringify(wish)}`, async (model, real) => {
+      const { jobId, status } = await real.fleet.submit(wish, user);
+      expectThat((status === 'blocked') === wish.requires_approval, `${jobId} is ${status}`);
+      enter(model, real, jobId);
+    }),
+  );
+
+function enter(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
+  jobs.push(id);
+  model.jobs += 1;
+}
+
+/** Taken at once, or as if it had never been asked for. */
+const unqueued = fc.constantFrom(ada, bob).map(user =>
+  command('submit or leave it', async (model, real) => {
+    const { fleet } = real;
+    const before = fleet.events.length;
+    const waiting = fleet.store.pendingJobs().length;
+    const answer = await fleet.trySubmit({ no_wait: true }, user);
+    if (!answer.ok) throw new Error(answer.refusal.detail);
+    if (answer.value.status === 'rejected') {
+      expectThat(fleet.events.length === before, 'a job that was rejected is told of');
+      expectThat(fleet.store.pendingJobs().length === waiting, 'a job that was rejected waits');
+      return;
+    }
+    expectThat(answer.value.status === 'running', 'a job that was not to wait has to');
+    enter(model, real, answer.value.jobId);
+  }),
+);
+
+const keyed = fc
+  .record({ key: fc.constantFrom('k1', 'k2'), fingerprint: fc.constantFrom('f1', 'f1', 'f2') })
+  .map(({ key, fingerprint }) =>
+    command(`submit ${fingerprint} as ${key}`, async (model, real) => {
+      const known = model.keyed.get(key);
+      const answer = await real.fleet.trySubmit({}, ada, { key, fingerprint });
+      const code = answer.ok ? null : answer.refusal.code;
+      if (known === undefined) {
+        if (!answer.ok || answer.value.status === 'rejected') throw new Error(`${key} is refused: ${code}`);
+        model.keyed.set(key, { job: answer.value.jobId, fingerprint });
+        enter(model, real, answer.value.jobId);
+      } else if (known.fingerprint !== fingerprint) {
+        expectThat(code === 'idempotency_key_reused', `${key} means two things: ${code}`);
+      } else if (model.deletedJobs.has(known.job)) {
+        expectThat(code === 'job_not_found', `${key} stands for a job that is gone: ${code}`);
+      } else {
+        const isSame = answer.ok && answer.value.status !== 'rejected' && answer.value.jobId === known.job;
+        expectThat(isSame, `${key} is another job when it comes again`);
+      }
+    }),
+  );
+
+/** A person's word about one job: whether it may be said, by how the job was before. */
+const aboutJob = <T>(
+  name: string,
+  call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
+  mayBe: (before: JobDetail) => boolean,
+  then: (id: JobId, model: FleetModel, real: RealFleet, answer: T) => void = () => {},
+): fc.Arbitrary<Command> =>
+  job.map(index =>
+    command(`${name} job ${index}`, async (model, real) => {
+      const id = jobAt(real, index);
+      if (id === null) return;
+      const before = real.fleet.job(id);
+      const answer = await call(id, real.fleet);
+      const said = answer.ok ? 'is not refused' : answer.refusal.code;
+      expectThat(answer.ok === mayBe(before), `${name} of ${id}, which is ${before.status}, ${said}`);
+      if (answer.ok) then(id, model, real, answer.value);
+    }),
+  );
+
+const isPending = ({ status }: JobDetail): boolean => isWaiting(status);
+const isBlocked = ({ status }: JobDetail): boolean => status === 'blocked';
+const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(word => word === status);
+
+const approvals = aboutJob('approval', (id, { orchestrator }) => orchestrator.approve(id, bob), isBlocked);
+const rejections = aboutJob(
+  'rejection',
+  (id, { orchestrator }) => orchestrator.reject(id, 'too dear', bob),
+  isBlocked,
+  (id, _model, { fleet }) => expectThat(fleet.job(id).cause === 'rejected', `${id} says not why it failed`),
+);
+const priorityChanges = aboutJob(
+  'priority',
+  (id, { orchestrator }) => orchestrator.setPriority(id, 30, bob),
+  isPending,
+);
+const movesToTop = aboutJob(
+  'move to the top',
+  (id, { orchestrator }) => orchestrator.moveToTop(id, bob),
+  isPending,
+  (id, _model, { fleet }) => {
+    const { status, position } = fleet.job(id);
+    const isFirst = status !== 'pending' || position === 1;
+    expectThat(isFirst, `${id} was moved to the top, and is number ${position}`);
+  },
+);
+const retries = aboutJob(
+  'retry',
+  (id, { orchestrator }) => orchestrator.retry(id, bob),
+  hasEnded,
+  (id, model, real, again) => {
+    if (again.status === 'rejected') throw new Error(`the retry of ${id} was rejected`);
+    expectThat(real.fleet.job(again.jobId).retry_of === id, `${again.jobId} does not say what it retries`);
+    enter(model, real, again.jobId);
+  },
+);
+const jobDeletions = aboutJob(
+  'deletion',
+  (id, { orchestrator }) => orchestrator.removeJob(id, bob),
+  hasEnded,
+  (id, model, { jobs }) => {
+    jobs.splice(jobs.indexOf(id), 1);
+    model.jobs -= 1;
+    model.deletedJobs.add(id);
+  },
+);
+
+const pauses = fc.boolean().map(isPause =>
+  command(isPause ? 'pause' : 'resume', async (model, { fleet: { orchestrator } }) => {
+    await (isPause ? orchestrator.pauseQueue('mains', bob) : orchestrator.resumeQueue(bob));
+    model.isPaused = isPause;
+  }),
+);
+
+const anyLimit = fc.constantFrom(undefined, null, null, 0, 1, 2);
+const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit }).map(wish =>
+  command(`limits ${JSON.stringify(wish)}`, async (model, { fleet: { orchestrator } }) => {
+    await orchestrator.limitQueue(wish, bob);
+    if (wish.max_concurrent !== undefined) model.limits.max_concurrent = wish.max_concurrent;
+    if (wish.user_max_concurrent !== undefined) model.limits.user_max_concurrent = wish.user_max_concurrent;
+  }),
+);
+
+const isEnded = ({ fleet }: RealFleet, id: JobId): boolean =>
+  finalStatuses.some(status => status === fleet.job(id).status);
+
+const cancels = job.map(index =>
+  command(`cancel job ${index}`, async (_model, real) => {
+    const id = jobAt(real, index);
+    if (id === null) return;
+    const wasEnded = isEnded(real, id);
+    const { ok } = await real.fleet.cancel(id);
+    const { status } = real.fleet.job(id);
+    expectThat(ok || wasEnded, `the cancel of ${id} was refused, and it is ${status}`);
+    expectThat(
+      wasEnded || status === 'cancelling' || status === 'cancelled',
+      `${id} was cancelled, and is ${status}`,
+    );
+  }),
+);
+
+const releases = job.map(index =>
+  command(`release job ${index}`, async (_model, real) => {
+    const id = jobAt(real, index);
+    if (id !== null) await real.fleet.release(id);
+  }),
+);
+
+const drains = fc
+  .record({ index: worker, deadlineMs: fc.constantFrom(undefined, 0, 20_000) })
+  .map(({ index, deadlineMs }) =>
+    byWorker(index, `drain within ${deadlineMs ?? 'any time'}`, async (rig, model, { fleet }) => {
+      const { drain } = await fleet.drain(rig, deadlineMs === undefined ? {} : { deadlineMs });
+      expectThat(drain !== null, `${rig.id} was drained, and does not drain`);
+      model.draining.add(index);
+    }),
+  );
+
+const undrains = worker.map(index =>
+  byWorker(index, 'undrain', async (rig, model, { fleet }) => {
+    await fleet.undrain(rig);
+    model.draining.delete(index);
+  }),
+);
+
+const rotations = fc
+  .record({ index: worker, mode: fc.constantFrom('now' as const, 'after_job' as const) })
+  .map(({ index, mode }) =>
+    byWorker(index, `rotation ${mode}`, async (rig, model, { fleet, tokens }) => {
+      const holds = fleet.store.liveJobOf(rig.id) !== null;
+      const issued = await fleet.orchestrator.rotateToken(rig.id, mode, ada);
+      if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
+      if (mode === 'now' || !holds) model.deadTokens.push(tokens[index] ?? '');
+      // With a job to wait for it dies later, if at all: whoever rotates again meanwhile keeps the one that the agent has.
+      if (mode === 'now' || !holds) tokens[index] = issued.value.token;
+    }),
+  );
+
+const deletions = worker.map(index =>
+  byWorker(index, 'deletion', async (rig, model, { fleet, tokens }) => {
+    const { status } = rig.view();
+    const isHeld = fleet.store.liveJobOf(rig.id) !== null;
+    const { ok } = await fleet.orchestrator.deleteWorker(rig.id, ada);
+    expectThat(!ok || (status === 'offline' && !isHeld), `${rig.id} was deleted while it was ${status}`);
+    if (!ok) return;
+    model.deleted.add(index);
+    model.deadTokens.push(tokens[index] ?? '');
+  }),
+);
+
+const registrations = fc
+  .record({ index: worker, names: fc.option(job), restarts: fc.boolean() })
+  .map(({ index, names, restarts }) =>
+    byWorker(
+      index,
+      `registration with ${names === null ? 'nothing' : `job ${names}`}`,
+      async (rig, model, real) => {
+        const currentJobId = names === null ? null : jobAt(real, names);
+        await rig.tryRegister({
+          ...(currentJobId !== null && { currentJobId }),
+          ...(restarts && { startId: `start-${real.fleet.writes}` }),
+        });
+        expectThat(
+          (rig.view().drain !== null) === model.draining.has(index),
+          `${rig.id} registers, and its drain changes`,
+        );
+      },
+    ),
+  );
+
+const streams = worker.map(index =>
+  byWorker(
+    index,
+    'new stream',
+    async (rig, _model, { streams: open }) => void open.set(index, await rig.openStream()),
+  ),
+);
+
+const breaks = worker.map(index =>
+  byWorker(index, 'end of the stream', async (_rig, _model, { streams: open }) => {
+    await open.get(index)?.drop();
+    open.delete(index);
+  }),
+);
+
+/** What it was given last, whatever has become of that. */
+const lastOf = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
+
+const beats = fc
+  .record({ index: worker, names: fc.option(job), isOwn: fc.boolean() })
+  .map(({ index, names, isOwn }) =>
+    byWorker(
+      index,
+      `beat with ${isOwn ? 'its own job' : names === null ? 'nothing' : `job ${names}`}`,
+      async (rig, _model, real) => {
+        const other = names === null ? null : jobAt(real, names);
+        await rig.beat(isOwn ? lastOf(rig) : other);
+      },
+    ),
+  );
+
+/** The call may have brought its worker back, and the job that waited may be given to it then. */
+const isAsBefore = (before: string, after: string): boolean =>
+  after === before || (before === 'pending' && after === 'dispatched');
+
+const words = fc.constantFrom('starting', 'running', 'running', 'completed', 'failed', 'cancelled');
+const reports = fc
+  .record({ index: worker, names: job, word: words, code: fc.constantFrom(1, -15) })
+  .map(({ index, names, word, code }) =>
+    byWorker(index, `"${word}" about job ${names}`, async (rig, _model, real) => {
+      const id = jobAt(real, names);
+      if (id === null) return;
+      const had = real.fleet.store.attempts(id).some(({ workerId }) => workerId === rig.id);
+      const before = real.fleet.job(id);
+      const answer: Outcome<unknown> = await rig.report(
+        id,
+        word,
+        word === 'failed' ? { exit_code: code } : {},
+      );
+      if (had) return;
+      expectThat(!answer.ok && answer.refusal.code === 'not_your_job', `${rig.id} may speak of ${id}`);
+      expectThat(isAsBefore(before.status, real.fleet.job(id).status), `${rig.id} changes ${id}`);
+    }),
+  );
+
+/** A worker that does as it is told. */
+const works = fc
+  .record({
+    index: worker,
+    word: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
+  })
+  .map(({ index, word }) =>
+    byWorker(index, `work, to "${word}"`, async (rig, _model, { fleet }) => {
+      const held = fleet.store.liveJobOf(rig.id);
+      if (held?.status === 'dispatched') await rig.run(held.id);
+      if (held !== null && word !== 'running') await rig.report(held.id, word);
+    }),
+  );
+
+/** An end that comes again, of an attempt that may be over long since. */
+const replays = fc
+  .record({
+    index: worker,
+    names: job,
+    which: fc.nat({ max: 3 }),
+    word: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
+  })
+  .map(({ index, names, which, word }) =>
+    byWorker(index, `"${word}" about attempt ${which} of job ${names}`, async (rig, _model, real) => {
+      const id = jobAt(real, names);
+      const attempts = id === null ? [] : real.fleet.store.attempts(id);
+      const attempt = attempts[which % Math.max(1, attempts.length)];
+      if (id === null || attempt === undefined) return;
+      const isCurrent = attempt === attempts.at(-1) && attempt.workerId === rig.id;
+      const before = real.fleet.job(id).status;
+      const { ok } = await rig.report(id, word, { attempt_id: attempt.id });
+      if (isCurrent) return;
+      expectThat(!ok, `${rig.id} may speak of attempt ${attempt.n} of ${id}, which is not its own, or over`);
+      const { status } = real.fleet.job(id);
+      expectThat(isAsBefore(before, status), `attempt ${attempt.n} of ${id} changes it`);
+    }),
+  );
+
+const goodbyes = worker.map(index => byWorker(index, 'goodbye', async rig => void (await rig.disconnect())));
+
+/** An answer late, an offer given up, silence, takeover: of a T of 40 s. */
+const passages = fc
+  .constantFrom(200, 5_000, 16_000, 42_000, 65_000)
+  .map(ms => command(`${ms / 1000} s`, async (_model, { fleet }) => fleet.clock.advance(ms)));
+
+const restarts = fc.boolean().map(crash =>
+  command(crash ? 'crash' : 'restart', async (_model, { fleet, streams: open }) => {
+    open.clear();
+    await fleet.restart({ crash });
+  }),
+);
+
+const disks = fc.boolean().map(isFull =>
+  command(isFull ? 'full disk' : 'room on the disk', async (model, { fleet }) => {
+    model.isDiskFull = isFull;
+    await fleet.setDiskFull(isFull);
+  }),
+);
+
+/** Whether a worker has this token. */
+export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
+  fleet.orchestrator.workerByTokenHash(hashOf(token)) !== null;
+
+/** The calls of a working fleet more often than the rest. */
+const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
+  [works, 6],
+  [submits, 4],
+  [passages, 4],
+  [reports, 3],
+  [replays, 3],
+  [streams, 2],
+  [registrations, 2],
+  [beats, 3],
+  [restarts, 1],
+  [unqueued, 1],
+  [keyed, 2],
+  [approvals, 2],
+  [rejections, 1],
+  [priorityChanges, 1],
+  [movesToTop, 1],
+  [retries, 1],
+  [jobDeletions, 1],
+  [pauses, 2],
+  [limits, 2],
+  [cancels, 1],
+  [releases, 1],
+  [drains, 1],
+  [undrains, 1],
+  [rotations, 1],
+  [deletions, 1],
+  [breaks, 1],
+  [goodbyes, 1],
+  [disks, 1],
+];
+
+export const fleetCommands: fc.Arbitrary<Command>[] = weighed.flatMap(([kind, times]) =>
+  Array.from({ length: times }, () => kind),
+);

@@ -1,0 +1,167 @@
+/** A fleet that receives any calls in any order: the invariants of docs/internals/semantics.md hold after every call. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { finalStatuses, isWaiting, type ShownStatus } from '../../../../protocol/job.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { ada, createFleet } from '../../../support/fleet.ts';
+import { createQueueRules } from '../../../support/queue-rules.ts';
+import { bookOf, wholeTrail } from '../../../support/seal.ts';
+import { type FleetModel, fleetCommands, isKnown, type RealFleet } from './fleet-commands.ts';
+
+const isFinal = (status: ShownStatus): boolean => finalStatuses.some(word => word === status);
+
+async function setUp(): Promise<{ readonly model: FleetModel; readonly real: RealFleet }> {
+  const fleet = await createFleet({ heartbeatTimeoutMs: 40_000 });
+  const workers = [
+    await fleet.addWorker({ name: 'persistent' }),
+    await fleet.addWorker({ name: 'ephemeral', type: 'ephemeral' }),
+    await fleet.addWorker({ name: 'published' }),
+  ];
+  for (const [index, rig] of workers.entries()) await rig.connect({ protocol: index === 2 ? 1 : 2 });
+  const real: RealFleet = {
+    fleet,
+    workers,
+    tokens: workers.map(({ token }) => token),
+    jobs: [],
+    streams: new Map(workers.map(({ stream }, index) => [index, stream])),
+    look: watch(() => real),
+  };
+  return {
+    model: {
+      jobs: 0,
+      isPaused: false,
+      limits: { max_concurrent: null, user_max_concurrent: null },
+      keyed: new Map(),
+      deletedJobs: new Set(),
+      draining: new Set(),
+      deleted: new Set(),
+      deadTokens: [],
+      isDiskFull: false,
+    },
+    real,
+  };
+}
+
+/** What must hold after every command; some of it needs to know how it was before. */
+function watch(real: () => RealFleet): RealFleet['look'] {
+  const ended = new Map<JobId, ShownStatus>();
+  let offersSeen: readonly number[] = [];
+  let shutdownsSeen: readonly number[] = [];
+  let drainedBefore: ReadonlySet<number> = new Set();
+  let rowsSeen = 0;
+  const rules = createQueueRules(id => {
+    const job = real().fleet.store.job(JobId.parse(id));
+    return (job?.approval ?? null) !== null;
+  });
+  return model => {
+    const { fleet, workers, jobs } = real();
+    const rows = fleet.store.audit.after(rowsSeen, 10_000);
+    rowsSeen += rows.length;
+    expect(rows.flatMap(row => rules.take(row))).toEqual([]);
+    const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue();
+    expect(paused !== null).toBe(model.isPaused);
+    expect({ max_concurrent, user_max_concurrent }).toEqual(model.limits);
+    for (const id of model.deletedJobs) expect(fleet.store.job(id)).toBe(null);
+    expectPlaces(real());
+    for (const id of jobs) {
+      lookAt(real(), id);
+      const { status } = fleet.job(id);
+      expect(ended.get(id) ?? status).toBe(status);
+      if (isFinal(status)) ended.set(id, status);
+    }
+    expect(jobs).toHaveLength(model.jobs);
+    const live = fleet.store.liveJobs();
+    expect(new Set(live.map(({ attempt }) => attempt.workerId)).size).toBe(live.length);
+    expect(fleet.events.map(({ seq }) => seq)).toEqual(fleet.events.map((_, index) => index + 1));
+    expect(fleet.events).toHaveLength(fleet.store.eventRange().last);
+    for (const token of model.deadTokens) expect(isKnown(real(), token)).toBe(false);
+    const offers = workers.map(
+      rig => new Set(rig.commandsOf('job_submit').map(offer => offer.attempt_id)).size,
+    );
+    for (const index of drainedBefore) {
+      // Still draining: nothing new was offered meanwhile.
+      if (model.draining.has(index)) expect(offers[index]).toBe(offersSeen[index]);
+    }
+    const shutdowns = workers.map(rig => rig.commandsOf('shutdown').length);
+    for (const [index, rig] of workers.entries()) {
+      // Nobody is sent away from a job.
+      if (fleet.store.liveJobOf(rig.id) !== null) expect(shutdowns[index]).toBe(shutdownsSeen[index] ?? 0);
+    }
+    shutdownsSeen = shutdowns;
+    offersSeen = offers;
+    drainedBefore = new Set(model.draining);
+  };
+}
+
+/** Pending jobs have positions from 1 without gaps. Jobs that need approval have none. */
+function expectPlaces({ fleet, jobs }: RealFleet): void {
+  const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
+  const [blocked, inLine] = [true, false].map(is =>
+    waiting.filter(({ approval }) => (approval === 'wanted') === is),
+  );
+  expect(blocked?.map(({ position }) => position)).toEqual(blocked?.map(() => null));
+  const places = inLine?.map(({ position }) => position ?? 0).toSorted((a, b) => a - b);
+  expect(places).toEqual(inLine?.map((_, index) => index + 1));
+  expect(fleet.orchestrator.queue()).toMatchObject({
+    total_pending: waiting.length,
+    total_blocked: blocked?.length,
+  });
+}
+
+function lookAt({ fleet }: RealFleet, id: JobId): void {
+  const attempts = fleet.store.attempts(id);
+  const stored = fleet.store.job(id);
+  if (stored === null) throw new Error(`${id} was answered, and is gone`);
+  expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, index) => index + 1));
+  expect(attempts.slice(0, -1).every(({ end }) => end !== null)).toBe(true);
+  const charged = attempts.filter(({ end }) => end?.charged === true).length;
+  expect(stored.retriesUsed).toBe(charged);
+  expect(charged).toBeLessThanOrEqual(stored.spec.maxRetries);
+}
+
+const roundMs = 20_000;
+/** Takeover, and the longest backoffs of three retries. */
+const maxRounds = 100;
+
+/** The disk has room, and a worker is there that does what it is told: every job ends. */
+async function expectAllEnd({
+  model,
+  real: { fleet, jobs },
+}: Awaited<ReturnType<typeof setUp>>): Promise<void> {
+  model.isDiskFull = false;
+  await fleet.setDiskFull(false);
+  await fleet.orchestrator.resumeQueue(ada);
+  await fleet.orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada);
+  for (const id of jobs) if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.approve(id, ada);
+  const fresh = await fleet.addIdleWorker();
+  const areEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
+  for (let round = 0; round < maxRounds && !areEnded(); round += 1) {
+    const held = fleet.store.liveJobOf(fresh.id);
+    if (held?.status === 'dispatched') await fresh.run(held.id);
+    await (held === null ? fresh.beat() : fresh.report(held.id, 'completed'));
+    await fleet.clock.advance(held === null ? roundMs : 0);
+  }
+  expect(
+    jobs.map(id => [id, fleet.job(id).status]).filter(([, status]) => !isFinal(status as ShownStatus)),
+  ).toEqual([]);
+}
+
+test('whatever is said, every promise is kept, and every job ends', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(fleetCommands, { maxCommands: 50, size: 'max' }), async story => {
+      const world = await setUp();
+      const { fleet } = world.real;
+      await fc.asyncModelRun(() => world, story);
+      await expectAllEnd(world);
+      expect(await bookOf(fleet.store.audit).verify(wholeTrail)).toMatchObject({ valid: true });
+      // A full disk is said so, and nothing else has gone wrong.
+      fleet.errors.splice(
+        0,
+        fleet.errors.length,
+        ...fleet.errors.filter(error => !error.includes('disk is full')),
+      );
+      await fleet.close();
+    }),
+    { numRuns: 50 },
+  );
+});

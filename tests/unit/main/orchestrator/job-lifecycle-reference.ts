@@ -1,0 +1,151 @@
+/** A minimal model of a job by docs/internals/semantics.md, section 2. Tests compare `advance` with it. */
+import type { JobEvent } from '../../../../main/orchestrator/rules/job-lifecycle.ts';
+import type { FailureCause, JobStatus } from '../../../../protocol/job.ts';
+
+export interface ReferenceJob {
+  /** It waits for approval. */
+  readonly blocked: boolean;
+  readonly max: number;
+  readonly retryOn: readonly FailureCause[];
+  readonly status: JobStatus;
+  /** The number of the newest attempt; 0 for none. */
+  readonly n: number;
+  readonly used: number;
+  /** Whether the newest attempt's end has cost a retry, and whether the attempt may be taken on again. */
+  readonly charged: boolean;
+  readonly revivable: boolean;
+  /** ms that a pending job waits from the moment of its return. */
+  readonly waitMs: number;
+  readonly why: 'cancel' | 'timeout' | 'drain' | null;
+}
+
+export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: boolean): ReferenceJob => ({
+  blocked,
+  max,
+  retryOn,
+  status: 'pending',
+  n: 0,
+  used: 0,
+  charged: false,
+  revivable: false,
+  waitMs: 0,
+  why: null,
+});
+
+const waits = [0, 30_000, 120_000, 600_000];
+
+/** The job after the event; null when nothing changes, whatever the answer is. */
+export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  switch (job.status) {
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return null;
+    case 'pending':
+      return ofPending(job, event);
+    case 'cancelling':
+      return ofCancelling(job, event);
+    case 'dispatched':
+    case 'starting':
+    case 'running':
+    case 'recovering':
+      return ofHeld(job, event);
+  }
+}
+
+const to = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
+  ...job,
+  status,
+  charged: false,
+  revivable: false,
+  waitMs: 0,
+  why: null,
+});
+const again = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({ ...to(job, 'pending'), revivable });
+
+/** A lost worker and a preemption are tried again, everything else if the job asks for it, while there are retries. */
+function ended(job: ReferenceJob, cause: FailureCause, revivable: boolean): ReferenceJob {
+  const isWorthIt = cause === 'worker_lost' || cause === 'preempted' || job.retryOn.includes(cause);
+  if (!isWorthIt || job.used >= job.max) return to(job, 'failed');
+  return {
+    ...again(job, revivable),
+    used: job.used + 1,
+    charged: true,
+    waitMs: waits[Math.min(job.used, 3)] ?? 0,
+  };
+}
+
+const givenBack = (job: ReferenceJob): ReferenceJob => ({ ...job, used: job.used - (job.charged ? 1 : 0) });
+
+function ofPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  if (event.type === 'reject') return job.blocked ? to(job, 'failed') : null;
+  if (event.type === 'offer') return job.blocked ? null : { ...to(job, 'dispatched'), n: job.n + 1 };
+  // The end of its last attempt stays as it was.
+  if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
+  if (event.type === 'complete') return job.n === 0 ? null : to(givenBack(job), 'completed');
+  if (!job.revivable) return null;
+  if (event.type === 'run' || event.type === 'back') return to(givenBack(job), 'running');
+  if (event.type === 'fail') return ended(givenBack(job), event.end.cause, false);
+  return event.type === 'stopped' ? ended(givenBack(job), 'preempted', false) : null;
+}
+
+function ofHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  const { status } = job;
+  const isOffered = status === 'dispatched';
+  switch (event.type) {
+    case 'claim':
+    case 'back':
+      if (isOffered) return to(job, 'starting');
+      return status === 'recovering' ? to(job, 'running') : null;
+    case 'run':
+      return status === 'running' ? null : to(job, 'running');
+    case 'complete':
+      return to(job, 'completed');
+    case 'fail':
+      return ended(job, event.end.cause, false);
+    case 'stopped':
+      return ended(job, 'preempted', false);
+    case 'stop':
+      return status === 'recovering' && event.why === 'drain'
+        ? null
+        : { ...to(job, 'cancelling'), why: event.why };
+    case 'silence':
+      return status === 'starting' || status === 'running' ? to(job, 'recovering') : null;
+    case 'vanished':
+      return isOffered ? again(job, true) : ended(job, 'worker_lost', false);
+    case 'lost':
+      return isOffered ? again(job, true) : ended(job, 'worker_lost', true);
+    case 'withdraw':
+      return isOffered ? again(job, true) : null;
+    case 'release':
+      return status === 'recovering' ? again(job, true) : null;
+    case 'offer':
+    case 'reject':
+      return null;
+  }
+}
+
+function ofCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  const isUnsure = event.type === 'lost' || event.type === 'release';
+  switch (event.type) {
+    case 'complete':
+      return to(job, 'completed');
+    case 'stop':
+      return event.why === 'cancel' && job.why !== 'cancel' ? { ...job, why: 'cancel' } : null;
+    case 'fail':
+    case 'stopped':
+    case 'vanished':
+    case 'withdraw':
+    case 'lost':
+    case 'release':
+      if (job.why === 'cancel') return to(job, 'cancelled');
+      return job.why === 'drain' ? again(job, isUnsure) : ended(job, 'timeout', isUnsure);
+    case 'offer':
+    case 'claim':
+    case 'run':
+    case 'back':
+    case 'silence':
+    case 'reject':
+      return null;
+  }
+}

@@ -1,0 +1,102 @@
+/** Retries of a job whose worker was lost. */
+import { describe, expect, it } from 'vitest';
+import type { JobId } from '../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+import type { Fleet } from '../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../support/fleet-worker.ts';
+
+/** The worker restarts without its process, which counts as lost at once. */
+async function lose(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
+  await rig.run(job);
+  await rig.connect({ currentJobId: undefined });
+  const lost = fleet.job(job).attempts.findLast(({ worker_id }) => worker_id === rig.id);
+  expect(lost).toMatchObject({ cause: 'worker_lost' });
+}
+
+/** A job that two workers have lost: its backoff is 30 seconds. */
+async function openLostTwice(options: { readonly storeFile?: string } = {}) {
+  const fleet = await openFleet(options);
+  const first = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  const second = await fleet.addIdleWorker();
+  await lose(fleet, first, jobId);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: second.id });
+  await first.disconnect();
+  await lose(fleet, second, jobId);
+  return { fleet, first, second, jobId };
+}
+
+describe('a job whose worker is lost for the second time', () => {
+  it('starts at once on another idle worker', async () => {
+    const { fleet, first, second, jobId } = await openLostTwice();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', worker_id: second.id });
+    await first.connect();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: first.id, attempt: 3 });
+  });
+
+  it('starts at once on the third of three workers, and so after the third loss', async () => {
+    const fleet = await openFleet();
+    const rigs: FleetWorker[] = [];
+    const { jobId } = await fleet.submit();
+    for (let n = 0; n < 4; n++) rigs.push(await fleet.addIdleWorker());
+    for (const rig of rigs.slice(0, 3)) {
+      expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
+      await lose(fleet, rig, jobId);
+      await rig.disconnect();
+    }
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rigs[3]?.id });
+  });
+
+  it('waits for the backoff before the worker that lost it gets it again', async () => {
+    const { fleet, second, jobId } = await openLostTwice();
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'pending',
+      reason: 'Waits until 2026-01-01T12:00:30.000Z for the worker that lost it, or for another one',
+    });
+    await fleet.clock.advance(29_000);
+    expect(fleet.job(jobId).status).toBe('pending');
+    await fleet.clock.advance(1_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: second.id, attempt: 3 });
+  });
+
+  it('leaves the worker that lost it to other jobs meanwhile', async () => {
+    const { fleet, second } = await openLostTwice();
+    expect((await fleet.submit()).workerId).toBe(second.id);
+  });
+
+  it('names the time of the backoff as its predicted start', async () => {
+    const { fleet, second, jobId } = await openLostTwice();
+    const explained = fleet.orchestrator.explainJob(jobId);
+    expect(explained).toMatchObject({
+      ok: true,
+      value: {
+        reasons: [{ code: 'backoff' }],
+        predicted_start: { in_s: 30 },
+        workers: expect.arrayContaining([expect.objectContaining({ worker_id: second.id, fits: false })]),
+      },
+    });
+  });
+
+  it('keeps that across a restart', async () => {
+    const { fleet, first, second, jobId } = await openLostTwice();
+    await fleet.restart();
+    await second.connect();
+    expect(fleet.job(jobId).status).toBe('pending');
+    await first.connect();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: first.id });
+  });
+});
+
+it('makes a job that failed by itself wait for its backoff beside an idle worker', async () => {
+  const fleet = await openFleet();
+  const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
+  const { jobId } = await fleet.submit({ retry_on: ['trainer_exit'] });
+  for (let n = 0; n < 2; n++) {
+    const rig = rigs.find(({ id }) => id === fleet.job(jobId).worker_id);
+    await rig?.run(jobId);
+    await rig?.report(jobId, 'failed', { exit_code: 1 });
+  }
+  expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 2 });
+  await fleet.clock.advance(30_000);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 3 });
+});

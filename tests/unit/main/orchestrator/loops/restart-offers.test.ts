@@ -1,0 +1,131 @@
+/**
+ * Offers made before a restart: docs/internals/semantics.md, section 4, item 3; docs/internals/faults.md F1 to F3. T =
+ * 120 s, takeover 160 s.
+ */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+import { refusalOf } from '../../../../support/fleet-outcome.ts';
+
+const takeover = 160_000;
+
+describe.each([1, 2] as const)('protocol %i', protocol => {
+  /** The orchestrator dies after the offer's commit, with or without the offer on the wire. */
+  const start = async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    const { jobId: job } = await fleet.submit({ max_retries: 0 });
+    await fleet.clock.advance(40_000);
+    await fleet.restart({ crash: true });
+    return { fleet, rig, job, first: rig.commandsOf('job_submit').length };
+  };
+
+  test('a worker that registers without the job is offered it again, on the usual times', async () => {
+    const { fleet, rig, job, first } = await start();
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
+    await rig.connect();
+    const sent = () => rig.commandsOf('job_submit').length - first;
+    expect(sent()).toBe(1);
+    await fleet.clock.advance(15_000);
+    expect(sent()).toBe(2);
+    await fleet.clock.advance(15_000);
+    expect(sent()).toBe(3);
+    await fleet.clock.advance(14_999);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
+    await fleet.clock.advance(1);
+    expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
+  });
+
+  test('a worker that registers with the job has acknowledged it: one process, no retry', async () => {
+    const { fleet, rig, job, first } = await start();
+    expect(await rig.register({ currentJobId: job })).toMatchObject({
+      resume_job: { job_id: job, attempt_id: 'a_1', status: 'starting' },
+    });
+    await rig.openStream();
+    await rig.report(job, 'running');
+    await fleet.clock.advance(60_000);
+    await rig.beat(job);
+    expect(rig.commandsOf('job_submit')).toHaveLength(first);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('a worker that reports it has acknowledged it, too', async () => {
+    const { fleet, rig, job } = await start();
+    await rig.run(job);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('a worker that only beats, and opens no stream, keeps it until a takeover has passed', async () => {
+    const { fleet, rig, job } = await start();
+    const other = await fleet.addIdleWorker();
+    for (let s = 0; s < takeover; s += 20_000) {
+      expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
+      await fleet.clock.advance(20_000);
+      await rig.beat();
+      await other.beat();
+    }
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
+  });
+
+  test('a worker that stays away loses it at takeover, and that costs no retry', async () => {
+    const { fleet, job } = await start();
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'withdrawn' }] });
+  });
+
+  test('a worker that says goodbye gives it back at once', async () => {
+    const { fleet, rig, job } = await start();
+    await rig.disconnect();
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'withdrawn' }] });
+  });
+
+  test('a second restart begins the time anew', async () => {
+    const { fleet, job } = await start();
+    await fleet.clock.advance(takeover - 1);
+    await fleet.restart({ crash: true });
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
+  });
+});
+
+test('what was withdrawn after a restart is refused to our own agent, and taken up from the published one', async () => {
+  for (const protocol of [1, 2] as const) {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    const { jobId: job } = await fleet.submit();
+    await fleet.restart({ crash: true });
+    await fleet.clock.advance(takeover);
+    const claim = await rig.report(job, 'starting');
+    if (protocol === 2) expect(refusalOf(claim)).toEqual({ code: 'attempt_superseded', action: 'stop' });
+    else expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  }
+});
+
+describe('a stop on purpose', () => {
+  test('is told to our own agents on their streams, before these end, and to nobody else', async () => {
+    const fleet = await openFleet();
+    const rigs = {
+      idle: await fleet.addIdleWorker({ agent: { gpus: 0 } }),
+      busy: await fleet.addIdleWorker(),
+      published: await fleet.addIdleWorker({ agent: { protocol: 1, gpus: 0 } }),
+    };
+    await fleet.runJob(rigs.busy, { gpu_count: 1 });
+    const streams = [rigs.idle.stream, rigs.busy.stream, rigs.published.stream];
+    await fleet.restart();
+    expect(streams.map(({ ended }) => ended)).toEqual([true, true, true]);
+    const stopping = { type: 'stopping', reason: 'the orchestrator stops, and will be back' };
+    expect(rigs.idle.stream.commands.at(-1)).toEqual(stopping);
+    expect(rigs.busy.stream.commands.at(-1)).toEqual(stopping);
+    expect(rigs.published.commands).toEqual([]);
+  });
+
+  test('is not told in a crash', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.restart({ crash: true });
+    expect(rig.commands).toEqual([]);
+  });
+});

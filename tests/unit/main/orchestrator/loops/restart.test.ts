@@ -1,0 +1,217 @@
+/**
+ * What survives a restart of the orchestrator: docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after
+ * 160 s.
+ */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
+import { valueOf } from '../../../../support/fleet-outcome.ts';
+import { everyJob } from '../../../../support/every-job.ts';
+
+const takeover = 160_000;
+
+describe.each([
+  ['a crash', 'a file', { crash: true }],
+  ['an orderly stop', 'a file', { crash: false }],
+  ['a crash', 'memory', { crash: true }],
+] as const)('over %s, with its store in %s', (_how, where, how) => {
+  const open = () => openFleet(where === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
+
+  test('a job that waits survives, and runs', async () => {
+    const fleet = await open();
+    const { jobId } = await fleet.submit({ priority: 20, worker_labels: { team: 'n*' } });
+    const before = fleet.job(jobId);
+    await fleet.restart(how);
+    expect(fleet.job(jobId)).toEqual(before);
+    const rig = await fleet.addIdleWorker({ labels: { team: 'nlp' } });
+    await rig.run(jobId);
+    await rig.report(jobId, 'completed');
+    expect(fleet.job(jobId).status).toBe('completed');
+  });
+
+  test('an offer waits for its worker, and is sent again', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const other = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit({ max_retries: 0 });
+    const offer = rig.lastOffer();
+    await fleet.restart(how);
+    await other.connect();
+    await fleet.clock.advance(100_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
+    await rig.connect();
+    expect(rig.stream.commands).toEqual([offer]);
+    expect(other.commandsOf('job_submit')).toEqual([]);
+    await rig.run(jobId);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('a running job is gone on with', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0 });
+    await fleet.clock.advance(10_000);
+    await fleet.restart(how);
+    expect(fleet.job(job).status).toBe('running');
+    expect(await rig.register({ currentJobId: job })).toMatchObject({
+      resume_job: { job_id: job, attempt_id: 'a_1', status: 'running' },
+    });
+    await rig.openStream();
+    expect(rig.stream.commands).toEqual([]);
+    await rig.report(job, 'completed');
+    expect(fleet.job(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  });
+
+  test('nobody is given up before a whole takeover span has passed', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 1 });
+    await fleet.clock.advance(115_000);
+    await fleet.restart(how);
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job)).toMatchObject({ status: 'recovering', attempt: 1 });
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ cause: 'worker_lost' }] });
+  });
+
+  test('nor is one that was recovering already', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(takeover - 1);
+    await fleet.restart(how);
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job).status).toBe('recovering');
+    await rig.beat(job);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('a backoff goes on, and is not begun anew', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'failed', { signal: 'SIGTERM' });
+    await rig.report(job, 'failed', { signal: 'SIGTERM' });
+    await fleet.clock.advance(10_000);
+    await fleet.restart(how);
+    await rig.connect();
+    await fleet.clock.advance(19_999);
+    expect(fleet.job(job).status).toBe('pending');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 3 });
+  });
+
+  test('a cancel is repeated', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.cancel(job);
+    await fleet.restart(how);
+    expect(valueOf(await rig.beat(job))).toMatchObject({ cancel: { job_id: job } });
+    await rig.openStream();
+    expect(rig.stream.commands).toMatchObject([{ type: 'job_cancel', job_id: job }]);
+  });
+
+  test('a worker that had said goodbye is still gone, and events go on where they were', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    await rig.disconnect();
+    const seq = fleet.orchestrator.lastSeq();
+    await fleet.restart(how);
+    expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye' });
+    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+    await fleet.submit();
+    expect(fleet.events.at(-1)).toMatchObject({ type: 'job.submitted', seq: seq + 1 });
+  });
+
+  test('the worker may be back on its stream without a word about itself', async () => {
+    const fleet = await open();
+    const rig = await fleet.addIdleWorker();
+    await fleet.restart(how);
+    expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'no_stream' });
+    await rig.openStream();
+    expect(await fleet.submit()).toMatchObject({ workerId: rig.id });
+  });
+});
+
+test.each([
+  ['ten hours back', -36_000_000],
+  ['a day ahead', 86_400_000],
+])('a backoff is as long as it was when the clock is set %s before a restart', async (_what, ms) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  await fleet.clock.advance(10_000);
+  fleet.clock.shiftWall(ms);
+  await fleet.restart();
+  await rig.connect();
+  await fleet.clock.advance(19_999);
+  expect(fleet.job(job).status).toBe('pending');
+  await fleet.clock.advance(1);
+  expect(fleet.job(job).status).toBe('dispatched');
+});
+
+test('a backoff is no longer than it is from its beginning when nobody knows how much time has passed', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  await rig.report(job, 'failed', { signal: 'SIGTERM' });
+  fleet.clock.shiftWall(-36_000_000);
+  await fleet.restart({ forgetsTime: true });
+  await rig.connect();
+  await fleet.clock.advance(29_999);
+  expect(fleet.job(job).status).toBe('pending');
+  await fleet.clock.advance(1);
+  expect(fleet.job(job).status).toBe('dispatched');
+});
+
+test('what was answered survives a crash, and what was only asked for is not there', async () => {
+  const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
+  const { jobId } = await fleet.submit();
+  let answered = false;
+  void fleet.submit().then(() => {
+    answered = true;
+  });
+  await fleet.restart({ crash: true });
+  const { entries } = fleet.orchestrator.listJobs({
+    ...everyJob,
+    includeFinal: true,
+    limit: 9,
+    offset: 0,
+  });
+  expect(entries.map(({ id }) => id)).toEqual([jobId]);
+  expect(answered).toBe(false);
+});
+
+test('what is asked for during an orderly stop is done and answered', async () => {
+  const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
+  const asked = fleet.submit();
+  await fleet.restart();
+  expect(fleet.job((await asked).jobId).status).toBe('pending');
+});
+
+test('an orchestrator that was stopped sets no timer any more', async () => {
+  const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const job = await fleet.runJob(rig);
+  // Its commit comes after the stop, and wants the worker to settle for 50 ms.
+  const reported = rig.report(job, 'completed');
+  await fleet.restart();
+  expect((await reported).ok).toBe(true);
+  await fleet.clock.advance(1_000);
+  expect(fleet.errors).toEqual([]);
+});
+
+test('streams are ended by an orderly stop, and just cut by a crash', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const first = rig.stream;
+  await fleet.restart();
+  expect(first.ended).toBe(true);
+  const second = await rig.openStream();
+  await fleet.restart({ crash: true });
+  expect(second.ended).toBe(false);
+});

@@ -1,0 +1,293 @@
+/**
+ * Workers that fall silent and return: docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160
+ * s.
+ */
+import { describe, expect, test } from 'vitest';
+import type { JobId } from '../../../../../protocol/ids.ts';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../../../support/fleet-outcome.ts';
+import type { FleetWorker } from '../../../../support/fleet-worker.ts';
+
+const T = 120_000;
+const takeover = 160_000;
+
+describe('offline', () => {
+  test.each([
+    ['idle', 'idle', {}],
+    ['draining', 'draining', { drained: true }],
+    ['without a stream', 'connecting', { drop: true }],
+  ])('a worker that is %s is offline after T of silence, and not before', async (_what, status, how) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    if ('drained' in how) await fleet.drain(rig);
+    if ('drop' in how) await rig.stream.drop();
+    await fleet.clock.advance(T - 1);
+    expect(rig.view().status).toBe(status);
+    expect(fleet.trail(rig.id)).not.toContain('worker.offline');
+    await fleet.clock.advance(1);
+    expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
+    expect(fleet.trail(rig.id).at(-1)).toBe('worker.offline');
+    expect(rig.view().last_heartbeat).toBe('2026-01-01T12:00:00.000Z');
+  });
+
+  test('T follows the setting', async () => {
+    const fleet = await openFleet({ heartbeatTimeoutMs: 4_000 });
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(3_999);
+    expect(rig.view().status).toBe('idle');
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('offline');
+  });
+
+  test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
+    ['a beat', (rig, job) => rig.beat(job)],
+    ['a report', (rig, job) => rig.report(job, 'running')],
+    ['a registration', (rig, job) => rig.register({ currentJobId: job })],
+    ['a stream', rig => rig.openStream()],
+  ])('%s is contact', async (_what, call) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(T - 1);
+    await call(rig, job);
+    await fleet.clock.advance(T - 1);
+    expect(rig.view().status).toBe('busy');
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('offline');
+  });
+
+  test('a beat in the very moment in which the time is up still counts', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(T - 1);
+    // Set after the alarm of the same moment, so that it comes when the decision is made but not yet carried out.
+    fleet.clock.after(1, () => void fleet.orchestrator.heartbeat(rig.id, {}));
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('idle');
+    expect(fleet.trail(rig.id)).not.toContain('worker.offline');
+  });
+
+  test('a wall clock that is set back plays no part', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    for (const hours of [1, 2]) {
+      fleet.clock.shiftWall(-hours * 3_600_000);
+      await fleet.clock.advance(1_000);
+      expect(rig.view().status).toBe('idle');
+    }
+    await fleet.clock.advance(T - 2_001);
+    expect(rig.view().status).toBe('idle');
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('offline');
+  });
+
+  test('an offline worker is offered nothing until it is back', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(T);
+    const { jobId, reason } = await fleet.submit();
+    expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 offline');
+    await rig.beat();
+    expect(rig.lastOffer().job_id).toBe(jobId);
+    expect(fleet.trail(rig.id)).toContain('worker.back');
+  });
+
+  test('many workers that fall silent at once cost a write each', async () => {
+    const fleet = await openFleet();
+    const rigs = await Promise.all(Array.from({ length: 40 }, () => fleet.addIdleWorker()));
+    const before = fleet.writes;
+    await fleet.clock.advance(T);
+    expect(rigs.map(rig => rig.view().status)).toEqual(rigs.map(() => 'offline'));
+    expect(fleet.events.filter(event => 'type' in event && event.type === 'worker.offline')).toHaveLength(40);
+    expect(fleet.writes - before).toBe(40);
+  });
+});
+
+describe('an offer', () => {
+  test('to a worker that falls silent stays until it is given up, and that costs no retry', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(T - 10_000);
+    const { jobId } = await fleet.submit({ max_retries: 0 });
+    const other = await fleet.addIdleWorker();
+    await fleet.clock.advance(44_999);
+    expect(rig.view().status).toBe('offline');
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
+    await fleet.clock.advance(1);
+    expect(other.lastOffer().job_id).toBe(jobId);
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'dispatched',
+      attempts: [{ outcome: 'withdrawn', cause: null }, { worker_id: other.id }],
+    });
+  });
+
+  test('may still be taken by a worker that had fallen silent with it', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(T - 10_000);
+    const { jobId } = await fleet.submit({ max_retries: 0 });
+    await fleet.clock.advance(40_000);
+    expect(rig.view().status).toBe('offline');
+    await rig.run(jobId);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+});
+
+describe('a claimed job', () => {
+  test.each(['starting', 'running'] as const)('that is %s recovers from T on', async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit();
+    await rig.report(jobId, word);
+    await fleet.clock.advance(T - 1);
+    expect(fleet.job(jobId).status).toBe(word);
+    await fleet.clock.advance(1);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'recovering', attempt: 1, worker_id: rig.id });
+  });
+
+  test('goes to another worker at takeover, and not before', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const other = await fleet.addIdleWorker();
+    const keepOther = async (ms: number): Promise<void> => {
+      await fleet.clock.advance(ms);
+      await other.beat();
+    };
+    await keepOther(100_000);
+    await keepOther(takeover - 100_001);
+    expect(fleet.job(job)).toMatchObject({ status: 'recovering', attempt: 1 });
+    expect(other.commands).toEqual([]);
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'given_up', cause: 'worker_lost' });
+  });
+
+  test('fails at takeover when its budget is used', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0 });
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job).status).toBe('recovering');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost', attempt: 1 });
+  });
+
+  test('of a worker that said goodbye waits until takeover just the same', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0 });
+    await rig.disconnect();
+    expect(fleet.job(job).status).toBe('recovering');
+    await fleet.clock.advance(takeover - 1);
+    expect(fleet.job(job).status).toBe('recovering');
+    await fleet.clock.advance(1);
+    expect(fleet.job(job).status).toBe('failed');
+  });
+
+  test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
+    ['a beat', (rig, job) => rig.beat(job)],
+    ['a registration', (rig, job) => rig.register({ currentJobId: job })],
+    ['a report', (rig, job) => rig.report(job, 'running')],
+    ['a claim that was repeated', (rig, job) => rig.report(job, 'starting')],
+  ])('runs on when its worker is back by %s before takeover, and no retry is used', async (_what, call) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 1 });
+    for (let round = 0; round < 3; round++) {
+      await fleet.clock.advance(takeover - 1);
+      await call(rig, job);
+      expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1, worker_id: rig.id });
+    }
+    await fleet.clock.advance(takeover);
+    expect(fleet.job(job).status).toBe('pending');
+  });
+
+  test.each([
+    ['completed', 'completed', null],
+    ['failed', 'failed', 'trainer_exit'],
+  ] as const)('ends when its worker comes back with “%s”', async (word, status, cause) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(takeover - 1);
+    await rig.report(job, word, { exit_code: 1 });
+    expect(fleet.job(job)).toMatchObject({ status, cause });
+  });
+
+  test.each<[retries: number, status: string]>([
+    [1, 'dispatched'],
+    [0, 'failed'],
+  ])('is lost at once when its worker registers without it (%i retries)', async (retries, status) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: retries });
+    await fleet.clock.advance(T);
+    await rig.register();
+    expect(fleet.job(job)).toMatchObject({
+      status,
+      attempts: [{ cause: 'worker_lost' }, ...(retries ? [{}] : [])],
+    });
+  });
+
+  test('that was cancelled is over when its worker registers without it', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(T);
+    await fleet.cancel(job);
+    await rig.register();
+    expect(fleet.job(job)).toMatchObject({ status: 'cancelled', error_message: null });
+  });
+});
+
+describe('after takeover', () => {
+  test('the former worker is told to stop, in a beat and at its registration', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(takeover);
+    const other = await fleet.addIdleWorker();
+    await other.run(job);
+    expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job, cancel: null });
+    expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job, resume_job: null });
+    expect(fleet.job(job)).toMatchObject({ status: 'running', worker_id: other.id });
+  });
+
+  test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
+    ['a beat', (rig, job) => rig.beat(job)],
+    ['a registration', (rig, job) => rig.register({ currentJobId: job })],
+    ['a report', (rig, job) => rig.report(job, 'running')],
+  ])('a job that still waits is adopted again by %s, and the retry given back', async (_what, call) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 1 });
+    for (let round = 0; round < 3; round++) {
+      await fleet.clock.advance(takeover);
+      expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
+      await call(rig, job);
+      expect(fleet.job(job)).toMatchObject({
+        status: 'running',
+        attempts: [{ outcome: null, ended_at: null }],
+      });
+    }
+  });
+
+  test('a worker that was given another job does not get the former one back', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(takeover);
+    const { jobId: urgent } = await fleet.submit({ priority: 50 });
+    await rig.connect();
+    expect(rig.lastOffer().job_id).toBe(urgent);
+    expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job });
+    expect(refusalOf(await rig.report(job, 'running'))).toEqual({
+      code: 'attempt_superseded',
+      action: 'stop',
+    });
+    expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
+    expect(fleet.job(job).status).toBe('pending');
+    expect(fleet.job(urgent).status).toBe('dispatched');
+  });
+});

@@ -1,0 +1,56 @@
+/**
+ * Published agents are silent while their trainer prints nothing: docs/internals/worker-contract.md, section 3, item
+ * 10. T = 120 s.
+ */
+import { expect, test } from 'vitest';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+
+test('they may be granted more than T, and takeover moves along; our own are not', async () => {
+  const fleet = await openFleet({ v1SilenceMs: 600_000 });
+  const published = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const job = await fleet.runJob(published, { max_retries: 0 });
+  const own = await fleet.addIdleWorker();
+  await fleet.clock.advance(120_000);
+  expect(own.view().status).toBe('offline');
+  await fleet.clock.advance(479_999);
+  expect(published.view().status).toBe('busy');
+  await fleet.clock.advance(1);
+  expect(published.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
+  expect(fleet.job(job)).toMatchObject({
+    status: 'recovering',
+    hold: { until: fleet.clock.iso(fleet.clock.wall() + 40_000) },
+  });
+  await fleet.clock.advance(39_999);
+  expect(fleet.job(job).status).toBe('recovering');
+  await fleet.clock.advance(1);
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
+});
+
+test.each([0, 60_000, 119_999, 120_000])('they are never granted less than T: %d ms', async v1SilenceMs => {
+  const fleet = await openFleet({ v1SilenceMs });
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  await fleet.clock.advance(119_999);
+  expect(rig.view().status).toBe('idle');
+  await fleet.clock.advance(1);
+  expect(rig.view().status).toBe('offline');
+});
+
+test('who replaces a published agent by our own has T again', async () => {
+  const fleet = await openFleet({ v1SilenceMs: 600_000 });
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  await rig.disconnect();
+  await rig.connect({ protocol: 2 });
+  await fleet.clock.advance(120_000);
+  expect(rig.view().status).toBe('offline');
+});
+
+test('the grant holds over a restart', async () => {
+  const fleet = await openFleet({ v1SilenceMs: 600_000 });
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  await fleet.restart({ crash: true });
+  await rig.openStream();
+  await fleet.clock.advance(599_999);
+  expect(rig.view().status).toBe('idle');
+  await fleet.clock.advance(1);
+  expect(rig.view().status).toBe('offline');
+});

@@ -1,0 +1,182 @@
+/**
+ * The audit trail records everything that people and workers do, permitted or not: once, in order, and nothing else.
+ * The disk may fill up and the process may end in between. docs/internals/faults.md, I5.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AuditRow } from '../../../../../main/orchestrator/ports/index.ts';
+import { JobEventType, QueueEventType, WorkerEventType } from '../../../../../protocol/events.ts';
+import { JobId } from '../../../../../protocol/ids.ts';
+import { finalStatuses } from '../../../../../protocol/job.ts';
+import { createFleet } from '../../../../support/fleet.ts';
+import { brokenQueueRules } from '../../../../support/queue-rules.ts';
+import { bookOf, wholeTrail } from '../../../../support/seal.ts';
+import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
+import { everyJob } from '../../../../support/every-job.ts';
+
+type Told = readonly [type: string, id: string, at: string];
+
+/** What readers of the event stream were told, progress left out: it is no transition. */
+const toldBy = ({ fleet }: World): readonly Told[] =>
+  fleet.events.flatMap((event): readonly Told[] => {
+    if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
+    if (event.type === 'job.progress' || event.type === 'job.outstanding') return [];
+    const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
+    return [[event.type, id, event.at]];
+  });
+
+/** The trail in the same words, without what changed nothing: reports by those who had no right to make them. */
+const writtenIn = ({ fleet }: World): readonly Told[] =>
+  fleet
+    .audit()
+    .filter(({ type }) => type !== 'job.report_refused')
+    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
+
+/** Where the clock was set back, no row is dated before an older one, and says how far its clock was off. */
+const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
+
+const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);
+
+interface Replayed {
+  readonly status: string;
+  readonly attempt: number;
+  readonly workerId: unknown;
+}
+
+const isFinal = (status: string): boolean => finalStatuses.some(word => word === status);
+
+const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
+  JSON.parse(row.details) as Readonly<Record<string, unknown>>;
+
+/** After which a job waits. */
+const pendingWords: ReadonlySet<string> = new Set([
+  'submitted',
+  'requeued',
+  'approved',
+  'priority_changed',
+  'moved_to_top',
+  'boosted',
+]);
+
+const movesNothing: ReadonlySet<string> = new Set(['job.report_refused', 'job.late_result', 'job.asked']);
+
+/** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
+function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
+  const jobs = new Map<string, Replayed>();
+  /** In the order in which they ended, which no shift of the wall clock changes. */
+  const ended = new Set<string>();
+  const forget = (id: string): void => {
+    jobs.delete(id);
+    ended.delete(id);
+  };
+  for (const row of rows) {
+    if (row.type === 'queue.cleaned') {
+      const deleted = Number(detailsOf(row)['deleted']);
+      expect(deleted).toBeLessThanOrEqual(ended.size);
+      for (const id of [...ended].slice(0, deleted)) forget(id);
+    }
+    if (row.target_type !== 'job' || movesNothing.has(row.type)) continue;
+    const { from, to, attempt, worker_id } = detailsOf(row);
+    const word = row.type.slice('job.'.length);
+    const status = pendingWords.has(word) ? 'pending' : word;
+    const before = jobs.get(row.target_id);
+    if (word === 'deleted') {
+      expect(before?.status).toSatisfy(isFinal);
+      forget(row.target_id);
+      continue;
+    }
+    if (isFinal(status)) {
+      ended.delete(row.target_id);
+      ended.add(row.target_id);
+    }
+    if (word === 'submitted') expect(before).toBeUndefined();
+    else expect([from, to]).toEqual([before?.status, status]);
+    jobs.set(row.target_id, { status, attempt: Number(attempt), workerId: worker_id });
+  }
+  return jobs;
+}
+
+function expectJobsAsReplayed({ fleet }: World): void {
+  const stored = fleet.store.jobs({ ...everyJob, includeFinal: true, limit: 1_000, offset: 0 });
+  const seen = stored.map((job): readonly [string, Replayed] => [
+    job.id,
+    { status: job.status, attempt: job.attempt?.n ?? 0, workerId: job.attempt?.workerId ?? null },
+  ]);
+  expect(new Map(seen)).toEqual(replayJobs(fleet.audit()));
+}
+
+const connections = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
+const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
+const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
+const troubles = ['worker.created', 'worker.gpu_trouble', 'worker.gpu_trouble_over'];
+
+/** Workers, and what is held against them, as the newest row about each says. */
+function expectWorkersAsReplayed({ fleet }: World): void {
+  const rows = fleet.audit().filter(row => row.target_type === 'worker');
+  const newest = (id: string, types: readonly string[]): string | undefined =>
+    rows.findLast(row => row.target_id === id && types.includes(row.type))?.type;
+  const there = new Set(rows.map(row => row.target_id));
+  for (const { target_id: id } of rows.filter(({ type }) => type === 'worker.deleted')) there.delete(id);
+  const stored = fleet.store.workers();
+  expect(new Set<string>(stored.map(({ id }) => id))).toEqual(there);
+  for (const { id, gone, drain, quarantine, agent } of stored) {
+    const isTroubled = (agent?.gpuTroubles ?? []).length > 0;
+    expect(isTroubled, `${id} has trouble`).toBe(newest(id, troubles) === 'worker.gpu_trouble');
+    expect(gone !== null, `${id} is gone`).toBe(newest(id, connections) === 'worker.offline');
+    expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
+    expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');
+  }
+}
+
+/** How the queue is run, as the rows about it say. */
+function expectQueueAsReplayed({ fleet }: World): void {
+  const rows = fleet.audit().filter(row => row.target_type === 'queue');
+  const turned = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
+  const limited = rows.findLast(({ type }) => type === 'queue.limits_changed');
+  const { paused, ...queue } = fleet.orchestrator.queue();
+  expect(paused !== null).toBe(turned?.type === 'queue.paused');
+  const { clock_offset_ms: _offset, ...limits } = limited
+    ? detailsOf(limited)
+    : { max_concurrent: null, user_max_concurrent: null };
+  expect(queue).toMatchObject(limits);
+}
+
+async function expectWholeTrail(world: World): Promise<void> {
+  const { fleet } = world;
+  expect(writtenIn(world)).toEqual(toldBy(world));
+  const times = fleet.audit().map(({ at }) => at);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  const verdict = await bookOf(fleet.store.audit).verify(wholeTrail);
+  expect(verdict).toMatchObject({ valid: true, checked: fleet.audit().length, first_bad: null });
+  expectJobsAsReplayed(world);
+  expectWorkersAsReplayed(world);
+  expectQueueAsReplayed(world);
+  const neededApproval = (id: string): boolean =>
+    (fleet.store.job(JobId.parse(id))?.approval ?? null) !== null;
+  expect(brokenQueueRules(fleet.audit(), neededApproval)).toEqual([]);
+  expect(JSON.stringify(fleet.audit())).not.toMatch(/wt_|tj_/);
+}
+
+/** T is short: the clock ticks on for every second that a script lets pass. */
+async function run(script: Script, reached: Set<string>): Promise<void> {
+  const fleet = await createFleet({ heartbeatTimeoutMs: 6_000 });
+  const world: World = { fleet, workers: [], jobs: [] };
+  for (const step of script) await play(world, step);
+  await fleet.setDiskFull(false);
+  await expectWholeTrail(world);
+  for (const { type } of fleet.audit()) reached.add(type);
+  expectOnlyDiskErrors(fleet);
+  await fleet.close();
+}
+
+test('the trail has a row for each thing that was told, verifies, and tells how things stand', async () => {
+  const reached = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(scripts, script => run(script, reached)),
+    { numRuns: 120, examples: seldom.map(script => [script]) },
+  );
+  // Else the scripts would be too tame to say anything.
+  const types = [...JobEventType.options, ...WorkerEventType.options, ...QueueEventType.options];
+  const all = [...types, 'job.report_refused'];
+  expect(all.filter(type => !reached.has(type))).toEqual(['job.progress', 'job.outstanding']);
+}, 60_000);

@@ -1,0 +1,235 @@
+/** Goodbyes, streams, tokens and deletion: docs/internals/semantics.md, section 1. */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../../../support/fleet-outcome.ts';
+import { ada, hashOf } from '../../../../support/fleet.ts';
+import { everyJob } from '../../../../support/every-job.ts';
+
+describe('a goodbye', () => {
+  test('makes the worker offline at once and ends its stream', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    expect(await rig.disconnect()).toEqual({ ok: true, value: { success: true } });
+    expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye' });
+    expect(rig.stream.ended).toBe(true);
+    expect(await fleet.submit()).toMatchObject({ workerId: null });
+  });
+
+  test('gives an unclaimed offer back without a retry, to the next worker at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit({ max_retries: 0 });
+    const other = await fleet.addIdleWorker();
+    await rig.disconnect();
+    expect(other.lastOffer().job_id).toBe(jobId);
+    expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
+  });
+
+  test('is over with the next call', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await rig.disconnect();
+    await rig.connect();
+    expect(rig.view().status).toBe('idle');
+  });
+
+  test('said twice is told once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await rig.disconnect();
+    await rig.disconnect();
+    expect(fleet.trail(rig.id).filter(type => type === 'worker.offline')).toHaveLength(1);
+  });
+});
+
+describe('a stream', () => {
+  test('that closes leaves the job alone', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await rig.stream.drop();
+    expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job });
+    expect(rig.view().stream_closed_at).toMatch(/Z$/);
+    await rig.report(job, 'completed');
+    expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'no_stream' });
+    expect(await fleet.submit()).toMatchObject({ workerId: null });
+    expect(fleet.trail(rig.id)).toContain('worker.stream_closed');
+  });
+
+  test('is replaced by a newer one, and its late close does no harm', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const older = rig.stream;
+    const newer = await rig.openStream();
+    expect(older.ended).toBe(true);
+    await older.drop();
+    expect(rig.view()).toMatchObject({ status: 'idle', stream_closed_at: null });
+    expect(fleet.trail(rig.id)).not.toContain('worker.stream_closed');
+    const { jobId } = await fleet.submit();
+    expect(newer.commands).toMatchObject([{ type: 'job_submit', job_id: jobId }]);
+    expect(older.commands).toEqual([]);
+  });
+
+  test('of one worker is not ended by another one’s', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.addIdleWorker();
+    expect(rig.stream.ended).toBe(false);
+  });
+});
+
+describe('a new token', () => {
+  test('ends the stream before it is answered, and the old one is dead', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBe(rig.id);
+    const endedBefore = fleet.orchestrator
+      .rotateToken(rig.id, 'now', ada)
+      .then(outcome => [outcome, rig.stream.ended]);
+    const [outcome, ended] = await endedBefore;
+    expect(ended).toBe(true);
+    expect(outcome).toMatchObject({ ok: true, value: { workerId: rig.id, name: 'rig-1', persistent: true } });
+    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
+    expect(fleet.orchestrator.workerByTokenHash(hashOf('wt_2'))).toBe(rig.id);
+  });
+
+  test('does not cost a running job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.orchestrator.rotateToken(rig.id, 'now', ada);
+    expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: { job_id: job } });
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
+
+  test('is not given for a worker that nobody knows', async () => {
+    const fleet = await openFleet();
+    expect(refusalOf(await fleet.orchestrator.rotateToken('w_9' as never, 'now', ada)).code).toBe(
+      'worker_not_found',
+    );
+  });
+});
+
+describe('deleting', () => {
+  test.each<[string, 'idle' | 'busy' | 'connecting' | 'draining']>([
+    ['idle', 'idle'],
+    ['busy', 'busy'],
+    ['without a stream', 'connecting'],
+    ['draining', 'draining'],
+  ])('a worker that is %s is refused', async (_what, status) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    if (status === 'busy') await fleet.runJob(rig);
+    if (status === 'connecting') await rig.stream.drop();
+    if (status === 'draining') await fleet.drain(rig);
+    expect(rig.view().status).toBe(status);
+    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
+    expect(rig.view().status).toBe(status);
+  });
+
+  test('a worker that never came is done at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
+    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
+  });
+
+  test('an offline worker takes row and token; history keeps its jobs', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ name: 'old-rig' });
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'completed');
+    await rig.disconnect();
+    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
+    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
+    expect(refusalOf(fleet.orchestrator.worker(rig.id)).code).toBe('worker_not_found');
+    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
+    expect(fleet.job(job)).toMatchObject({ status: 'completed', worker_id: rig.id });
+    expect([null, 'old-rig']).toContain(fleet.job(job).worker_name);
+    expect(fleet.events.at(-1)).toMatchObject({ type: 'worker.deleted', worker_id: rig.id, worker: null });
+    const { entries } = fleet.orchestrator.listJobs({
+      ...everyJob,
+      includeFinal: true,
+      limit: 9,
+      offset: 0,
+    });
+    expect(entries.map(({ id }) => id)).toEqual([job]);
+  });
+
+  test('a silent worker ends a stream that it may still hold', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.clock.advance(120_000);
+    expect(rig.stream.ended).toBe(false);
+    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+    expect(rig.stream.ended).toBe(true);
+  });
+
+  test('every call of an agent whose worker was deleted meanwhile is refused', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'completed');
+    await rig.disconnect();
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
+    expect(refusalOf(await rig.report(job, 'completed')).code).toBe('token_invalid');
+    expect(refusalOf(await rig.disconnect()).code).toBe('token_invalid');
+    await expect(rig.register()).rejects.toThrow('token_invalid');
+    await rig.openStream();
+    expect(await fleet.submit()).toMatchObject({ workerId: null });
+  });
+
+  test('a job that only its deleted worker had known goes on elsewhere', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await rig.disconnect();
+    await fleet.clock.advance(160_000);
+    expect(fleet.job(job).status).toBe('pending');
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    const other = await fleet.addIdleWorker();
+    await other.run(job);
+    await other.report(job, 'completed');
+    expect(fleet.job(job)).toMatchObject({
+      status: 'completed',
+      attempts: [{ worker_id: rig.id }, { worker_id: other.id }],
+    });
+  });
+
+  test('is refused while the worker may still train a job, until takeover', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.runJob(rig);
+    await rig.disconnect();
+    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
+    await fleet.clock.advance(160_000);
+    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+  });
+});
+
+describe('the list', () => {
+  test('filters by status', async () => {
+    const fleet = await openFleet();
+    const idle = await fleet.addIdleWorker();
+    const gone = await fleet.addIdleWorker();
+    await gone.disconnect();
+    const ids = (status: 'idle' | 'offline' | 'busy' | undefined) =>
+      fleet.orchestrator.listWorkers(status).map(({ id }) => id);
+    expect(ids(undefined)).toEqual([idle.id, gone.id]);
+    expect(ids('idle')).toEqual([idle.id]);
+    expect(ids('offline')).toEqual([gone.id]);
+    expect(ids('busy')).toEqual([]);
+  });
+});
+
+test('a job is taken over on the dot, with a T of which a third is no whole number', async () => {
+  const fleet = await openFleet({ heartbeatTimeoutMs: 40_000 });
+  const rig = await fleet.addIdleWorker();
+  const { jobId: job } = await fleet.submit({ max_retries: 0 });
+  await rig.run(job);
+  await fleet.clock.advance(53_000);
+  expect(fleet.job(job).status).toBe('recovering');
+  await fleet.clock.advance(334);
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
+});

@@ -1,0 +1,229 @@
+/**
+ * Events without gaps or repeats, stored and live: docs/internals/semantics.md, section 8; docs/internals/faults.md
+ * S16.
+ */
+import { describe, expect, test } from 'vitest';
+import { createFeed, type FeedReader } from '../../../../../main/orchestrator/memory/feed.ts';
+import type { Log } from '../../../../../main/orchestrator/ports/index.ts';
+import { makeEvent } from '../builders.ts';
+
+/** A feed over a log that keeps the events from `first` to `last`. */
+function makeFeed({ first = 1, last = 0 } = {}) {
+  const kept = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => makeEvent(first + index));
+  const logged: unknown[] = [];
+  const log: Log = { info: () => {}, warn: () => {}, error: (event, fields) => logged.push([event, fields]) };
+  const feed = createFeed(
+    {
+      eventRange: () => ({ first: kept[0]?.seq ?? 0, last: kept.at(-1)?.seq ?? 0 }),
+      eventsAfter: (seq, limit) => kept.filter(event => event.seq > seq).slice(0, limit),
+    },
+    log,
+  );
+  return {
+    ...feed,
+    logged,
+    /** Events up to this one are too old. */
+    forget(seq: number): void {
+      kept.splice(
+        0,
+        kept.findIndex(event => event.seq > seq),
+      );
+    },
+    /** As a transaction does: stored first, told after. */
+    happen(): void {
+      const event = makeEvent((kept.at(-1)?.seq ?? 0) + 1);
+      kept.push(event);
+      feed.publish(event);
+    },
+  };
+}
+
+function makeReader(): FeedReader & { readonly seen: unknown[] } {
+  const seen: unknown[] = [];
+  return { seen, event: ({ seq }) => seen.push(seq), reset: seq => seen.push(`reset ${seq}`) };
+}
+
+const range = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+describe('a reader', () => {
+  test('that begins now gets what comes next', () => {
+    const feed = makeFeed({ last: 5 });
+    const reader = makeReader();
+    feed.subscribe(null, reader);
+    feed.happen();
+    expect(reader.seen).toEqual([6]);
+  });
+
+  // Replayed in pages of a thousand: one short, exactly one, one and a bit, exactly two.
+  test.each([
+    [0, 3],
+    [0, 999],
+    [0, 1_000],
+    [0, 1_001],
+    [500, 2_500],
+    [7, 7],
+  ])('that begins after %d of %d gets the rest, then what comes, without gap or repeat', (after, last) => {
+    const feed = makeFeed({ last });
+    const reader = makeReader();
+    feed.subscribe(after, reader);
+    feed.happen();
+    feed.happen();
+    expect(reader.seen).toEqual(range(after + 1, last + 2));
+  });
+
+  test('that begins with an empty log gets the first event', () => {
+    const feed = makeFeed();
+    const reader = makeReader();
+    feed.subscribe(0, reader);
+    feed.happen();
+    expect(reader.seen).toEqual([1]);
+  });
+
+  test.each([
+    ['before the oldest that is kept', 48, ['reset 60', 61]],
+    ['just before the oldest that is kept', 49, [...range(50, 60), 61]],
+    ['at the newest', 60, [61]],
+    ['in the future', 61, ['reset 60', 61]],
+    ['far in the future', 1e99, ['reset 60', 61]],
+    ['below zero', -1, ['reset 60', 61]],
+  ])('that begins %s, after %d', (_where, after, seen) => {
+    const feed = makeFeed({ first: 50, last: 60 });
+    const reader = makeReader();
+    feed.subscribe(after, reader);
+    feed.happen();
+    expect(reader.seen).toEqual(seen);
+  });
+
+  test('that has seen another life of an empty log is reset', () => {
+    const reader = makeReader();
+    makeFeed().subscribe(5, reader);
+    expect(reader.seen).toEqual(['reset 0']);
+  });
+
+  test('that ends gets nothing more, and the others go on', () => {
+    const feed = makeFeed();
+    const [leaving, staying] = [makeReader(), makeReader()];
+    const end = feed.subscribe(0, leaving);
+    feed.subscribe(0, staying);
+    feed.happen();
+    end();
+    end();
+    feed.happen();
+    expect(leaving.seen).toEqual([1]);
+    expect(staying.seen).toEqual([1, 2]);
+  });
+});
+
+describe('a reader that is full', () => {
+  /** Has room for three at a time. */
+  function makeSlowReader() {
+    const reader = makeReader();
+    const waiting: (() => void)[] = [];
+    let room = 3;
+    return {
+      seen: reader.seen,
+      reset: reader.reset,
+      event(event: Parameters<FeedReader['event']>[0]): void {
+        reader.event(event);
+        room -= 1;
+      },
+      pace: { isFull: () => room <= 0, onRoom: (run: () => void) => void waiting.push(run) },
+      /** How many wait for that. */
+      drain(): number {
+        room = 3;
+        const due = waiting.splice(0);
+        for (const run of due) run();
+        return due.length;
+      },
+    };
+  }
+
+  test('gets the past in portions, then what came meanwhile and what comes, without gap or repeat', () => {
+    const feed = makeFeed({ last: 5 });
+    const reader = makeSlowReader();
+    feed.subscribe(0, reader);
+    feed.happen();
+    expect(reader.seen).toEqual(range(1, 3));
+    expect(reader.drain()).toBe(1);
+    expect(reader.seen).toEqual(range(1, 6));
+    feed.happen();
+    expect(reader.seen).toEqual(range(1, 6));
+    expect(reader.drain()).toBe(1);
+    // From here on it is told at once: whoever takes nothing then is cut off by those who carry it.
+    for (let n = 0; n < 5; n += 1) feed.happen();
+    expect(reader.seen).toEqual(range(1, 12));
+    expect(reader.drain()).toBe(0);
+  });
+
+  test('is reset when the rest of the past is gone meanwhile', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    feed.subscribe(0, reader);
+    feed.forget(8);
+    reader.drain();
+    expect(reader.seen).toEqual([1, 2, 3, 'reset 10']);
+  });
+
+  test('and ends meanwhile, gets nothing more', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    const end = feed.subscribe(0, reader);
+    end();
+    reader.drain();
+    feed.happen();
+    expect(reader.seen).toEqual([1, 2, 3]);
+  });
+
+  test('and fails meanwhile, is logged and gets nothing more', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    const broken = new Error('socket closed');
+    let isBroken = false;
+    feed.subscribe(0, {
+      ...reader,
+      event(event) {
+        if (isBroken) throw broken;
+        reader.event(event);
+      },
+    });
+    isBroken = true;
+    reader.drain();
+    isBroken = false;
+    feed.happen();
+    expect(reader.seen).toEqual([1, 2, 3]);
+    expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
+  });
+});
+
+describe('a reader that fails', () => {
+  const broken = new Error('socket closed');
+  const makeBroken = (seen: unknown[]): FeedReader => ({
+    event: ({ seq }) => {
+      seen.push(seq);
+      throw broken;
+    },
+    reset: () => {},
+  });
+
+  test('is removed and logged, and the others get their events', () => {
+    const feed = makeFeed();
+    const tried: unknown[] = [];
+    const healthy = makeReader();
+    feed.subscribe(null, makeBroken(tried));
+    feed.subscribe(null, healthy);
+    feed.happen();
+    feed.happen();
+    expect(tried).toEqual([1]);
+    expect(healthy.seen).toEqual([1, 2]);
+    expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
+  });
+
+  test('in the replay never gets in', () => {
+    const feed = makeFeed({ last: 3 });
+    const tried: unknown[] = [];
+    expect(() => feed.subscribe(0, makeBroken(tried))).toThrow(broken);
+    feed.happen();
+    expect(tried).toEqual([1]);
+  });
+});

@@ -1,0 +1,36 @@
+import { JobId, WorkerId } from '../../../../../../protocol/ids.ts';
+import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/candidates.ts';
+import {
+  createPlacementIndex,
+  type PlacementIndex,
+} from '../../../../../../main/orchestrator/memory/placement/placement-index.ts';
+import { makeNeeds, makeOffering } from '../../builders.ts';
+
+export const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => ({
+  id: JobId.parse(`j_${order}`),
+  requirements: makeNeeds({ gpuCount: 1 }),
+  user: 'ada',
+  team: null,
+  level: 10,
+  order,
+  avoid: null,
+  ...changes,
+});
+
+export const aWorker = (
+  order: number,
+  changes: Partial<IdleWorker['offering']> = {},
+  datasets: readonly string[] = [],
+): IdleWorker => ({
+  id: WorkerId.parse(`w_${order}`),
+  offering: makeOffering({ gpuCount: 1, fetchesData: true, ...changes }),
+  datasets,
+  order,
+});
+
+export function filled(jobs: readonly WaitingJob[], workers: readonly IdleWorker[]): PlacementIndex {
+  const index = createPlacementIndex();
+  for (const job of jobs) index.addJob(job);
+  for (const worker of workers) index.addWorker(worker);
+  return index;
+}

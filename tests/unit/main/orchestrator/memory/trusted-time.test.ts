@@ -1,0 +1,124 @@
+/** How far the orchestrator trusts the wall clock, and which time it uses otherwise. */
+import { describe, expect, test } from 'vitest';
+import { createTrustedTime } from '../../../../../main/orchestrator/memory/trusted-time.ts';
+import type { ClockMark, ClockReading } from '../../../../../main/orchestrator/ports/index.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const noon = Date.UTC(2026, 0, 1, 12);
+
+/** The trusted time of a process that starts with this reading. */
+const timeAtStart = (mark: ClockMark | null, now: ClockReading): number =>
+  createTrustedTime(() => now, mark).now();
+
+function open(mark: ClockMark | null = null, begun: Partial<ClockReading> = {}) {
+  let reading: ClockReading = { wall: noon, sinceBoot: 5 * hour, bootId: 'boot-1', ...begun };
+  const time = createTrustedTime(() => reading, mark);
+  return {
+    time,
+    /** Time passes, by both clocks. */
+    pass(ms: number) {
+      reading = { ...reading, wall: reading.wall + ms, sinceBoot: reading.sinceBoot + ms };
+    },
+    /** Somebody sets the wall clock. */
+    set(ms: number) {
+      reading = { ...reading, wall: reading.wall + ms };
+    },
+  };
+}
+
+describe('while the process runs', () => {
+  test('follows the wall clock as long as a time server corrects it by seconds', () => {
+    const { time, pass, set } = open();
+    pass(hour);
+    set(30_000);
+    expect([time.now(), time.earliest(), time.latest()]).toEqual(Array(3).fill(noon + hour + 30_000));
+    expect(time.jumpMs()).toBeNull();
+  });
+
+  test('allows for clocks that drift over months', () => {
+    const { time, pass, set } = open();
+    pass(100 * day);
+    set(2 * hour);
+    expect(time.now()).toBe(noon + 100 * day + 2 * hour);
+  });
+
+  test.each([
+    ['a day ahead', day],
+    ['ten years ahead', 3_650 * day],
+    ['two hours back', -2 * hour],
+    ['ten years back', -3_650 * day],
+  ])('goes on by the time since boot when the wall clock jumps %s', (_what, jump) => {
+    const { time, pass, set } = open();
+    pass(hour);
+    set(jump);
+    pass(hour);
+    expect(time.now()).toBe(noon + 2 * hour);
+    expect(time.jumpMs()).toBe(jump);
+    expect(time.earliest()).toBe(noon + 2 * hour + Math.min(jump, 0));
+    expect(time.latest()).toBe(noon + 2 * hour + Math.max(jump, 0));
+  });
+
+  test('follows the wall clock again once that is set back to where it was', () => {
+    const { time, pass, set } = open();
+    set(day);
+    pass(hour);
+    set(1_000 - day);
+    expect([time.now(), time.jumpMs()]).toEqual([noon + hour + 1_000, null]);
+  });
+});
+
+describe('after a restart of the process', () => {
+  const mark: ClockMark = { trusted: noon, sinceBoot: 5 * hour, bootId: 'boot-1' };
+
+  test.each([
+    ['is right', hour, hour],
+    ['is a day ahead', day + hour, hour],
+    ['is two hours behind', -hour, hour],
+  ])('knows how much time has passed when the wall clock %s', (_what, wall, passed) => {
+    const now = { wall: noon + wall, sinceBoot: 6 * hour, bootId: 'boot-1' };
+    expect(timeAtStart(mark, now)).toBe(noon + passed);
+    expect(createTrustedTime(() => now, mark).mark()).toEqual({
+      trusted: noon + passed,
+      sinceBoot: 6 * hour,
+      bootId: 'boot-1',
+    });
+  });
+
+  test('believes the wall clock when nothing was kept', () => {
+    expect(timeAtStart(null, { wall: noon, sinceBoot: 0, bootId: null })).toBe(noon);
+  });
+});
+
+describe('after a restart of the machine', () => {
+  const mark: ClockMark = { trusted: noon, sinceBoot: 5 * hour, bootId: 'boot-1' };
+  /** An hour after it. */
+  const resumed = (wall: number, bootId: string | null = 'boot-2') =>
+    timeAtStart(mark, { wall, sinceBoot: hour, bootId });
+
+  test.each([
+    ['right behind it', noon + hour],
+    ['days later', noon + 29 * day],
+  ])('believes the wall clock about how long the machine was off: %s', (_what, wall) => {
+    expect(resumed(wall)).toBe(wall);
+  });
+
+  test.each([
+    ['years of it', noon + 3_650 * day],
+    ['less than the time since then', noon],
+    ['a time before the last run', noon - 3_650 * day],
+  ])('counts no more than the time since then when the wall clock says %s', (_what, wall) => {
+    expect(resumed(wall)).toBe(noon + hour);
+  });
+
+  test('takes a time since boot that went back for another boot, whatever its name', () => {
+    expect(resumed(noon + 2 * day, 'boot-1')).toBe(noon + 2 * day);
+  });
+
+  test('takes a boot without a name for another one', () => {
+    const nameless = { ...mark, bootId: null };
+    expect(timeAtStart(nameless, { wall: noon + 2 * day, sinceBoot: 6 * hour, bootId: null })).toBe(
+      noon + 2 * day,
+    );
+  });
+});

@@ -1,0 +1,12 @@
+import type { AuditRow } from '../../../../main/orchestrator/ports/index.ts';
+import type { Fleet } from '../../../support/fleet.ts';
+
+type ReadRow = Omit<AuditRow, 'details'> & { readonly details: Readonly<Record<string, unknown>> };
+
+/** The newest row of the audit trail, or the newest of this type. */
+export function lastRow(fleet: Fleet, type?: string): ReadRow {
+  const row = fleet.audit().findLast(candidate => type === undefined || candidate.type === type);
+  if (row === undefined)
+    throw new Error(`the trail has no row${type === undefined ? '' : ` of type ${type}`}`);
+  return { ...row, details: JSON.parse(row.details) as ReadRow['details'] };
+}

@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Checkpoint,
+  checkpointsIn,
+  completes,
+  expired,
+  judge,
+  lossAt,
+  resumptionOf,
+} from '../../../../../main/orchestrator/rules/checkpoint-rules.ts';
+import type { Artifact } from '../../../../../main/orchestrator/ports/index.ts';
+import { grow } from '../../../../../main/orchestrator/rules/series.ts';
+import { kindOf } from '../../../../../protocol/artifact.ts';
+import { jobId } from '../builders.ts';
+
+let order = 0;
+const file = (key: string, attempt = 1): Artifact => {
+  order += 1;
+  return {
+    jobId: jobId('j1'),
+    order,
+    attempt,
+    key,
+    kind: kindOf(key),
+    bytes: 10,
+    sha256: 'ab',
+    file: `f${order}`,
+    createdAt: 1_000 + order,
+  };
+};
+const namesOf = (checkpoints: readonly Checkpoint[]) => checkpoints.map(({ name }) => name);
+const none = () => null;
+
+describe('what completes a checkpoint', () => {
+  test.each([
+    ['checkpoint-500.bin', true],
+    ['checkpoint-500/model.safetensors', false],
+    ['checkpoint-500/checkpoint-manifest.json', true],
+    ['checkpoint-500/deeper/checkpoint-manifest.json', false],
+    ['model.safetensors', false],
+  ])('%s: %s', (key, is) => expect(completes(key)).toBe(is));
+});
+
+describe('checkpoints among files', () => {
+  test('are those of one name, with the bytes of all their files', () => {
+    const [first, second] = checkpointsIn([
+      file('checkpoint-500/a.bin'),
+      file('model.safetensors'),
+      file('checkpoint-500/sub/b.bin'),
+      file('checkpoint-000400.bin'),
+      file('checkpoint-500/checkpoint-manifest.json', 2),
+    ]);
+    expect(first).toMatchObject({
+      name: 'checkpoint-500',
+      step: 500,
+      isFile: false,
+      bytes: 30,
+      isComplete: true,
+      attempt: 2,
+    });
+    expect(second).toMatchObject({
+      name: 'checkpoint-000400.bin',
+      step: 400,
+      isFile: true,
+      isComplete: true,
+    });
+  });
+
+  test('are told by the last of their files, whatever is read first', () => {
+    const all = [file('checkpoint-500/a.bin', 1), file('checkpoint-500/b.bin', 2)];
+    for (const files of [all, all.toReversed()])
+      expect(checkpointsIn(files)).toMatchObject([{ attempt: 2, createdAt: all[1]?.createdAt }]);
+  });
+
+  test('of which something is missing are not whole', () => {
+    expect(checkpointsIn([file('checkpoint-500/a.bin')])).toMatchObject([{ isComplete: false }]);
+  });
+
+  test('come by attempt, then by step, whatever came first', () => {
+    const all = [
+      file('checkpoint-900.bin', 1),
+      file('checkpoint-300.bin', 2),
+      file('checkpoint-100.bin', 2),
+      file('checkpoint-200.bin', 2),
+    ];
+    expect(namesOf(checkpointsIn(all))).toEqual([
+      'checkpoint-300.bin',
+      'checkpoint-200.bin',
+      'checkpoint-100.bin',
+      'checkpoint-900.bin',
+    ]);
+  });
+
+  test('without steps come by their time', () => {
+    const all = [file('a-epoch-1.bin'), file('a-epoch-2.bin'), file('checkpoint-5.bin')];
+    expect(namesOf(checkpointsIn(all))).toEqual(['checkpoint-5.bin', 'a-epoch-2.bin', 'a-epoch-1.bin']);
+  });
+
+  test('of one step come with the folder first', () => {
+    const weights = file('mine-step00000500.safetensors');
+    const state = file('mine-step00000500-state/optimizer.bin');
+    for (const all of [
+      [weights, state],
+      [state, weights],
+    ])
+      expect(checkpointsIn(all).map(({ isFile }) => isFile)).toEqual([false, true]);
+    const [newer, older] = checkpointsIn([file('a-step00000500.bin'), file('b-step00000500.bin')]);
+    expect([newer?.name, older?.name]).toEqual(['b-step00000500.bin', 'a-step00000500.bin']);
+  });
+});
+
+describe('the loss at a step', () => {
+  const buckets = grow(
+    [],
+    [
+      { step: 100, ms: 1, value: 4 },
+      { step: 950, ms: 2, value: 2 },
+      { step: 1_000, ms: 3, value: 1 },
+      { step: 1_010, ms: 4, value: null },
+      { step: null, ms: 5, value: 9 },
+    ],
+    1,
+  );
+  test.each([
+    ['the mean of the last tenth', 1_000, 1.5],
+    ['what is later is not in it', 999, 2],
+    ['where nothing was said lately, the last that was', 500, 4],
+    ['a gap says nothing', 1_010, 1.5],
+    ['nothing was said before', 99, null],
+  ])('%s: at %s', (_what, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
+});
+
+describe('judged', () => {
+  test('the newest whole one is what is gone on from, and the lowest loss the best', () => {
+    const asked: string[] = [];
+    const losses: Readonly<Record<string, number>> = {
+      'checkpoint-100.bin': 3,
+      'checkpoint-200.bin': 1,
+      'checkpoint-300.bin': 2,
+    };
+    const judged = judge(
+      checkpointsIn([
+        file('checkpoint-100.bin'),
+        file('checkpoint-200.bin'),
+        file('checkpoint-300.bin'),
+        file('checkpoint-400/half.bin'),
+      ]),
+      ({ name }) => {
+        asked.push(name);
+        return losses[name] ?? null;
+      },
+    );
+    expect(asked).toEqual(['checkpoint-300.bin', 'checkpoint-200.bin', 'checkpoint-100.bin']);
+    expect(judged.map(({ name, isNewest, isBest, loss }) => [name, isNewest, isBest, loss])).toEqual([
+      ['checkpoint-400', false, false, null],
+      ['checkpoint-300.bin', true, false, 2],
+      ['checkpoint-200.bin', false, true, 1],
+      ['checkpoint-100.bin', false, false, 3],
+    ]);
+  });
+
+  test('the newest is one that the trainer can continue from, and it is kept', () => {
+    const both = checkpointsIn([
+      file('backup/x-backup-100-0-100/model.bin'),
+      file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
+      ...[200, 300, 400].map(step => file(`save/x-save-${step}-0-${step}.safetensors`)),
+    ]);
+    const judged = judge(both, none, ({ isFile }) => !isFile);
+    expect(judged.find(({ isNewest }) => isNewest)?.name).toBe('backup/x-backup-100-0-100');
+    expect(namesOf(expired(judged, 1))).toEqual([
+      'save/x-save-300-0-300.safetensors',
+      'save/x-save-200-0-200.safetensors',
+    ]);
+  });
+
+  test('of two that are as good the newer one is the best, and without a loss none is', () => {
+    const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
+    expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
+    expect(judge(two, none).some(({ isBest }) => isBest)).toBe(false);
+  });
+});
+
+describe('what goes', () => {
+  const steps = [100, 200, 300, 400, 500];
+  const all = () => checkpointsIn(steps.map(step => file(`checkpoint-${step}.bin`)));
+
+  test('is what is older than the newest, except the best', () => {
+    const judged = judge(all(), ({ step }) => (step === 100 ? 1 : 2));
+    expect(namesOf(expired(judged, 3))).toEqual(['checkpoint-200.bin']);
+    expect(namesOf(expired(judged, 1))).toEqual([
+      'checkpoint-400.bin',
+      'checkpoint-300.bin',
+      'checkpoint-200.bin',
+    ]);
+    expect(expired(judged, 5)).toEqual([]);
+    expect(expired(judged, 0)).toEqual([]);
+  });
+
+  test('is counted by steps, each of which may have left more than one thing', () => {
+    const both = checkpointsIn(
+      [1, 2].flatMap(step => [
+        file(`a-step0000000${step}.safetensors`),
+        file(`a-step0000000${step}-state/x.bin`),
+        file(`a-step0000000${step}-state/checkpoint-manifest.json`),
+      ]),
+    );
+    expect(namesOf(expired(judge(both, none), 1))).toEqual([
+      'a-step00000001-state',
+      'a-step00000001.safetensors',
+    ]);
+    const epochs = checkpointsIn([1, 2].map(epoch => file(`a-epoch-${epoch}.bin`)));
+    expect(namesOf(expired(judge(epochs, none), 1))).toEqual(['a-epoch-1.bin']);
+  });
+
+  test('is also what an earlier attempt has left in halves, once there is a whole one after it', () => {
+    const half = file('checkpoint-100/a.bin', 1);
+    expect(expired(judge(checkpointsIn([half]), none), 3)).toEqual([]);
+    expect(expired(judge(checkpointsIn([half, file('checkpoint-90.bin', 1)]), none), 3)).toEqual([]);
+    const after = judge(checkpointsIn([half, file('checkpoint-90.bin', 2)]), none);
+    expect(namesOf(expired(after, 3))).toEqual(['checkpoint-100']);
+  });
+});
+
+describe('a further attempt', () => {
+  const at = (step: number | null) => ({ name: 'c', step, isFile: true });
+  test.each([
+    [at(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
+    // The last reported step is older than the uploaded checkpoint.
+    [at(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
+    [at(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
+    [at(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],
+    [null, 637, { checkpoint: null, step: null, stepsLost: 637 }],
+    [null, 0, null],
+    [null, null, null],
+  ])('of what was left as %j after %s steps', (newest, done, resumed) =>
+    expect(resumptionOf(newest, done)).toEqual(resumed),
+  );
+});

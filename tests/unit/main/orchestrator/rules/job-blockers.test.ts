@@ -1,0 +1,121 @@
+/** What blocks a job on every worker: rules of the job itself, of the whole queue, and of its user. */
+import { describe, expect, test } from 'vitest';
+import {
+  barredWorker,
+  blockersOf,
+  blockersOfAll,
+  blockersOfTeam,
+  blockersOfUser,
+} from '../../../../../main/orchestrator/rules/job-blockers.ts';
+import type { QueueSettings } from '../../../../../main/orchestrator/model.ts';
+import { workerId } from '../builders.ts';
+
+const open: QueueSettings = {
+  pause: null,
+  maxRunning: null,
+  maxRunningPerUser: null,
+  maxRunningPerTeam: null,
+  teamLimits: {},
+  fairShare: true,
+  approvalFor: [],
+  maxLocalGpus: null,
+  maxLocalJobs: 1,
+};
+const pause = { note: 'new disks', by: 'ada', since: 0 };
+
+describe('of the job itself', () => {
+  test.each<readonly [approval: 'wanted' | 'given' | null, readyAt: number, codes: readonly string[]]>([
+    [null, 0, []],
+    [null, 1000, []],
+    [null, 1001, ['backoff']],
+    ['given', 1000, []],
+    ['wanted', 1000, ['approval']],
+    ['wanted', 1001, ['approval', 'backoff']],
+  ])('approval %s, ready at %i, at 1000: %j', (approval, readyAt, codes) => {
+    expect(blockersOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+  });
+
+  test('a backoff says until when', () => {
+    expect(blockersOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
+      { code: 'backoff', until: 1001 },
+    ]);
+  });
+});
+
+describe('backoff after the loss of a worker', () => {
+  const lost = { approval: null, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
+
+  test('holds the job back from no other worker', () => {
+    expect(blockersOf(lost, 1001, 1000)).toEqual([]);
+  });
+
+  test.each([
+    ['worker_lost', 1001, 'w1'],
+    ['preempted', 1001, 'w1'],
+    ['worker_lost', 1000, null],
+    ['timeout', 1001, null],
+    [null, 1001, null],
+  ] as const)('after %s bars the worker that had it until %i, at 1000: %s', (lastCause, readyAt, barred) => {
+    expect(barredWorker({ ...lost, lastCause }, readyAt, 1000)).toBe(barred);
+  });
+});
+
+describe('of all jobs', () => {
+  test('there is none while the queue is open', () => {
+    expect(blockersOfAll(open, 1_000_000)).toEqual([]);
+  });
+
+  test('a pause says who and why', () => {
+    expect(blockersOfAll({ ...open, pause }, 0)).toEqual([{ code: 'paused', by: 'ada', note: 'new disks' }]);
+  });
+
+  test.each([
+    [1, []],
+    [2, [{ code: 'limit', of: 'queue', name: null, running: 2, most: 2 }]],
+    [3, [{ code: 'limit', of: 'queue', name: null, running: 3, most: 2 }]],
+  ])('of a limit of two, %i run', (running, expected) => {
+    expect(blockersOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
+  });
+
+  test('both are told', () => {
+    const codes = blockersOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
+    expect(codes).toEqual(['paused', 'limit']);
+  });
+
+  test('a limit of each user is none of them', () => {
+    expect(blockersOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
+  });
+});
+
+test.each([
+  [null, 9, []],
+  [2, 1, []],
+  [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 }]],
+  [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, most: 0 }]],
+])('of a user with a limit of %s of whom %i run', (maxRunningPerUser, running, expected) => {
+  expect(blockersOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
+});
+
+describe('of a team', () => {
+  const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
+  const limit = (name: string, running: number, most: number) => [
+    { code: 'limit', of: 'team', name, running, most },
+  ];
+
+  test.each([
+    ['vision', 1, []],
+    ['vision', 2, limit('vision', 2, 2)],
+    ['nlp', 4, []],
+    ['nlp', 5, limit('nlp', 5, 5)],
+    ['free', 99, []],
+    ['constructor', 2, limit('constructor', 2, 2)],
+    [null, 99, []],
+  ])('%s of which %i jobs run', (team, running, expected) => {
+    expect(blockersOfTeam(limited, team, running)).toEqual(expected);
+  });
+
+  test('there is none without fair share, and none by default', () => {
+    expect(blockersOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
+    expect(blockersOfTeam(open, 'nlp', 5)).toEqual([]);
+  });
+});

@@ -1,0 +1,335 @@
+/** The effects of a transition on the job and its attempt: docs/internals/semantics.md, section 2. */
+import { describe, expect, test } from 'vitest';
+import {
+  advance,
+  type JobEvent,
+  type ReportedEnd,
+} from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
+import type { Job } from '../../../../../main/orchestrator/model.ts';
+import { FailureCause } from '../../../../../protocol/job.ts';
+import {
+  attemptId,
+  makeAttempt,
+  makeEnd,
+  makeLive,
+  makePending,
+  makeSpec,
+  NOW,
+  workerId,
+} from '../builders.ts';
+
+/** The job after an event that has to move it. */
+function after(job: Job, event: JobEvent): Job {
+  const step = advance(job, event, NOW);
+  if (step.kind !== 'moved') throw new Error(`not moved: ${JSON.stringify(step)}`);
+  return step.job;
+}
+
+const makeReport = (changes: Partial<ReportedEnd> = {}): ReportedEnd => ({
+  cause: 'trainer_exit',
+  error: 'ValueError: bad batch',
+  exitCode: 1,
+  signal: null,
+  ...changes,
+});
+
+describe('the start', () => {
+  test('an offer makes the new attempt the job’s, and costs no retry', () => {
+    const attempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
+    expect(after(makePending(), { type: 'offer', attempt })).toMatchObject({ attempt, retriesUsed: 1 });
+  });
+
+  test.each(['claim', 'run', 'back'] as const)('of an offered attempt is its first %s', type => {
+    expect(after(makeLive('dispatched'), { type }).attempt?.startedAt).toBe(NOW);
+  });
+
+  test.each([
+    ['starting', 'run'],
+    ['recovering', 'claim'],
+    ['recovering', 'back'],
+  ] as const)('is kept: %s, %s', (status, type) => {
+    expect(after(makeLive(status), { type }).attempt?.startedAt).toBe(600_000);
+  });
+
+  test.each<JobEvent>([{ type: 'silence' }, { type: 'stop', why: 'cancel' }])(
+    'is not made up by $type',
+    event => {
+      const job = makeLive('starting', { attempt: makeAttempt({ startedAt: null }) });
+      expect(after(job, event).attempt?.startedAt).toBeNull();
+    },
+  );
+});
+
+describe('an end that is reported', () => {
+  test('complete, with the exit', () => {
+    const ended = after(makeLive('running'), {
+      type: 'complete',
+      end: makeReport({ error: null, exitCode: 0 }),
+    });
+    expect(ended).toMatchObject({ cause: null, error: null });
+    expect(ended.attempt?.end).toEqual({
+      at: NOW,
+      outcome: 'completed',
+      charged: false,
+      cause: null,
+      error: null,
+      exitCode: 0,
+      signal: null,
+    });
+  });
+
+  test.each(['requeued', 'given_up'] as const)(
+    'a completion gives back what the end that was believed before has cost: %s',
+    outcome => {
+      const job = makePending({ attempt: makeAttempt({ end: makeEnd({ outcome }) }), retriesUsed: 1 });
+      const ended = after(job, { type: 'complete', end: null });
+      expect(ended).toMatchObject({
+        status: 'completed',
+        retriesUsed: 0,
+        attempt: { end: { charged: false } },
+      });
+    },
+  );
+
+  test('a completion that comes after the attempt was given up replaces its end', () => {
+    const ended = after(makePending(), { type: 'complete', end: null });
+    expect(ended.attempt?.end).toEqual({
+      at: NOW,
+      outcome: 'completed',
+      charged: false,
+      cause: null,
+      error: null,
+      exitCode: null,
+      signal: null,
+    });
+  });
+
+  test.each([
+    'trainer_exit',
+    'trainer_signal',
+    'out_of_memory',
+    'start_failed',
+    'invalid_config',
+    'timeout',
+    'rejected',
+  ] as const)('a failure by %s ends the job, whatever retries are left', cause => {
+    const end = makeReport({ cause, exitCode: null, signal: 'SIGKILL' });
+    const ended = after(makeLive('running'), { type: 'fail', end });
+    expect(ended).toMatchObject({ status: 'failed', cause, error: end.error, retriesUsed: 0 });
+    expect(ended.attempt?.end).toEqual({ ...end, at: NOW, outcome: 'failed', charged: false });
+  });
+
+  test('a preemption is tried again: the attempt says why it ended', () => {
+    const end = makeReport({ cause: 'preempted', error: 'exited with code -15', exitCode: -15 });
+    const job = after(makeLive('running'), { type: 'fail', end });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
+    expect(job.attempt?.end).toEqual({ ...end, at: NOW, outcome: 'requeued', charged: true });
+  });
+
+  test('a stop that nobody here asked for is a preemption', () => {
+    const job = after(makeLive('running'), { type: 'stopped' });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 1 });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
+  });
+});
+
+describe('retries of a lost worker', () => {
+  test.each([
+    [0, 0],
+    [1, 30_000],
+    [2, 120_000],
+    [3, 600_000],
+    [4, 600_000],
+  ])('after %d of them, the next attempt waits %d ms', (retriesUsed, waitMs) => {
+    const job = makeLive('recovering', { retriesUsed, spec: makeSpec({ maxRetries: 9 }) });
+    const pending = after(job, { type: 'lost' });
+    expect(pending).toMatchObject({ retriesUsed: retriesUsed + 1, notBefore: NOW + waitMs });
+    expect(pending.attempt?.end).toMatchObject({
+      at: NOW,
+      outcome: 'given_up',
+      charged: true,
+      cause: 'worker_lost',
+    });
+  });
+
+  test.each([
+    ['lost', 'worker_lost'],
+    ['stopped', 'preempted'],
+  ] as const)('when they are used up, %s ends the job as %s', (type, cause) => {
+    const job = makeLive('running', { retriesUsed: 3 });
+    const ended = after(job, { type });
+    expect(ended).toMatchObject({ status: 'failed', cause, retriesUsed: 3, error: expect.any(String) });
+    expect(ended.attempt?.end).toMatchObject({ outcome: 'failed', cause });
+  });
+
+  test.each(['vanished', 'lost', 'withdraw'] as const)('an offer nobody took costs none: %s', type => {
+    const job = after(makeLive('dispatched', { retriesUsed: 3 }), { type });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+    expect(job.attempt?.end).toMatchObject({
+      outcome: 'withdrawn',
+      charged: false,
+      cause: null,
+      error: null,
+    });
+  });
+
+  test('whose process is gone for sure costs one, and nothing revives it', () => {
+    const job = after(makeLive('recovering'), { type: 'vanished' });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'worker_lost' });
+    expect(advance(job, { type: 'back' }, NOW).kind).toBe('refused');
+  });
+
+  test('that a person does not wait for costs none, and may still be taken up again', () => {
+    const job = after(makeLive('recovering', { retriesUsed: 3 }), { type: 'release' });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false, cause: 'worker_lost' });
+    expect(after(job, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: 3 });
+  });
+});
+
+describe('retries that the job asks for', () => {
+  const asked = FailureCause.options.filter(cause => cause !== 'worker_lost' && cause !== 'preempted');
+
+  test.each(asked)('by %s: from the same budget, with the same backoff', cause => {
+    const spec = makeSpec({ retryOn: [cause], maxRetries: 2 });
+    const event: JobEvent = { type: 'fail', end: makeReport({ cause }) };
+    const pending = after(makeLive('running', { spec, retriesUsed: 1 }), event);
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 2, notBefore: NOW + 30_000 });
+    expect(pending.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause });
+    expect(after(makeLive('running', { spec, retriesUsed: 2 }), event)).toMatchObject({
+      status: 'failed',
+      cause,
+      retriesUsed: 2,
+    });
+    const other = asked.find(word => word !== cause) ?? 'rejected';
+    const failed = after(makeLive('running', { spec }), { type: 'fail', end: makeReport({ cause: other }) });
+    expect(failed.status).toBe('failed');
+  });
+});
+
+describe('a worker that returns with the last attempt of a pending job', () => {
+  test.each(['run', 'back'] as const)('goes on with it, and the retry is given back: %s', type => {
+    const pending = makePending({ retriesUsed: 2, notBefore: NOW + 30_000 });
+    const job = after(pending, { type });
+    expect(job).toMatchObject({ status: 'running', retriesUsed: 1 });
+    expect(job).not.toHaveProperty('notBefore');
+    expect(job.attempt).toEqual({ ...pending.attempt, end: null });
+  });
+
+  test.each([true, false])('is given back exactly what its end had cost (charged: %s)', charged => {
+    const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
+    const returned = charged ? 1 : 2;
+    expect(after(pending, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: returned });
+    const report = makeReport();
+    expect(after(pending, { type: 'fail', end: report })).toMatchObject({
+      status: 'failed',
+      cause: 'trainer_exit',
+      retriesUsed: returned,
+      attempt: { end: { ...report, outcome: 'failed', charged: false } },
+    });
+    expect(after(pending, { type: 'stopped' })).toMatchObject({
+      status: 'pending',
+      retriesUsed: returned + 1,
+      attempt: { end: { outcome: 'requeued', charged: true, cause: 'preempted' } },
+    });
+    expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: returned });
+  });
+
+  test('starts now if only the offer had been given up, and no retry is given back', () => {
+    const end = makeEnd({ outcome: 'withdrawn', charged: false, cause: null, error: null });
+    const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ startedAt: null, end }) });
+    const job = after(pending, { type: 'back' });
+    expect(job).toMatchObject({ retriesUsed: 2, attempt: { id: 'a1', startedAt: NOW, end: null } });
+  });
+});
+
+describe('a cancelled job', () => {
+  test.each(['stopped', 'withdraw'] as const)('has no cause and no error: %s', type => {
+    const job = after(makeLive('cancelling'), { type });
+    expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
+    expect(job.attempt?.end).toMatchObject({ at: NOW, outcome: 'cancelled', cause: null, error: null });
+  });
+
+  test('has none either when its stop is reported as a failure, as the published agent does', () => {
+    const end = makeReport({ cause: 'preempted', error: 'Training exited with code -15', exitCode: -15 });
+    const job = after(makeLive('cancelling'), { type: 'fail', end });
+    expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
+  });
+
+  test('says that it may still run, when its worker was never heard again', () => {
+    const job = after(makeLive('cancelling'), { type: 'lost' });
+    const error = expect.stringMatching(/not confirmed.*may still run on worker w1/);
+    expect(job).toMatchObject({ status: 'cancelled', cause: null, error });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'cancelled', error });
+  });
+
+  test('that was pending leaves the end of its last attempt as it was', () => {
+    const pending = makePending();
+    const job = after(pending, { type: 'stop', why: 'cancel' });
+    expect(job).toMatchObject({ status: 'cancelled', endedAt: NOW, cause: null, error: null });
+    expect(job.attempt).toEqual(pending.attempt);
+    expect(after(makePending({ attempt: null }), { type: 'stop', why: 'cancel' }).attempt).toBeNull();
+  });
+});
+
+describe('an attempt that ran for too long', () => {
+  const spec = makeSpec({ timeoutMs: 90_500 });
+  const over = 'the attempt ran longer than its timeout of 90.5 s';
+  const job = makeLive('cancelling', { why: 'timeout', spec });
+
+  test.each<JobEvent>([
+    { type: 'stopped' },
+    { type: 'vanished' },
+    { type: 'withdraw' },
+    { type: 'fail', end: makeReport({ cause: 'preempted', exitCode: -15 }) },
+  ])('fails by its timeout, whatever its worker calls that: $type', event => {
+    const failed = after(job, event);
+    expect(failed).toMatchObject({ status: 'failed', cause: 'timeout', error: over, retriesUsed: 0 });
+    expect(failed.attempt?.end).toMatchObject({ outcome: 'failed', cause: 'timeout', error: over });
+  });
+
+  test.each(['lost', 'release'] as const)('says so when nobody saw it end: %s', type => {
+    const error = `${over}; not confirmed: the trainer may still run on worker w1`;
+    expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
+  });
+
+  test.each<[JobEvent['type'] & ('stopped' | 'lost'), string]>([
+    ['stopped', 'requeued'],
+    ['lost', 'given_up'],
+  ])('is tried again when the job asks for that: %s', (type, outcome) => {
+    const asking = makeLive('cancelling', { why: 'timeout', spec: { ...spec, retryOn: ['timeout'] } });
+    const pending = after(asking, { type });
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 1 });
+    expect(pending.attempt?.end).toMatchObject({ outcome, charged: true, cause: 'timeout' });
+  });
+});
+
+describe('an attempt whose worker is drained', () => {
+  const job = makeLive('cancelling', { why: 'drain', retriesUsed: 3 });
+
+  test.each<[JobEvent, string]>([
+    [{ type: 'stopped' }, 'requeued'],
+    [{ type: 'fail', end: makeReport({ cause: 'preempted' }) }, 'requeued'],
+    [{ type: 'vanished' }, 'requeued'],
+    [{ type: 'withdraw' }, 'requeued'],
+    [{ type: 'lost' }, 'given_up'],
+    [{ type: 'release' }, 'given_up'],
+  ])('goes elsewhere at once and costs no retry: %o', (event, outcome) => {
+    const pending = after(job, event);
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+    expect(pending.attempt?.end).toMatchObject({ outcome, charged: false, cause: null });
+  });
+});
+
+describe('the order to stop', () => {
+  test.each(['cancel', 'timeout', 'drain'] as const)('says why, and since when: %s', why => {
+    expect(after(makeLive('running'), { type: 'stop', why })).toMatchObject({ stop: { why, since: NOW } });
+  });
+
+  test.each(['timeout', 'drain'] as const)('of a person takes the place of a deadline: %s', why => {
+    const job = after(makeLive('cancelling', { why }), { type: 'stop', why: 'cancel' });
+    expect(job).toMatchObject({ status: 'cancelling', stop: { why: 'cancel', since: NOW } });
+    expect(after(job, { type: 'stopped' })).toMatchObject({ status: 'cancelled', cause: null, error: null });
+  });
+});

@@ -1,0 +1,189 @@
+/** Every event in every status: docs/internals/semantics.md, section 2 (transitions) and section 5 (late reports). */
+import { describe, expect, test } from 'vitest';
+import {
+  type Advance,
+  advance,
+  type JobEvent,
+} from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
+import { type AttemptEnd, isLive, type Job } from '../../../../../main/orchestrator/model.ts';
+import { JobStatus } from '../../../../../protocol/job.ts';
+import {
+  attemptId,
+  freezeDeep,
+  makeAttempt,
+  makeEnd,
+  makeJob,
+  makeLive,
+  makePending,
+  NOW,
+  workerId,
+} from '../builders.ts';
+
+const secondAttempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
+
+/** Every event, in the order of the table; `stop` three times. `fail` is a trainer's own exit, which is not tried again. */
+const events = {
+  offer: { type: 'offer', attempt: secondAttempt },
+  claim: { type: 'claim' },
+  run: { type: 'run' },
+  complete: { type: 'complete', end: null },
+  fail: { type: 'fail', end: { cause: 'trainer_exit', error: 'boom', exitCode: 1, signal: null } },
+  stopped: { type: 'stopped' },
+  cancel: { type: 'stop', why: 'cancel' },
+  timeout: { type: 'stop', why: 'timeout' },
+  drain: { type: 'stop', why: 'drain' },
+  silence: { type: 'silence' },
+  back: { type: 'back' },
+  vanished: { type: 'vanished' },
+  lost: { type: 'lost' },
+  release: { type: 'release' },
+  withdraw: { type: 'withdraw' },
+  reject: { type: 'reject', by: 'ada', reason: 'too dear' },
+} as const satisfies Readonly<Record<string, JobEvent>>;
+/** All there are, or this does not compile. */
+const types: { readonly [T in JobEvent['type']]: true } = {
+  offer: true,
+  claim: true,
+  run: true,
+  complete: true,
+  fail: true,
+  stopped: true,
+  stop: true,
+  silence: true,
+  back: true,
+  vanished: true,
+  lost: true,
+  release: true,
+  withdraw: true,
+  reject: true,
+};
+
+/** Every status, in the order of the table; `cancelling` by each of the orders that lead there. */
+const jobs: Readonly<Record<string, Job>> = {
+  ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
+  'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
+  'cancelling/drain': makeLive('cancelling', { why: 'drain' }),
+  'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
+};
+
+/**
+ * A status: the job moves there. `-`: nothing changes. `again`: nothing changes, and the sender is told that it had
+ * said so. `old`: 409 attempt_superseded. `final`: 409 job_final. `none`: 409 nothing_to_release. `unasked`: 409
+ * no_approval_wanted. With `!`: and the sender has to stop its trainer. Pending is a job whose first attempt was given up, and retries are left.
+ */
+const table = `
+                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      silence    back     vanished  lost      release   withdraw  reject
+  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          running  -         -         none      -  unasked
+  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling -          starting pending   pending   none      pending  unasked
+  starting           old        -        running completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
+  running            old        -        -       completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
+  recovering         old        running  running completed failed    pending   cancelling cancelling -          -          running  pending   pending   pending   -  unasked
+  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -        cancelled cancelled cancelled cancelled  unasked
+  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     -          final!   -         -         final!    -  final!
+  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     -          final!   -         -         final!    -  final!
+  cancelled          final!     final!   final!  final!    again     again     again      again      again      -          final!   -         -         final!    -  final!
+  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -        failed    failed    failed    failed  unasked
+  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -        pending   pending   pending   pending  unasked
+  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          old!     -         -         none      -         failed
+`;
+
+const [columns = [], ...rows] = table
+  .trim()
+  .split('\n')
+  .map(line => line.trim().split(/\s+/));
+const eventOf = new Map<string, JobEvent>(Object.entries(events));
+const pairs = rows.flatMap(([status = '', ...cells]) =>
+  cells.map((expected, index) => ({ status, event: columns[index] ?? '', expected })),
+);
+
+const jobIn = (status: string): Job => {
+  const job = jobs[status];
+  if (job === undefined) throw new Error(`there is no job ${status}`);
+  return job;
+};
+const advanced = (status: string, event: string): Advance => {
+  const happened = eventOf.get(event);
+  if (happened === undefined) throw new Error(`there is no event ${event}`);
+  return advance(freezeDeep(jobIn(status)), freezeDeep(happened), NOW);
+};
+
+/** The word of the table for what `advance` answered. */
+function wordFor(step: Advance): string {
+  if (step.kind === 'moved') return step.job.status;
+  if (step.kind === 'same') return step.duplicate ? 'again' : '-';
+  const words = {
+    attempt_superseded: 'old',
+    job_final: 'final',
+    nothing_to_release: 'none',
+    no_approval_wanted: 'unasked',
+  };
+  const word = new Map(Object.entries(words)).get(step.refusal.code);
+  return `${word ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
+}
+
+test('the table above has every status and every event', () => {
+  expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
+  expect(columns).toEqual(Object.keys(events));
+  expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
+  expect(pairs).toHaveLength(12 * 16);
+});
+
+const titled = '$status, $event -> $expected';
+const moving = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
+const refused = pairs.filter(({ expected }) => /^(old|final|none|unasked)/.test(expected));
+
+test.each(pairs)(titled, ({ status, event, expected }) => {
+  expect(wordFor(advanced(status, event))).toBe(expected);
+});
+
+test.each(moving)('keeps what the job is, and leaves its parts in order: ' + titled, ({ status, event }) => {
+  const was = jobIn(status);
+  const step = advanced(status, event);
+  if (step.kind !== 'moved') throw new Error(`not moved: ${wordFor(step)}`);
+  const { job } = step;
+  const { id, order, spec, user, approval, retryOf, queuedAt, progress } = was;
+  expect(job).toMatchObject({ id, order, spec, user, approval, retryOf, queuedAt, progress });
+  expect(step.event).toBe(job.status === 'pending' ? 'job.requeued' : `job.${job.status}`);
+  expect(job.attempt?.end === null).toBe(isLive(job));
+  expect('stop' in job).toBe(job.status === 'cancelling');
+  if ('endedAt' in job) expect(job.endedAt).toBe(NOW);
+});
+
+test.each(refused)('says which job is refused, and how it is: ' + titled, ({ status, event }) => {
+  expect(advanced(status, event)).toMatchObject({
+    kind: 'refused',
+    refusal: { detail: expect.stringContaining('job j1 ') },
+  });
+});
+
+describe('a pending job', () => {
+  const last = (end: Partial<AttemptEnd>, startedAt: number | null = 600_000) =>
+    makePending({ attempt: makeAttempt({ startedAt, end: makeEnd(end) }) });
+  const fresh = makePending({ attempt: null, retriesUsed: 0 });
+  const withdrawn = last({ outcome: 'withdrawn', charged: false, cause: null, error: null }, null);
+  const known = last({ outcome: 'requeued', cause: 'preempted', signal: 'SIGTERM' });
+
+  test.each<[what: string, job: Job, event: keyof typeof events, expected: string]>([
+    ['that was never dispatched', fresh, 'run', 'old!'],
+    ['that was never dispatched', fresh, 'back', 'old!'],
+    ['that was never dispatched', fresh, 'complete', 'old!'],
+    ['that was never dispatched', fresh, 'fail', 'again'],
+    ['that was never dispatched', fresh, 'stopped', 'again'],
+    ['whose offer had been given up', withdrawn, 'run', 'running'],
+    ['whose offer had been given up', withdrawn, 'back', 'running'],
+    ['whose offer had been given up', withdrawn, 'complete', 'completed'],
+    ['whose offer had been given up', withdrawn, 'fail', 'failed'],
+    ['whose offer had been given up', withdrawn, 'stopped', 'pending'],
+    ['whose offer had been given up', withdrawn, 'claim', 'old!'],
+    // Whatever comes now was sent before that end, or twice (F14).
+    ['whose attempt has ended for all to know', known, 'run', 'old!'],
+    ['whose attempt has ended for all to know', known, 'back', 'old!'],
+    ['whose attempt has ended for all to know', known, 'claim', 'old!'],
+    ['whose attempt has ended for all to know', known, 'fail', 'again'],
+    ['whose attempt has ended for all to know', known, 'stopped', 'again'],
+    // The result exists all the same.
+    ['whose attempt has ended for all to know', known, 'complete', 'completed'],
+  ])('%s: %s', (_what, job, event, expected) => {
+    expect(wordFor(advance(freezeDeep(job), events[event], NOW))).toBe(expected);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import type { WorkerId } from '../../../../../protocol/ids.ts';
+import type { JobBlocker } from '../../../../../main/orchestrator/rules/job-blockers.ts';
+import { plainWait, waitForWorkers, waitOf } from '../../../../../main/orchestrator/rules/job-wait.ts';
+import type { Judged } from '../../../../../main/orchestrator/rules/waiting.ts';
+
+const isoAt = (at: number): string => `moment ${at}`;
+
+test.each<[JobBlocker, object]>([
+  [{ code: 'approval' }, {}],
+  [{ code: 'backoff', until: 7 }, { until: 'moment 7' }],
+  [{ code: 'paused', by: 'ada', note: null }, { by: 'ada' }],
+  [
+    { code: 'paused', by: 'ada', note: 'fans' },
+    { by: 'ada', note: 'fans' },
+  ],
+  [
+    { code: 'limit', of: 'queue', name: null, running: 2, most: 2 },
+    { running: 2, max: 2 },
+  ],
+  [
+    { code: 'limit', of: 'user', name: 'bob', running: 1, most: 1 },
+    { running: 1, max: 1, user: 'bob' },
+  ],
+  [
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    { running: 3, max: 3, team: 'nlp' },
+  ],
+])('tells %j by its code and parameters', (blocker, params) => {
+  expect(waitOf(blocker, isoAt)).toEqual({ code: blocker.code, params, workers: [] });
+});
+
+describe('a job that no worker takes', () => {
+  const judged = (
+    ineligibilityReasons: Judged['candidate']['ineligibilityReasons'],
+    mismatches: Judged['mismatches'] = [],
+  ): Judged => ({
+    candidate: {
+      id: 'w' as WorkerId,
+      name: 'rig',
+      local: false,
+      isKnown: true,
+      datasets: [],
+      offering: {} as Judged['candidate']['offering'],
+      ineligibilityReasons,
+    },
+    mismatches,
+    fits: false,
+  });
+  const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', there: '2' }];
+
+  test('waits for workers to come when there are none', () => {
+    expect(waitForWorkers([])).toEqual(plainWait('no_workers'));
+  });
+
+  test('is unmet when no worker meets its requirements', () => {
+    expect(waitForWorkers([judged([], lacking), judged([{ code: 'settling' }], lacking)])).toEqual(
+      plainWait('unmet'),
+    );
+  });
+
+  test('is unmet when the registered workers do not meet them, whatever others may have', () => {
+    const fresh = judged([{ code: 'never_registered', awaited: true }]);
+    const unknown = { ...fresh, candidate: { ...fresh.candidate, isKnown: false } };
+    expect(waitForWorkers([judged([], lacking), unknown])).toEqual(plainWait('unmet'));
+    expect(waitForWorkers([unknown]).workers).toEqual([{ code: 'never_registered', count: 1 }]);
+  });
+
+  test('counts each worker that meets them once, by its first obstacle', () => {
+    const workers = [
+      judged([{ code: 'settling' }, { code: 'no_stream' }]),
+      judged([{ code: 'no_stream' }]),
+      judged([{ code: 'settling' }]),
+      judged([], lacking),
+    ];
+    expect(waitForWorkers(workers)).toEqual({
+      code: 'busy',
+      params: {},
+      workers: [
+        { code: 'settling', count: 2 },
+        { code: 'no_stream', count: 1 },
+      ],
+    });
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import {
+  metricsRefusal,
+  newPoints,
+  pointOf,
+  samplesByKey,
+} from '../../../../../main/orchestrator/rules/metric-rules.ts';
+import type { Attempt, AttemptEnd } from '../../../../../main/orchestrator/model.ts';
+import type { MetricPoint } from '../../../../../protocol/metrics-api.ts';
+import { AttemptId, WorkerId } from '../../../../../protocol/ids.ts';
+import { jobId, makeAttempt, makeJob } from '../../../../contract/store/builders.ts';
+
+const attempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | null): Attempt =>
+  makeAttempt(jobId('j_1'), {
+    id: AttemptId.parse(`a_${n}`),
+    n,
+    workerId: WorkerId.parse(worker),
+    end:
+      outcome === null
+        ? null
+        : { at: 0, outcome, charged: false, cause: null, error: null, exitCode: null, signal: null },
+  });
+
+/** The error code when this worker sends points of attempt `n`. The last element of `attempts` is the newest attempt. */
+const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
+  metricsRefusal(
+    { ...makeJob(1), attempt: attempts.at(-1) ?? null },
+    attempts,
+    WorkerId.parse(worker),
+    AttemptId.parse(`a_${n}`),
+  )?.code ?? null;
+
+describe('points of an attempt', () => {
+  test('are taken from its own worker alone', () => {
+    const attempts = [attempt(1, 'w_1', null)];
+    expect(codeOf(attempts, 'w_1', 1)).toBeNull();
+    expect(codeOf(attempts, 'w_2', 1)).toBe('not_your_job');
+    expect(codeOf(attempts, 'w_1', 2)).toBe('not_your_job');
+    expect(codeOf([], 'w_1', 1)).toBe('not_your_job');
+  });
+
+  test.each(['completed', 'failed', 'cancelled', 'requeued'] as const)(
+    'are taken after its end (%s), whatever has begun since',
+    outcome => {
+      expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBeNull();
+    },
+  );
+
+  test.each(['given_up', 'withdrawn'] as const)(
+    'are refused once a newer one has taken over (%s)',
+    outcome => {
+      expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBe(
+        'attempt_superseded',
+      );
+    },
+  );
+});
+
+const point = (n: number, more: Partial<MetricPoint> = {}): MetricPoint => ({
+  n,
+  elapsed_ms: n * 1_000,
+  values: { loss: n },
+  ...more,
+});
+
+test('what has come before is known by its number, and so is what comes twice at once', () => {
+  const numbers = (given: readonly MetricPoint[], next: number) => newPoints(given, next).map(({ n }) => n);
+  expect(numbers([point(3), point(4)], 0)).toEqual([3, 4]);
+  expect(numbers([point(3), point(4), point(5)], 4)).toEqual([4, 5]);
+  expect(numbers([point(7), point(5), point(7)], 4)).toEqual([5, 7]);
+  expect(numbers([point(1)], 4)).toEqual([]);
+  expect(newPoints([point(1, { values: { a: 1 } }), point(1, { values: { a: 2 } })], 0)).toMatchObject([
+    { values: { a: 1 } },
+  ]);
+});
+
+test('values come to their keys, the epoch to its own, and time never goes back', () => {
+  const points = [
+    point(0, { elapsed_ms: 50, step: 1, epoch: 2, values: { loss: 1, lr: null } }),
+    point(1, { elapsed_ms: 10, values: { loss: 2 } }),
+    point(2, { elapsed_ms: 90, epoch: 2, values: { epoch: 7 } }),
+  ];
+  expect(Object.fromEntries(samplesByKey(points, 40))).toEqual({
+    epoch: [
+      { step: 1, ms: 50, value: 2 },
+      { step: null, ms: 90, value: 7 },
+    ],
+    loss: [
+      { step: 1, ms: 50, value: 1 },
+      { step: null, ms: 50, value: 2 },
+    ],
+    lr: [{ step: 1, ms: 50, value: null }],
+  });
+});
+
+describe('a progress', () => {
+  const run = { next: 4, lastStep: 10 };
+
+  test('is a point with all its figures', () => {
+    const progress = {
+      step: 11,
+      epoch: 1,
+      loss: 0.5,
+      learning_rate: 1e-4,
+      metrics: { 'grad norm': 2, '  ': 1 },
+    };
+    expect(pointOf(progress, run, 500)).toEqual({
+      n: 4,
+      elapsed_ms: 500,
+      step: 11,
+      epoch: 1,
+      values: { loss: 0.5, learning_rate: 1e-4, grad_norm: 2 },
+    });
+    expect(pointOf({ loss: 1 }, run, -3)).toMatchObject({ elapsed_ms: 0, values: { loss: 1 } });
+  });
+
+  test('is none when it says nothing, or of the same step what it said before', () => {
+    expect(pointOf({ step: 11, percent: 50, eta_s: 3 }, run, 0)).toBeNull();
+    expect(pointOf({ step: 10, loss: 1 }, run, 0)).toBeNull();
+  });
+});

@@ -1,0 +1,262 @@
+/** Silence, takeover, unclaimed offers and stop orders: docs/internals/semantics.md, sections 0, 1 and 4. */
+import { describe, expect, test } from 'vitest';
+import {
+  planRecovery,
+  type WatchedAttempt,
+  type WatchedOffer,
+  type WatchedWorker,
+} from '../../../../../main/orchestrator/rules/recovery.ts';
+import { timesFrom } from '../../../../../main/orchestrator/rules/times.ts';
+import { type LiveStatus, liveStatuses } from '../../../../../protocol/job.ts';
+import { jobId, workerId } from '../builders.ts';
+
+const times = timesFrom(120_000);
+/** A clock that runs since the machine started: nothing is counted from zero. */
+const START = 7_000_000;
+
+/** Was heard at the start, unless told otherwise. */
+const makeWatched = (
+  changes: Partial<WatchedWorker> & { readonly contactAt?: number } = {},
+): WatchedWorker => {
+  const { contactAt = START, ...rest } = changes;
+  return {
+    id: workerId('w1'),
+    gone: false,
+    offlineAt: contactAt + times.offlineAfterMs,
+    takeoverAt: contactAt + times.takeoverMs,
+    removeAt: null,
+    attempt: null,
+    ...rest,
+  };
+};
+const makeHolding = (
+  status: LiveStatus,
+  changes: Partial<WatchedAttempt> = {},
+): Pick<WatchedWorker, 'attempt'> => ({
+  attempt: { jobId: jobId('j1'), status, offer: null, timeoutAt: null, drainAt: null, ...changes },
+});
+const makeOffer = (sent: number): WatchedOffer => ({
+  firstSentAt: START + 1_000,
+  sent,
+  giveUpAt: START + 46_000,
+});
+
+/** The actions that are due `afterMs` after the start, as words, and the time until the next check. */
+function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
+  const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
+  const due = actions.map(action =>
+    [
+      action.kind,
+      'why' in action ? action.why : '',
+      action.workerId,
+      'jobId' in action ? action.jobId : '',
+    ].filter(word => word !== ''),
+  );
+  return { due: due.map(words => words.join(' ')), nextIn: nextAt === null ? null : nextAt - START };
+}
+
+test('the spans of T = 120 s are those of the table', () => {
+  expect(times).toEqual({
+    offlineAfterMs: 120_000,
+    takeoverMs: 160_000,
+    repeatOfferMs: [15_000, 30_000],
+    withdrawOfferMs: 45_000,
+    firstContactMs: 300_000,
+    removalMs: 3_600_000,
+    heartbeatMs: 30_000,
+    stopGraceMs: 30_000,
+    streamSilenceMs: 60_000,
+    pingMs: 20_000,
+    absentMs: 20_000,
+    incumbentMs: 45_000,
+    tickMs: 1_000,
+    lateMs: 5_000,
+    longPauseMs: 60_000,
+    settleAfterReportMs: 50,
+    settleAfterStopMs: 500,
+    sweepMs: 60_000,
+    trialMs: 600_000,
+    v1SilenceMs: 0,
+    unconfirmedMs: 60_000,
+  });
+});
+
+test('a shorter T shortens what follows from it, a longer one leaves the beat at 30 s', () => {
+  expect(timesFrom(4_000)).toMatchObject({
+    heartbeatMs: 1_000,
+    stopGraceMs: 1_000,
+    repeatOfferMs: [500, 1_000],
+    withdrawOfferMs: 1_500,
+    streamSilenceMs: 2_000,
+    incumbentMs: 1_500,
+    tickMs: 500,
+    lateMs: 500,
+    longPauseMs: 2_000,
+    firstContactMs: 300_000,
+    removalMs: 3_600_000,
+    trialMs: 600_000,
+  });
+  expect(timesFrom(4_000).takeoverMs).toBeCloseTo(5_333, 0);
+  expect(timesFrom(4_000).absentMs).toBeCloseTo(667, 0);
+  expect(timesFrom(600_000)).toMatchObject({
+    heartbeatMs: 30_000,
+    stopGraceMs: 30_000,
+    pingMs: 20_000,
+    tickMs: 1_000,
+    lateMs: 5_000,
+  });
+  expect(timesFrom(120_000, 900_000)).toEqual({ ...times, v1SilenceMs: 900_000 });
+});
+
+test('nobody to watch: nothing is due, ever', () => {
+  expect(planAt(0)).toEqual({ due: [], nextIn: null });
+});
+
+describe('silence', () => {
+  test.each([
+    [119_999, [], 120_000],
+    [120_000, ['offline w1'], null],
+    [120_001, ['offline w1'], null],
+  ])('after %d ms', (afterMs, due, nextIn) => {
+    expect(planAt(afterMs, makeWatched())).toEqual({ due, nextIn });
+  });
+
+  test('is not told twice', () => {
+    expect(planAt(1e9, makeWatched({ gone: true }))).toEqual({ due: [], nextIn: null });
+  });
+
+  test('is that of the worker itself: some are granted more', () => {
+    const patient = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
+    expect(planAt(120_000, makeWatched(), patient)).toEqual({ due: ['offline w1'], nextIn: 900_000 });
+  });
+
+  test.each(['starting', 'running'] as const)(
+    'a %s job is not taken away before its worker is offline',
+    status => {
+      expect(planAt(1e9, makeWatched(makeHolding(status))).due).toEqual(['offline w1']);
+    },
+  );
+});
+
+describe('takeover', () => {
+  const taken = ['dispatched', 'recovering', 'cancelling'] as const;
+
+  test.each(taken)('of a %s job whose worker is gone', status => {
+    const worker = makeWatched({ gone: true, ...makeHolding(status) });
+    expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
+    expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+    expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+  });
+
+  test('a worker that is not gone yet is given up first', () => {
+    const worker = makeWatched(makeHolding('cancelling'));
+    expect(planAt(0, worker)).toEqual({ due: [], nextIn: 120_000 });
+    expect(planAt(120_000, worker)).toEqual({ due: ['offline w1'], nextIn: 160_000 });
+    expect(planAt(160_000, worker).due).toEqual(['offline w1', 'takeover w1 j1']);
+  });
+
+  test.each(liveStatuses.filter(status => !taken.some(word => word === status)))(
+    'never of a %s job',
+    status => {
+      const worker = makeWatched({ gone: true, ...makeHolding(status) });
+      expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
+    },
+  );
+});
+
+describe('an offer that nobody takes', () => {
+  const offered = (sent: number) => makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
+
+  test.each([
+    [1, 15_000, 'repeat_offer w1 j1'],
+    [2, 30_000, 'repeat_offer w1 j1'],
+    [3, 45_000, 'withdraw_offer w1 j1'],
+    [9, 45_000, 'withdraw_offer w1 j1'],
+  ])('that was sent %d times is due after %d ms: %s', (sent, dueMs, action) => {
+    const at = 1_000 + dueMs;
+    expect(planAt(at - 1, offered(sent))).toEqual({ due: [], nextIn: at });
+    expect(planAt(at, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
+    expect(planAt(at + 1, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
+  });
+
+  test('is given up in its own time, too, when it could not be sent', () => {
+    expect(planAt(45_999, offered(0))).toEqual({ due: [], nextIn: 46_000 });
+    expect(planAt(46_000, offered(0)).due).toEqual(['withdraw_offer w1 j1']);
+  });
+
+  test('and that nobody keeps the time of waits for its worker', () => {
+    expect(planAt(119_999, makeWatched(makeHolding('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
+  });
+
+  test.each(liveStatuses.filter(status => status !== 'dispatched'))(
+    'is of no interest once the job is %s',
+    status => {
+      const worker = makeWatched(makeHolding(status, { offer: makeOffer(1) }));
+      expect(planAt(50_000, worker)).toEqual({ due: [], nextIn: 120_000 });
+    },
+  );
+});
+
+describe('an order to stop', () => {
+  /** Which deadline counts in which status; where there is none, the worker has to be heard first, or is told already. */
+  const counts: Readonly<Record<LiveStatus, readonly string[]>> = {
+    dispatched: ['drain'],
+    starting: ['timeout', 'drain'],
+    running: ['timeout', 'drain'],
+    recovering: ['timeout'],
+    cancelling: [],
+  };
+  const deadlines = [
+    ['timeout', { timeoutAt: START + 5_000 }],
+    ['drain', { drainAt: START + 5_000 }],
+  ] as const;
+
+  test.each(liveStatuses.flatMap(status => deadlines.map(([why, deadline]) => ({ status, why, deadline }))))(
+    'to a $status job: $why',
+    ({ status, why, deadline }) => {
+      const worker = makeWatched(makeHolding(status, deadline));
+      const expected = counts[status].includes(why);
+      expect(planAt(4_999, worker)).toEqual({ due: [], nextIn: expected ? 5_000 : 120_000 });
+      for (const afterMs of [5_000, 5_001]) {
+        expect(planAt(afterMs, worker)).toEqual({
+          due: expected ? [`stop ${why} w1 j1`] : [],
+          nextIn: 120_000,
+        });
+      }
+    },
+  );
+
+  test('for two reasons at once is both, and the first one counts', () => {
+    const worker = makeWatched(makeHolding('running', { timeoutAt: START + 5_000, drainAt: START + 4_000 }));
+    expect(planAt(4_000, worker)).toEqual({ due: ['stop drain w1 j1'], nextIn: 5_000 });
+    expect(planAt(5_000, worker).due).toEqual(['stop timeout w1 j1', 'stop drain w1 j1']);
+  });
+});
+
+describe('removal', () => {
+  test('comes in its time', () => {
+    const worker = makeWatched({ gone: true, removeAt: START + 3_600_000 });
+    expect(planAt(3_599_999, worker)).toEqual({ due: [], nextIn: 3_600_000 });
+    expect(planAt(3_600_000, worker)).toEqual({ due: ['remove w1'], nextIn: null });
+  });
+
+  test.each(liveStatuses)('waits while the worker holds a job that is %s', status => {
+    const worker = makeWatched({ gone: true, removeAt: START, ...makeHolding(status) });
+    expect(planAt(100_000, worker).due).toEqual([]);
+  });
+});
+
+test('many workers: all that is due, and the soonest of what is not', () => {
+  const workers = [
+    makeWatched({ id: workerId('w1'), contactAt: START - 120_000 }),
+    makeWatched({ id: workerId('w2'), contactAt: START + 5_000 }),
+    makeWatched({
+      id: workerId('w3'),
+      gone: true,
+      contactAt: START - 159_000,
+      ...makeHolding('recovering'),
+    }),
+    makeWatched({ id: workerId('w4'), contactAt: START - 130_000 }),
+  ];
+  expect(planAt(0, ...workers)).toEqual({ due: ['offline w1', 'offline w4'], nextIn: 1_000 });
+});

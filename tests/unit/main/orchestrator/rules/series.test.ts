@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Bucket,
+  bucketsOfPage,
+  grow,
+  halve,
+  maxBuckets,
+  pagesOf,
+  type Range,
+  type Sample,
+  thin,
+  within,
+} from '../../../../../main/orchestrator/rules/series.ts';
+
+const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: n * 10, value });
+const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));
+const none: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
+
+/** Adds samples as the shell does, one by one or in portions of any size. */
+function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): readonly Bucket[] {
+  let buckets: readonly Bucket[] = [];
+  let width = 1;
+  for (const portion of portions) {
+    const halved = halve(grow(buckets, portion, width), most);
+    buckets = halved.buckets;
+    width *= halved.widened;
+  }
+  return buckets;
+}
+
+describe('a curve', () => {
+  test('has a bucket for each value as long as there is room', () => {
+    expect(grow([], [sample(1), sample(2, null)], 1)).toEqual([
+      {
+        firstStep: 1,
+        lastStep: 1,
+        firstMs: 10,
+        lastMs: 10,
+        count: 1,
+        min: 1,
+        max: 1,
+        mean: 1,
+        last: 1,
+        gaps: 0,
+      },
+      {
+        firstStep: 2,
+        lastStep: 2,
+        firstMs: 20,
+        lastMs: 20,
+        count: 0,
+        min: 0,
+        max: 0,
+        mean: 0,
+        last: 0,
+        gaps: 1,
+      },
+    ]);
+  });
+
+  test('puts neighbours together: extremes, mean, the last value, and what was no number', () => {
+    const [bucket, ...more] = grow([], [sample(1, 4), sample(2, -2), sample(3, null), sample(4, 7)], 4);
+    expect(more).toEqual([]);
+    expect(bucket).toEqual({
+      firstStep: 1,
+      lastStep: 4,
+      firstMs: 10,
+      lastMs: 40,
+      count: 3,
+      min: -2,
+      max: 7,
+      mean: expect.closeTo(3),
+      last: 7,
+      gaps: 1,
+    });
+    expect(grow([], [sample(1, null), sample(2, 5)], 2)[0]).toMatchObject({
+      count: 1,
+      min: 5,
+      last: 5,
+      gaps: 1,
+    });
+  });
+
+  test('without steps has none; one that comes later is taken', () => {
+    const [bucket] = grow(
+      [],
+      [{ step: null, ms: 0, value: 1 }, sample(3), { step: null, ms: 50, value: 2 }],
+      3,
+    );
+    expect(bucket).toMatchObject({ firstStep: 3, lastStep: 3, lastMs: 50 });
+    expect(grow([], [{ step: null, ms: 0, value: 1 }], 1)[0]).toMatchObject({
+      firstStep: null,
+      lastStep: null,
+    });
+  });
+
+  test('of the largest numbers there are has a mean that is one', () => {
+    const [bucket] = grow([], [sample(1, Number.MAX_VALUE), sample(2, Number.MAX_VALUE)], 2);
+    expect(bucket?.mean).toBe(Number.MAX_VALUE);
+    const [other] = grow([], [sample(1, Number.MAX_VALUE), sample(2, -Number.MAX_VALUE)], 2);
+    expect(other?.mean).toBe(0);
+  });
+
+  test('of one value has that as its mean, however it is rounded', () => {
+    const [bucket] = grow(
+      [],
+      Array.from({ length: 100 }, (_, n) => sample(n, 0.1)),
+      100,
+    );
+    expect(bucket).toMatchObject({ min: 0.1, mean: 0.1, max: 0.1 });
+  });
+
+  test('that is full is halved, and its buckets take twice as many from then on', () => {
+    const full = grow([], samples(9), 1);
+    const { buckets, widened } = halve(full, 8);
+    expect([buckets.length, widened]).toEqual([5, 2]);
+    expect(buckets.map(({ count }) => count)).toEqual([2, 2, 2, 2, 1]);
+    // The one that was left over is filled first.
+    expect(grow(buckets, [sample(9), sample(10)], 2).map(({ count }) => count)).toEqual([2, 2, 2, 2, 2, 1]);
+    expect(halve(full, 9)).toEqual({ buckets: full, widened: 1 });
+    expect(halve(full, 2)).toMatchObject({ widened: 8 });
+  });
+
+  test('of a week costs no more than one of an hour, and shows its one spike', () => {
+    const day = 86_400;
+    const portions = Array.from({ length: 7 }, (_, n) =>
+      Array.from({ length: day }, (__, at) => sample(n * day + at, n === 3 && at === 5 ? 1e6 : 1)),
+    );
+    const buckets = keep(portions);
+    expect(buckets.length).toBeLessThanOrEqual(maxBuckets);
+    expect(buckets.length).toBeGreaterThanOrEqual(maxBuckets / 2);
+    expect(buckets.filter(({ max }) => max === 1e6)).toHaveLength(1);
+    expect(thin(buckets, 50).filter(({ max }) => max === 1e6)).toHaveLength(1);
+  });
+
+  test('loses no value, whatever comes in whatever portions', () => {
+    const value = fc.option(fc.integer({ min: -1_000, max: 1_000 }), { freq: 10 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(value, { maxLength: 40 }), { maxLength: 12 }),
+        fc.integer({ min: 2, max: 16 }),
+        fc.integer({ min: 1, max: 20 }),
+        (given, most, points) => {
+          let n = 0;
+          const portions = given.map(values => values.map(each => sample((n += 1), each)));
+          const all = portions.flat();
+          const numbers = all.flatMap(each => each.value ?? []);
+          const kept = keep(portions, most);
+          expect(kept.length).toBeLessThanOrEqual(most);
+          // The same as when all of it had come at once.
+          expect(kept.map(({ count, gaps }) => count + gaps)).toEqual(
+            keep(
+              all.map(each => [each]),
+              most,
+            ).map(({ count, gaps }) => count + gaps),
+          );
+          for (const buckets of [kept, thin(kept, points)]) {
+            expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(numbers.length);
+            expect(buckets.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(all.length - numbers.length);
+            const real = buckets.filter(({ count }) => count > 0);
+            if (numbers.length > 0) {
+              expect(Math.min(...real.map(({ min }) => min))).toBe(Math.min(...numbers));
+              expect(Math.max(...real.map(({ max }) => max))).toBe(Math.max(...numbers));
+              expect(real.at(-1)?.last).toBe(numbers.at(-1));
+            }
+            const sum = real.reduce((total, { mean, count }) => total + mean * count, 0);
+            expect(sum).toBeCloseTo(
+              numbers.reduce((total, each) => total + each, 0),
+              5,
+            );
+            expect(buckets.map(({ lastStep }) => lastStep)).toEqual(
+              buckets.map(({ lastStep }) => lastStep).toSorted((a, b) => Number(a) - Number(b)),
+            );
+          }
+        },
+      ),
+    );
+  });
+});
+
+test('pages hold so many buckets each, and the last one the rest', () => {
+  expect(pagesOf([])).toEqual([]);
+  const buckets = grow([], samples(bucketsOfPage + 1), 1);
+  expect(pagesOf(buckets).map(page => page.length)).toEqual([bucketsOfPage, 1]);
+  expect(pagesOf(buckets).flat()).toEqual(buckets);
+});
+
+test('thinning leaves what is few enough, and makes as many as were asked for of the rest', () => {
+  const buckets = grow([], samples(10), 1);
+  expect(thin(buckets, 10)).toBe(buckets);
+  expect(thin(buckets, 3).map(({ count }) => count)).toEqual([3, 3, 4]);
+  expect(thin(buckets, 1)).toHaveLength(1);
+});
+
+describe('a part of a curve', () => {
+  const buckets = grow([], [...samples(6), { step: null, ms: 60, value: 1 }], 2);
+  const steps = (range: Partial<Range>) =>
+    within(buckets, { ...none, ...range }).map(({ firstStep, lastStep }) => [firstStep, lastStep]);
+
+  test('is what reaches into it, by steps or by time', () => {
+    expect(steps({})).toEqual([
+      [0, 1],
+      [2, 3],
+      [4, 5],
+      [null, null],
+    ]);
+    expect(steps({ fromStep: 3 })).toEqual([
+      [2, 3],
+      [4, 5],
+    ]);
+    expect(steps({ toStep: 2 })).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
+    expect(steps({ fromStep: 2, toStep: 3 })).toEqual([[2, 3]]);
+    expect(steps({ fromMs: 45, toMs: 60 })).toEqual([
+      [4, 5],
+      [null, null],
+    ]);
+    expect(steps({ fromMs: 61 })).toEqual([]);
+    expect(steps({ toMs: 9 })).toEqual([[0, 1]]);
+  });
+});

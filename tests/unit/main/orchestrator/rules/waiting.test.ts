@@ -1,0 +1,345 @@
+/**
+ * Why no worker takes a job, as one line and per worker: docs/internals/semantics.md, section 6, in the guide's own
+ * words.
+ */
+import { describe, expect, test } from 'vitest';
+import type { JobBlocker } from '../../../../../main/orchestrator/rules/job-blockers.ts';
+import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-status.ts';
+import {
+  type Candidate,
+  isUnsatisfiable,
+  judge,
+  offlineTakers,
+  reasonsOf,
+  describeBlocker,
+  whyNobody,
+} from '../../../../../main/orchestrator/rules/waiting.ts';
+import { jobId, makeNeeds, makeOffering, workerId } from '../builders.ts';
+
+const ineligibilityReasons = {
+  idle: [],
+  never: [{ code: 'never_registered', awaited: false }],
+  awaited: [{ code: 'never_registered', awaited: true }],
+  offline: [{ code: 'offline', why: 'silent' }, { code: 'no_stream' }],
+  draining: [{ code: 'draining', reason: null }],
+  busy: [{ code: 'busy', jobId: jobId('j1') }],
+  settling: [{ code: 'settling' }],
+  no_stream: [{ code: 'no_stream' }],
+  leaving: [{ code: 'leaving' }],
+  quarantined: [{ code: 'quarantined', reason: 'three jobs could not start' }],
+  gpu_trouble: [
+    {
+      code: 'gpu_trouble',
+      troubles: [
+        { gpu: 0, kind: 'missing', detail: 'nvidia-smi no longer lists it' },
+        { gpu: 1, kind: 'errors', detail: '3 since the last reset' },
+      ],
+    },
+  ],
+  local_limit: [{ code: 'local_limit' }],
+} as const satisfies Record<string, readonly IneligibilityReason[]>;
+
+const makeCandidate = (
+  state: keyof typeof ineligibilityReasons,
+  gpuCount = 1,
+  labels: Candidate['offering']['labels'] = {},
+): Candidate => ({
+  id: workerId('w1'),
+  name: 'rig',
+  local: false,
+  isKnown: state !== 'never' && state !== 'awaited',
+  offering: makeOffering({ gpuCount, labels }),
+  datasets: [],
+  ineligibilityReasons: ineligibilityReasons[state],
+});
+
+const lineFor = (needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]): string =>
+  whyNobody(judge(needs, candidates));
+
+const a100 = makeNeeds({ gpuCount: 1, labels: { gpu_type: 'a100*' } });
+
+test.each<
+  readonly [what: string, line: string, needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]]
+>([
+  ['no worker at all', 'No idle workers: no worker has been created yet', makeNeeds(), []],
+  [
+    'one that is busy',
+    'No idle workers: 0 of 1 worker can take this job: 1 busy',
+    makeNeeds(),
+    [makeCandidate('busy')],
+  ],
+  [
+    'several, by what keeps them',
+    'No idle workers: 0 of 7 workers can take this job: 2 offline, 1 busy, 1 draining, 2 still connecting, 1 never registered',
+    makeNeeds(),
+    (['offline', 'busy', 'offline', 'draining', 'no_stream', 'awaited', 'never'] as const).map(status =>
+      makeCandidate(status),
+    ),
+  ],
+  [
+    'too few GPUs everywhere',
+    'GPU requirements not met: 0 of 3 workers can take this job: 3 with fewer than 4 GPUs (have 1, 2)',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('idle', 2), makeCandidate('idle', 1), makeCandidate('offline', 2)],
+  ],
+  [
+    'too few GPUs here, busy there',
+    'No idle workers: 0 of 2 workers can take this job: 1 busy, 1 with fewer than 4 GPUs (have 1)',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('busy', 4), makeCandidate('idle', 1)],
+  ],
+  [
+    'too few GPUs on every worker that has registered',
+    'GPU requirements not met: 0 of 3 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 never registered, 1 still connecting',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('never', 0), makeCandidate('idle', 1), makeCandidate('awaited', 0)],
+  ],
+  [
+    'too few GPUs on every worker in the right place',
+    'GPU requirements not met: 0 of 2 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 on this machine',
+    makeNeeds({ gpuCount: 4, target: 'worker' }),
+    [
+      { ...makeCandidate('idle'), local: true, offering: makeOffering({ local: true, gpuCount: 8 }) },
+      makeCandidate('idle', 1),
+    ],
+  ],
+  [
+    'no worker that has registered yet',
+    'No idle workers: 0 of 1 worker can take this job: 1 never registered',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('never', 0)],
+  ],
+  [
+    'a label that nobody has like that',
+    'No idle workers: 0 of 5 workers can take this job: 2 offline, 1 busy, 2 label gpu_type=a100* (have h100, rtx4090)',
+    a100,
+    [
+      makeCandidate('offline', 1, { gpu_type: 'a100-80gb' }),
+      makeCandidate('offline', 1, { gpu_type: 'a100' }),
+      makeCandidate('busy', 1, { gpu_type: 'a100' }),
+      makeCandidate('idle', 1, { gpu_type: 'rtx4090' }),
+      makeCandidate('idle', 1, { gpu_type: 'h100' }),
+    ],
+  ],
+  [
+    'a label that nobody has at all, and too few GPUs, each worker counted once',
+    'No idle workers: 0 of 2 workers can take this job: 1 without a GPU (have 0), 1 label gpu_type=a100* (have none)',
+    a100,
+    [makeCandidate('idle', 0), makeCandidate('idle', 1)],
+  ],
+  [
+    'broken GPUs, with the names of those that somebody has to look at',
+    'No idle workers: 0 of 5 workers can take this job: 1 busy, 4 with GPU trouble (rig: GPU 0 is missing, GPU 1 has uncorrectable ' +
+      'errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors)',
+    makeNeeds(),
+    (['busy', 'gpu_trouble', 'gpu_trouble', 'gpu_trouble', 'gpu_trouble'] as const).map(status =>
+      makeCandidate(status),
+    ),
+  ],
+  [
+    'several that are kept by something else',
+    'No idle workers: 0 of 4 workers can take this job: 1 quarantined, 1 settling, 1 leaving, 1 still connecting',
+    makeNeeds(),
+    (['quarantined', 'settling', 'leaving', 'no_stream'] as const).map(status => makeCandidate(status)),
+  ],
+])('%s', (_what, line, needs, candidates) => {
+  expect(lineFor(needs, candidates)).toBe(line);
+});
+
+const rig = makeOffering({ gpuCount: 1, vramGb: 24, accelerator: 'cuda' });
+
+test.each([
+  [{ vramGb: 80 }, '1 with less than 80 GB a GPU (have 24 GB)'],
+  [{ accelerator: 'rocm' }, '1 without rocm (have cuda)'],
+  [{ guarded: true }, '1 that train on without contact'],
+  [{ configKeys: ['output_dir', 'webhook_config'] }, '1 that do not allow output_dir, webhook_config'],
+])('what is wanted of the GPUs, and of the agent: %j', (changes, line) => {
+  expect(lineFor(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rig }])).toBe(
+    `No idle workers: 0 of 1 worker can take this job: ${line}`,
+  );
+});
+
+test.each([
+  ['local', '1 offline, 2 not on this machine'],
+  ['worker', '2 busy, 1 on this machine'],
+] as const)('where it has to run: %s', (target, reasons) => {
+  const remote = makeCandidate('busy');
+  const own = { ...makeCandidate('offline'), local: true, offering: makeOffering({ local: true }) };
+  expect(lineFor(makeNeeds({ target }), [remote, remote, own])).toBe(
+    `No idle workers: 0 of 3 workers can take this job: ${reasons}`,
+  );
+});
+
+test.each([
+  ['local', false, /orchestrator's own machine, and this is another one/],
+  ['worker', true, /another machine than the orchestrator's own, and this is that one/],
+] as const)('why a worker of the wrong place gets no job for %s', (target, local, detail) => {
+  const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
+  const [judged] = judge(makeNeeds({ target }), [candidate]);
+  if (judged === undefined) throw new Error('nobody was judged');
+  expect(reasonsOf(judged, null)).toMatchObject([{ code: 'target', detail: expect.stringMatching(detail) }]);
+});
+
+test('of many values that are there, five are named', () => {
+  const candidates = Array.from({ length: 9 }, (_, index) =>
+    makeCandidate('idle', 1, { gpu_type: `t${index}` }),
+  );
+  expect(lineFor(a100, candidates)).toMatch(/9 label gpu_type=a100\* \(have t0, t1, t2, t3, t4\)$/);
+});
+
+describe('a worker', () => {
+  const judgeOne = (needs: ReturnType<typeof makeNeeds>, candidate: Candidate) => {
+    const [judged] = judge(needs, [candidate]);
+    if (judged === undefined) throw new Error('nobody was judged');
+    return judged;
+  };
+
+  test('fits when nothing at all is against it', () => {
+    expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'a100-80gb' })).fits).toBe(true);
+    expect(judgeOne(a100, makeCandidate('busy', 1, { gpu_type: 'a100-80gb' })).fits).toBe(false);
+    expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'h100' })).fits).toBe(false);
+  });
+
+  test('has every check told that it fails, with what is wanted and what is there', () => {
+    const needs = makeNeeds({
+      gpuCount: 4,
+      vramGb: 80,
+      accelerator: 'rocm',
+      guarded: true,
+      configKeys: ['post_checkpoint_script'],
+      labels: { gpu_type: 'a100*', rack: '7' },
+    });
+    const offering = { ...rig, labels: { gpu_type: 'h100' } };
+    const judged = judgeOne(needs, { ...makeCandidate('busy'), offering });
+    const told = reasonsOf(judged, workerId('w1'));
+    expect(told.map(({ code, wanted, there }) => [code, wanted, there])).toEqual([
+      ['busy', null, 'j1'],
+      ['gpu_count', '4', '1'],
+      ['vram', '80 GB', '24 GB'],
+      ['accelerator', 'rocm', 'cuda'],
+      ['guard', 'a worker that stops without contact', 'none'],
+      ['config_key', 'post_checkpoint_script', 'not allowed'],
+      ['label', 'gpu_type=a100*', 'h100'],
+      ['label', 'rack=7', 'none'],
+      ['avoid_previous', null, null],
+    ]);
+    expect(new Set(told.map(({ detail }) => detail)).size).toBe(9);
+    expect(told[1]?.detail).toBe('GPUs: the job needs 4, it has 1');
+    expect(told[7]?.detail).toBe('Label: the job needs rack=7, it has none');
+  });
+
+  test.each([
+    ['kohya', [], "Trainer: the config is for kohya's sd-scripts, and this rig has no trainer"],
+    ['kohya', ['simpletuner'], "Trainer: the config is for kohya's sd-scripts, and this rig has simpletuner"],
+    ['newer', ['simpletuner'], 'Trainer: the config is for newer, and this rig has simpletuner'],
+  ])('lacks the trainer %s among %j', (trainer, trainers, detail) => {
+    const judged = judgeOne(makeNeeds({ trainer }), {
+      ...makeCandidate('idle'),
+      offering: makeOffering({ trainers }),
+    });
+    expect(reasonsOf(judged, null).map(reason => reason.detail)).toEqual([detail]);
+  });
+
+  test.each<readonly [state: keyof typeof ineligibilityReasons, there: string | null, detail: RegExp]>([
+    ['never', null, /not registered/],
+    ['offline', 'silent', /out of contact/],
+    ['draining', null, /drained/],
+    ['busy', 'j1', /has job j1/],
+    ['settling', null, /just ended/],
+    ['no_stream', null, /no stream/],
+    ['leaving', null, /leaves/],
+    ['quarantined', 'three jobs could not start', /in quarantine: three jobs could not start/],
+    [
+      'gpu_trouble',
+      'GPU 0 is missing, GPU 1 has uncorrectable errors',
+      /GPU trouble: GPU 0: nvidia-smi no longer lists it; GPU 1: 3 since the last reset$/,
+    ],
+    ['local_limit', '0', /limit of jobs on this machine is 0/],
+  ])('says what keeps every job from it: %s', (state, there, detail) => {
+    const [reason] = reasonsOf(judgeOne(makeNeeds(), makeCandidate(state)), null);
+    expect(reason).toEqual({
+      code: ineligibilityReasons[state][0]?.code,
+      wanted: null,
+      there,
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  test('that said goodbye is told apart from one that is silent', () => {
+    const gone: Candidate = {
+      ...makeCandidate('idle'),
+      ineligibilityReasons: [{ code: 'offline', why: 'goodbye' }],
+    };
+    expect(reasonsOf(judgeOne(makeNeeds(), gone), null)).toMatchObject([{ there: 'goodbye' }]);
+  });
+
+  test('that has had the job last fits all the same', () => {
+    const judged = judgeOne(makeNeeds(), makeCandidate('idle'));
+    expect(judged.fits).toBe(true);
+    expect(reasonsOf(judged, workerId('w1'))).toMatchObject([{ code: 'avoid_previous' }]);
+    expect(reasonsOf(judged, workerId('w2'))).toEqual([]);
+  });
+
+  test('that never came is judged by what the admin has said of it alone', () => {
+    const needs = makeNeeds({
+      gpuCount: 4,
+      vramGb: 80,
+      accelerator: 'rocm',
+      guarded: true,
+      labels: { rack: '7' },
+    });
+    const told = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '8' })), null);
+    expect(told.map(({ code }) => code)).toEqual(['never_registered', 'label']);
+    const right = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '7' })), null);
+    expect(right.map(({ code }) => code)).toEqual(['never_registered']);
+  });
+});
+
+describe('a job can not be satisfied', () => {
+  const four = makeNeeds({ gpuCount: 4 });
+
+  test.each<readonly [what: string, candidates: readonly Candidate[], expected: boolean]>([
+    ['no worker at all', [], true],
+    ['an idle one with too little', [makeCandidate('idle', 1)], true],
+    ['one with enough that is offline', [makeCandidate('idle', 1), makeCandidate('offline', 4)], false],
+    ['one with enough that is in quarantine', [makeCandidate('quarantined', 4)], false],
+    ['one that never came', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
+  ])('%s', (_what, candidates, expected) => {
+    expect(isUnsatisfiable(judge(four, candidates))).toBe(expected);
+  });
+});
+
+test('the workers that could take a job are named only while all of them are offline', () => {
+  const [away, idle, small, unknown] = [
+    makeCandidate('offline', 4),
+    makeCandidate('idle', 4),
+    makeCandidate('idle', 1),
+    makeCandidate('never', 4),
+  ];
+  const takers = (candidates: readonly Candidate[]) =>
+    offlineTakers(judge(makeNeeds({ gpuCount: 4 }), candidates));
+  expect(takers([away, small, unknown])).toEqual([away]);
+  expect(takers([away, idle])).toEqual([]);
+  expect(takers([small])).toEqual([]);
+});
+
+test.each<readonly [blocker: JobBlocker, detail: string]>([
+  [{ code: 'approval' }, 'Waits for approval by somebody who may manage the queue'],
+  [{ code: 'backoff', until: 7 }, 'Waits until moment 7 before the next attempt'],
+  [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],
+  [{ code: 'paused', by: 'ada', note: null }, 'The queue is paused by ada'],
+  [
+    { code: 'limit', of: 'queue', name: null, running: 5, most: 4 },
+    '5 of 4 jobs run: the limit of the queue',
+  ],
+  [
+    { code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 },
+    '2 of 2 jobs of ci run: the limit of each user',
+  ],
+  [
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    '3 of 3 jobs of team nlp run: the limit of this team',
+  ],
+])('what holds the job itself back: %j', (blocker, detail) => {
+  expect(describeBlocker(blocker, at => `moment ${at}`)).toEqual({ code: blocker.code, detail });
+});

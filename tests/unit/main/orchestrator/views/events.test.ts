@@ -1,0 +1,260 @@
+/** What readers of the event stream receive: docs/internals/semantics.md, section 8. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemIds } from '../../../../../main/host/system.ts';
+import { createOrchestrator } from '../../../../../main/orchestrator/index.ts';
+import { openSqliteStore } from '../../../../../main/store/db/sqlite-store.ts';
+import { NewWorker } from '../../../../../protocol/admin-api.ts';
+import type { UiEvent } from '../../../../../protocol/events.ts';
+import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
+import type { Fleet } from '../../../../support/fleet.ts';
+import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
+import { ada } from '../../../../support/fleet.ts';
+import { quietParts } from '../../../../contract/store/builders.ts';
+
+/** A little of everything. */
+async function liveALittle(fleet: Fleet): Promise<void> {
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  const { jobId: next } = await fleet.submit();
+  await rig.report(job, 'failed', { exit_code: 1 });
+  await rig.disconnect();
+  await fleet.cancel(next);
+}
+
+function read(fleet: Fleet, after: number | null): { readonly seen: UiEvent[]; readonly stop: () => void } {
+  const seen: UiEvent[] = [];
+  const stop = fleet.orchestrator.follow(after, event => seen.push(event));
+  return { seen, stop };
+}
+const seqsOf = (events: readonly UiEvent[]): number[] => events.map(({ seq }) => seq);
+
+test('numbers grow by one, whatever happens and however often it is restarted', async () => {
+  const fleet = await openFleet();
+  await liveALittle(fleet);
+  await fleet.restart();
+  await liveALittle(fleet);
+  await fleet.restart({ crash: true });
+  await liveALittle(fleet);
+  expect(fleet.events.length).toBeGreaterThan(20);
+  expect(seqsOf(fleet.events)).toEqual(fleet.events.map((_event, index) => index + 1));
+  expect(fleet.orchestrator.lastSeq()).toBe(fleet.events.length);
+});
+
+test('an event is told when its change is stored, and before the call is answered', async () => {
+  const fleet = await openFleet();
+  const heard: [string, string | undefined][] = [];
+  fleet.orchestrator.follow(null, event => {
+    if (event.kind === 'job') heard.push([event.type, fleet.store.job(event.job_id)?.status]);
+  });
+  const rig = await fleet.addIdleWorker();
+  const answer = fleet.orchestrator.submit(SubmitRequest.parse({ config: {} }), ada);
+  expect(heard).toEqual([]);
+  await answer;
+  expect(heard).toEqual([
+    ['job.submitted', 'dispatched'],
+    ['job.dispatched', 'dispatched'],
+  ]);
+  expect(rig.commands).toHaveLength(1);
+});
+
+test('no event is told before the commit', async () => {
+  const fleet = await openFleet();
+  const order: string[] = [];
+  fleet.orchestrator.follow(null, event => order.push(event.kind));
+  void fleet.store.write(tx => tx.afterCommit(() => order.push('committed')));
+  const rig = fleet.addWorker();
+  const job = fleet.submit();
+  await Promise.all([rig, job]);
+  expect(order).toEqual(['committed', 'worker', 'job']);
+});
+
+test('an event carries the thing as it is when it is told', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  expect(fleet.events.at(-1)).toEqual({
+    seq: fleet.events.length,
+    at: '2026-01-01T12:00:00.000Z',
+    kind: 'job',
+    type: 'job.running',
+    job_id: job,
+    worker_id: rig.id,
+    attempt: 1,
+    cause: null,
+    job: expect.objectContaining({ id: job, status: 'running' }),
+    worker: expect.objectContaining({ id: rig.id, status: 'busy', current_job_id: job }),
+  });
+  const { seen } = read(fleet, 0);
+  expect(seen.find(event => event.kind === 'job' && event.type === 'job.submitted')).toMatchObject({
+    job: { status: 'running' },
+  });
+});
+
+test('what happens to a job shows its worker as it is then, but for news that leave it as it was', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const told: (readonly [string, string | undefined])[] = [];
+  fleet.orchestrator.follow(null, event => {
+    if (event.kind === 'job') told.push([event.type, event.worker?.status]);
+  });
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'running', { progress: { step: 1, total_steps: 5 } });
+  await rig.report(job, 'completed', { exit_code: 0 });
+  expect(told).toEqual([
+    ['job.submitted', undefined],
+    ['job.dispatched', 'busy'],
+    ['job.starting', 'busy'],
+    ['job.running', 'busy'],
+    ['job.progress', undefined],
+    ['job.completed', 'idle'],
+  ]);
+});
+
+test('a reader goes on after any number without gap or repeat', async () => {
+  const fleet = await openFleet();
+  await liveALittle(fleet);
+  const total = fleet.events.length;
+  const readers = Array.from({ length: total + 1 }, (_none, after) => ({ after, ...read(fleet, after) }));
+  // Replayed at once; what is being committed just then comes once, too.
+  const more = fleet.submit();
+  const during = read(fleet, total - 1);
+  await fleet.cancel((await more).jobId);
+  await liveALittle(fleet);
+  const all = seqsOf(fleet.events);
+  for (const { after, seen } of readers) expect(seqsOf(seen)).toEqual(all.slice(after));
+  expect(seqsOf(during.seen)).toEqual(all.slice(total - 1));
+});
+
+test('all who follow get the very same events', async () => {
+  const fleet = await openFleet();
+  const readers = Array.from({ length: 3 }, () => read(fleet, null));
+  const rig = await fleet.addIdleWorker();
+  await fleet.runJob(rig);
+  const [first = [], ...others] = readers.map(({ seen }) => seen);
+  expect(new Set(first.map(({ kind }) => kind))).toEqual(new Set(['worker', 'job']));
+  for (const seen of others) {
+    expect(seen).toHaveLength(first.length);
+    for (const [index, event] of seen.entries()) expect(event).toBe(first[index]);
+  }
+});
+
+test('what an event shows is looked up once, however many follow, and not at all for nobody', async () => {
+  const parts = quietParts();
+  const store = openSqliteStore(':memory:', parts);
+  onTestFinished(() => store.close());
+  let looks = 0;
+  const orchestrator = createOrchestrator({
+    ...parts,
+    store: {
+      ...store,
+      liveJobOf(id) {
+        looks++;
+        return store.liveJobOf(id);
+      },
+    },
+    ids: systemIds,
+    configs: { load: () => Promise.reject(new Error('no configs')) },
+    heartbeatTimeoutMs: 120_000,
+  });
+  const looksFor = async (readers: number): Promise<number> => {
+    const ends = Array.from({ length: readers }, () => orchestrator.follow(null, () => undefined));
+    const before = looks;
+    await orchestrator.createWorker(NewWorker.parse({ name: `rig-${readers}` }), ada);
+    for (const end of ends) end();
+    return looks - before;
+  };
+  expect(await looksFor(0)).toBe(0);
+  const once = await looksFor(1);
+  expect(once).toBeGreaterThan(0);
+  expect(await looksFor(20)).toBe(once);
+});
+
+test('more events than one page are replayed whole', async () => {
+  const fleet = await openFleet();
+  await fleet.store.write(tx => {
+    const rig = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
+    for (let n = 0; n < 2_500; n++) tx.appendEvent(rig, fleet.clock.wall());
+  });
+  expect(seqsOf(read(fleet, 0).seen)).toEqual(Array.from({ length: 2_500 }, (_none, index) => index + 1));
+  expect(read(fleet, 1_500).seen).toHaveLength(1_000);
+});
+
+test('a reader without a number begins with what comes next', async () => {
+  const fleet = await openFleet();
+  await liveALittle(fleet);
+  const { seen } = read(fleet, null);
+  await fleet.submit();
+  expect(seqsOf(seen)).toEqual([fleet.events.length]);
+});
+
+test('a reader that stops hears no more', async () => {
+  const fleet = await openFleet();
+  const { seen, stop } = read(fleet, 0);
+  await fleet.submit();
+  stop();
+  await fleet.submit();
+  expect(seen).toHaveLength(1);
+});
+
+test.each([1_000, 1e15, Number.POSITIVE_INFINITY])(
+  'after %d, a number from the future, comes one reset',
+  async after => {
+    const fleet = await openFleet();
+    await liveALittle(fleet);
+    const last = fleet.events.length;
+    const { seen } = read(fleet, after);
+    expect(seen).toEqual([{ kind: 'reset', seq: last, at: '2026-01-01T12:00:00.000Z' }]);
+    await fleet.submit();
+    expect(seqsOf(seen)).toEqual([last, last + 1]);
+  },
+);
+
+test('a number whose successors are not kept any more is answered with one reset', async () => {
+  const storeFile = join(openFolder(), 'trainyard.db');
+  const fleet = await openFleet({ storeFile });
+  await liveALittle(fleet);
+  const last = fleet.events.length;
+  const other = new Database(storeFile);
+  other.exec('DELETE FROM events WHERE seq <= 5');
+  other.close();
+  expect(seqsOf(read(fleet, 5).seen)).toEqual(seqsOf(fleet.events).slice(5));
+  for (const after of [0, 4]) {
+    expect(read(fleet, after).seen).toEqual([{ kind: 'reset', seq: last, at: expect.any(String) }]);
+  }
+});
+
+test('a command that throws takes only itself back: no row, no event, no effect', async () => {
+  const fleet = await openFleet();
+  const effects: string[] = [];
+  const event = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
+  const before = fleet.orchestrator.lastSeq();
+  const first = fleet.submit();
+  const broken = fleet.store.write(tx => {
+    tx.appendEvent(event, fleet.clock.wall());
+    tx.afterCommit(() => effects.push('broken'));
+    throw new Error('no');
+  });
+  const last = fleet.submit();
+  await expect(broken).rejects.toThrow('no');
+  const [one, two] = await Promise.all([first, last]);
+  expect(effects).toEqual([]);
+  expect([fleet.trail(one.jobId), fleet.trail(two.jobId)]).toEqual([['job.submitted'], ['job.submitted']]);
+  expect(seqsOf(fleet.events).slice(before)).toEqual([before + 1, before + 2]);
+});
+
+test('a reader that throws is dropped, and the others go on', async () => {
+  const fleet = await openFleet();
+  let calls = 0;
+  fleet.orchestrator.follow(null, () => {
+    calls++;
+    throw new Error('no');
+  });
+  const { seen } = read(fleet, null);
+  await fleet.submit();
+  await fleet.submit();
+  expect(calls).toBe(1);
+  expect(seen).toHaveLength(2);
+  expect(fleet.errors.splice(0)).toEqual([expect.stringContaining('feed.reader_failed')]);
+});

@@ -1,0 +1,337 @@
+/**
+ * Explanations match what dispatch does, in random fleets. No matching worker stays idle while a job without a blocker
+ * is pending. Every dispatched job had no blocker except one that has just ended. A job is treated as its dry run
+ * predicted.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Explanation } from '../../../../../protocol/explain.ts';
+import type { JobId } from '../../../../../protocol/ids.ts';
+import { isWaiting, type JobDetail } from '../../../../../protocol/job.ts';
+import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
+import type { WorkerView } from '../../../../../protocol/worker.ts';
+import type { DryRun } from '../../../../../main/orchestrator/index.ts';
+import type { Actor } from '../../../../../main/orchestrator/ports/index.ts';
+import { valueOf } from '../../../../support/fleet-outcome.ts';
+import { ada, createFleet, type Fleet } from '../../../../support/fleet.ts';
+import type { FleetWorker } from '../../../../support/fleet-worker.ts';
+
+interface Scene {
+  readonly fleet: Fleet;
+  readonly rigs: FleetWorker[];
+  readonly jobs: JobId[];
+}
+
+/** Something happens, and may end what it is to end: nothing else can be why a job is given out after it. */
+interface Act {
+  /** For the report of a script that fails. */
+  readonly [fc.toStringMethod]: () => string;
+  readonly ends: readonly string[];
+  perform(scene: Scene): Promise<unknown>;
+}
+
+const named = (name: string, ends: readonly string[], perform: Act['perform']): Act => ({
+  [fc.toStringMethod]: () => name,
+  ends,
+  perform,
+});
+
+/** What a worker's word can end: a job of its own, and its silence. */
+const freed = ['busy', 'limit', 'offline'];
+
+const ci: Actor = { type: 'admin', id: 'ci', address: null };
+
+const wishes = fc.record({
+  gpu_count: fc.integer({ min: 0, max: 3 }),
+  priority: fc.constantFrom(0, 10, 40),
+  worker_labels: fc.constantFrom<Readonly<Record<string, string>>>({}, {}, { kind: 'a*' }, { kind: 'h100' }),
+  on_lost_contact: fc.constantFrom<'continue' | 'stop'>('continue', 'continue', 'continue', 'stop'),
+  requires_approval: fc.constantFrom(false, false, false, true),
+  retry_on: fc.constantFrom<['start_failed'] | []>([], ['start_failed']),
+});
+
+/** A worker is named exactly when one is said to fit and nothing holds the job back. */
+function expectNoContradiction({ status, workerId, explanation }: DryRun): void {
+  const { reasons, workers } = explanation;
+  const fitting = workers.filter(({ fits }) => fits).map(({ worker_id: id }) => id);
+  const isFree = reasons.length === 0 && fitting.length > 0;
+  expect([status === 'running', reasons, fitting]).toEqual([isFree, reasons, fitting]);
+  if (workerId !== null) expect(fitting).toContain(workerId);
+}
+
+/** Tries it out first: what was said must come true. */
+const submit = fc
+  .record({ wish: wishes, by: fc.constantFrom(ada, ci), noWait: fc.constantFrom(false, false, true) })
+  .map(
+    ({ wish, by, noWait }): Act =>
+      named(`submit ${JSON.stringify({ ...wish, noWait })}`, [], async ({ fleet, jobs }) => {
+        const body = SubmitRequest.parse({
+          config: {},
+          ...wish,
+          no_wait: noWait && !wish.requires_approval,
+        });
+        const before = [fleet.writes, fleet.orchestrator.lastSeq(), fleet.audit().length];
+        const said = valueOf(await fleet.orchestrator.dryRun(body, by));
+        expect([fleet.writes, fleet.orchestrator.lastSeq(), fleet.audit().length]).toEqual(before);
+        expectNoContradiction(said);
+        const done = valueOf(await fleet.orchestrator.submit(body, by));
+        await fleet.clock.settle();
+        expect(said).toMatchObject(
+          done.status === 'rejected'
+            ? { status: 'rejected', reason: done.reason }
+            : { status: done.status, workerId: done.workerId, position: done.position, reason: done.reason },
+        );
+        expect(said.gpus).toEqual(done.status === 'rejected' ? null : done.gpus);
+        if (done.status !== 'rejected') jobs.push(done.jobId);
+      }),
+  );
+
+const join = fc
+  .record({
+    gpus: fc.integer({ min: 0, max: 3 }),
+    labels: fc.constantFrom({ kind: 'a100' }, { kind: 'h100' }),
+    protocol: fc.constantFrom<1 | 2>(1, 2),
+    type: fc.constantFrom<'persistent' | 'ephemeral'>('persistent', 'persistent', 'persistent', 'ephemeral'),
+  })
+  .map(
+    ({ type, ...agent }): Act =>
+      named(`join ${JSON.stringify({ type, ...agent })}`, [], async ({ fleet, rigs }) => {
+        const name = `rig-${rigs.length}`;
+        const labels = { ...agent.labels, rig: name };
+        rigs.push(await fleet.addIdleWorker({ name, type, agent: { ...agent, labels } }));
+      }),
+  );
+
+const create = named(
+  'create',
+  [],
+  async ({ fleet, rigs }) => void rigs.push(await fleet.addWorker({ labels: { kind: 'a100' } })),
+);
+
+const onRig = (
+  name: string,
+  ends: readonly string[],
+  act: (rig: FleetWorker, fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Act> =>
+  fc.nat(20).map(n =>
+    named(`${name} ${n}`, ends, async ({ fleet, rigs }) => {
+      const rig = rigs[n % Math.max(1, rigs.length)];
+      if (rig !== undefined) await act(rig, fleet);
+    }),
+  );
+
+const onJob = (
+  name: string,
+  ends: readonly string[],
+  act: (id: JobId, fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Act> =>
+  fc.nat(20).map(n =>
+    named(`${name} ${n}`, ends, async ({ fleet, jobs }) => {
+      const id = jobs[n % Math.max(1, jobs.length)];
+      if (id === undefined) return;
+      await act(id, fleet);
+      await fleet.clock.settle();
+    }),
+  );
+
+const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly string[]): fc.Arbitrary<Act> =>
+  onRig(status, ends, async rig => {
+    const offer = rig.commandsOf('job_submit').at(-1);
+    if (offer === undefined) return;
+    await rig.report(offer.job_id, 'starting');
+    await rig.report(offer.job_id, status, { cause: status === 'failed' ? 'start_failed' : undefined });
+  });
+
+/** Jobs for it alone that can not start there: after three it gets no more, and one that fails twice has to wait. */
+const spoil = fc.record({ n: fc.nat(20), again: fc.boolean() }).map(({ n, again }) =>
+  named(`spoil ${n}${again ? ' by one job' : ''}`, [...freed, 'settling'], async scene => {
+    const { fleet, rigs, jobs } = scene;
+    const rig = rigs[n % Math.max(1, rigs.length)];
+    const fail = async (id: JobId | undefined): Promise<void> => {
+      if (rig === undefined || id === undefined || fleet.job(id).status !== 'dispatched') return;
+      await rig.report(id, 'starting');
+      await rig.report(id, 'failed', { cause: 'start_failed' });
+      await fleet.clock.advance(50);
+    };
+    for (let count = 0; rig !== undefined && count < (again ? 1 : 3); count++) {
+      const worker_labels = { rig: rig.view().name };
+      const retry_on: 'start_failed'[] = again ? ['start_failed'] : [];
+      jobs.push((await fleet.submit({ worker_labels, priority: 'critical', retry_on })).jobId);
+      await fail(jobs.at(-1));
+    }
+    if (again) await fail(jobs.at(-1));
+  }),
+);
+
+const onQueue = (
+  name: string,
+  ends: readonly string[],
+  act: (fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Act> =>
+  fc.constant(
+    named(name, ends, async ({ fleet }) => {
+      await act(fleet);
+      await fleet.clock.settle();
+    }),
+  );
+
+const limits = fc
+  .record({
+    max_concurrent: fc.constantFrom(null, null, 1, 3),
+    user_max_concurrent: fc.constantFrom(null, 1, 2),
+  })
+  .map(
+    (limit): Act =>
+      named(`limit ${JSON.stringify(limit)}`, ['limit'], async ({ fleet }) => {
+        await fleet.orchestrator.limitQueue(limit, ada);
+        await fleet.clock.settle();
+      }),
+  );
+
+const act = fc.oneof(
+  { weight: 8, arbitrary: submit },
+  { weight: 5, arbitrary: join },
+  fc.constant(create),
+  { weight: 9, arbitrary: onOffer('completed', freed) },
+  { weight: 2, arbitrary: onOffer('failed', freed) },
+  { weight: 2, arbitrary: onOffer('running', ['offline']) },
+  { weight: 3, arbitrary: spoil },
+  onRig('beat', freed, rig => rig.beat()),
+  onRig('drop', [], async rig => {
+    if (rig.view().registered_at !== null) await rig.stream.drop();
+  }),
+  onRig('connect', ['no_stream', 'never_registered', 'leaving', ...freed], rig => rig.connect()),
+  onRig('goodbye', freed, rig => rig.disconnect()),
+  { weight: 2, arbitrary: onRig('drain', [], (rig, fleet) => fleet.drain(rig)) },
+  { weight: 2, arbitrary: onRig('undrain', ['draining'], (rig, fleet) => fleet.undrain(rig)) },
+  onJob('cancel', freed, (id, fleet) => fleet.cancel(id)),
+  {
+    weight: 2,
+    arbitrary: onJob('approve', ['approval'], (id, fleet) => fleet.orchestrator.approve(id, ada)),
+  },
+  onJob('priority', [], (id, fleet) => fleet.orchestrator.setPriority(id, 30, ada)),
+  onJob('top', [], (id, fleet) => fleet.orchestrator.moveToTop(id, ada)),
+  { weight: 2, arbitrary: limits },
+  onQueue('pause', [], fleet => fleet.orchestrator.pauseQueue('new disks', ada)),
+  { weight: 3, arbitrary: onQueue('resume', ['paused'], fleet => fleet.orchestrator.resumeQueue(ada)) },
+  fc
+    .constantFrom(1, 20, 50, 170, 700)
+    .map(
+      (seconds): Act =>
+        named(`${seconds} s`, ['backoff', 'settling', 'quarantined', ...freed], ({ fleet }) =>
+          fleet.clock.advance(seconds * 1000),
+        ),
+    ),
+  onQueue('restart', ['offline'], fleet => fleet.restart({ crash: true })),
+);
+
+/** Most begin with some workers, and some with limits. */
+const script = fc
+  .tuple(
+    fc.array(join, { maxLength: 4 }),
+    fc.array(limits, { maxLength: 1 }),
+    fc.array(act, { minLength: 6, maxLength: 30 }),
+  )
+  .map(parts => parts.flat());
+
+const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.explainJob(id));
+
+/** As a person would work it out, from what the lists show. */
+function couldTake(worker: WorkerView, job: JobDetail): boolean {
+  const kind = worker.labels['kind'];
+  const { kind: wanted, rig = worker.labels['rig'] } = job.worker_labels;
+  const hasKind =
+    wanted === undefined || (wanted === 'a*' ? kind?.startsWith('a') === true : kind === wanted);
+  const isGuarded = job.on_lost_contact === 'continue' || worker.protocol === 2;
+  const isIt = rig === worker.labels['rig'];
+  return worker.status === 'idle' && worker.gpu_count >= job.gpu_count && hasKind && isGuarded && isIt;
+}
+
+function blockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
+  const live = jobs.filter(
+    ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
+  );
+  const ofUser = live.filter(({ user }) => user === job.user);
+  return [
+    ...(job.approval === 'wanted' ? ['approval'] : []),
+    ...(paused === null ? [] : ['paused']),
+    ...(most !== null && live.length >= most ? ['limit'] : []),
+    ...(maxOfUser !== null && ofUser.length >= maxOfUser ? ['limit'] : []),
+  ];
+}
+
+const seen = new Map<string, number>();
+
+function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
+  const all = jobs.map(id => fleet.job(id));
+  const workers = fleet.orchestrator.listWorkers(undefined);
+  const pending = all.filter(({ status }) => isWaiting(status));
+  return new Map(
+    pending.map(job => {
+      const explanation = explain(fleet, job.id);
+      const { reasons, summary, unsatisfiable } = explanation;
+      const codes = reasons.map(({ code }) => code);
+      expect(summary).toBe(job.reason);
+      expect(codes.filter(code => code !== 'backoff')).toEqual(blockers(fleet, job, all));
+      expect(explanation.workers.map(({ worker_id: id }) => id)).toEqual(workers.map(({ id }) => id));
+      for (const [index, { fits, reasons: against }] of explanation.workers.entries()) {
+        const worker = workers[index];
+        if (worker === undefined) throw new Error('a worker is missing');
+        expect(fits).toBe(against.every(({ code }) => code === 'avoid_previous'));
+        if (worker.quarantine === null)
+          expect([worker.name, fits]).toEqual([worker.name, couldTake(worker, job)]);
+        // The rule: who fits takes the job, unless the job itself is held back.
+        if (codes.length === 0) expect(`${worker.name} fits ${job.id}: ${fits}`).toMatch(/false$/);
+        if (fits) expect(unsatisfiable).toBe(false);
+      }
+      const ofWorkers = explanation.workers.flatMap(({ reasons: against }) => against);
+      for (const { code } of [...reasons, ...ofWorkers]) seen.set(code, (seen.get(code) ?? 0) + 1);
+      return [job.id, explanation];
+    }),
+  );
+}
+
+/** Nothing was against a job that has just been given out but what the act has ended. */
+function checkGiven(
+  { fleet }: Scene,
+  before: ReadonlyMap<JobId, Explanation>,
+  ends: readonly string[],
+): void {
+  const remains = ({ code }: { readonly code: string }): boolean =>
+    !ends.includes(code) && code !== 'avoid_previous';
+  for (const [id, { reasons, workers }] of before) {
+    const job = fleet.job(id);
+    if (job.status !== 'dispatched') continue;
+    const taker = workers.find(({ worker_id: worker }) => worker === job.worker_id);
+    seen.set('given', (seen.get('given') ?? 0) + 1);
+    expect([id, ...reasons.filter(remains), ...(taker?.reasons.filter(remains) ?? [])]).toEqual([id]);
+  }
+}
+
+test('what is told of the jobs that wait is what dispatch does', { timeout: 120_000 }, async () => {
+  let fleets = 0;
+  await fc.assert(
+    fc.asyncProperty(script, async acts => {
+      const fleet = await createFleet();
+      const scene = { fleet, rigs: [], jobs: [] };
+      try {
+        let before = checkPending(scene);
+        for (const { ends, perform } of acts) {
+          await perform(scene);
+          checkGiven(scene, before, ends);
+          before = checkPending(scene);
+          fleets += 1;
+        }
+      } finally {
+        await fleet.close();
+      }
+    }),
+    { numRuns: 120 },
+  );
+  expect(fleets).toBeGreaterThan(1000);
+  const ofJobs = ['approval', 'paused', 'limit'];
+  const ofWorkers = ['offline', 'draining', 'busy', 'no_stream', 'never_registered', 'settling'];
+  const ofBoth = ['gpu_count', 'label', 'guard'];
+  expect(['given', ...ofJobs, ...ofWorkers, ...ofBoth].filter(code => !seen.has(code))).toEqual([]);
+});

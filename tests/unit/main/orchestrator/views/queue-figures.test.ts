@@ -1,0 +1,32 @@
+/** Pending jobs that no connected worker could take, as the queue's figures count them. */
+import { expect, test } from 'vitest';
+import { openFleet } from '../../../../support/fleet-bench.ts';
+
+test('jobs that only offline workers could take are counted by those workers', async () => {
+  const fleet = await openFleet();
+  const small = await fleet.addIdleWorker({ agent: { gpus: 1 } });
+  const big = await fleet.addIdleWorker({ agent: { gpus: 4 } });
+  await fleet.addWorker();
+  await fleet.runJob(small);
+  await big.disconnect();
+  const { jobId: first } = await fleet.submit({ gpu_count: 4 });
+  await fleet.submit({ gpu_count: 2 });
+  await fleet.submit({ gpu_count: 2 });
+  await fleet.submit({ gpu_count: 1 });
+  const { id } = big;
+  const { name } = big.view();
+  const stuck = () => fleet.orchestrator.queueStats(null).waitingForOffline;
+  expect(stuck()).toMatchObject([{ worker: { id, name }, workerCount: 1, firstJob: first, count: 3 }]);
+
+  // Now two offline workers could take the last job.
+  await small.disconnect();
+  expect(stuck()).toMatchObject([
+    { worker: { id }, workerCount: 1, count: 3 },
+    { worker: { id: small.id }, workerCount: 2, count: 1 },
+  ]);
+
+  // A job that no worker could ever take waits for nobody.
+  await fleet.submit({ gpu_count: 8 });
+  expect(stuck()).toHaveLength(2);
+  expect(fleet.orchestrator.queueStats(null).unsatisfiable).toHaveLength(1);
+});

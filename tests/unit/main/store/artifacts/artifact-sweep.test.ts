@@ -1,0 +1,83 @@
+/** The sweep of unfinished uploads, at the start and every ten minutes. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { Upload } from '../../../../../main/orchestrator/ports/index.ts';
+import { startArtifactSweep } from '../../../../../main/store/artifacts/artifact-sweep.ts';
+import { openSqliteStore } from '../../../../../main/store/db/sqlite-store.ts';
+import { AttemptId } from '../../../../../protocol/ids.ts';
+import { emptyPayload, jobId, makeJob, quietParts } from '../../../../contract/store/builders.ts';
+import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-clock.ts';
+
+const MiB = 1_048_576;
+const minute = 60_000;
+
+async function openBench(sizeOf: (file: string) => Promise<number>) {
+  const parts = quietParts();
+  const clock = createVirtualClock();
+  const store = openSqliteStore(':memory:', parts);
+  const uploadOf = (file: string, changes: Partial<Upload> = {}): Upload => ({
+    file,
+    jobId: jobId('j_1'),
+    attemptId: AttemptId.parse('a_1'),
+    key: file,
+    bytes: 1_000 * MiB,
+    reserved: 64 * MiB,
+    isResumable: true,
+    touchedAt: clock.wall(),
+    ...changes,
+  });
+  const add = (upload: Upload): Promise<void> => store.write(tx => tx.insertUpload(upload));
+  await store.write(tx => tx.insertJob(makeJob(1), emptyPayload));
+  const removed: string[] = [];
+  let releases = 0;
+  const start = (): void => {
+    const sweep = startArtifactSweep({
+      store,
+      files: {
+        sizeOf: (_, file) => sizeOf(file),
+        remove: (_, file) => Promise.resolve(void removed.push(file)),
+      },
+      releaseUploads: () => Promise.resolve(void (releases += 1)),
+      clock,
+      time: trustedTimeOf(clock),
+      log: parts.log,
+    });
+    onTestFinished(() => sweep.stop());
+  };
+  onTestFinished(() => store.close());
+  const reserved = (): number => store.storedBytes(jobId('j_1')).inAll;
+  return { store, clock, uploadOf, add, start, removed, reserved, releases: () => releases };
+}
+
+test('at the start an upload reserves the size of its file, and one that cannot be resumed is dropped', async () => {
+  const { uploadOf, add, start, removed, reserved } = await openBench(() => Promise.resolve(10));
+  await add(uploadOf('resumable'));
+  await add(uploadOf('broken', { isResumable: false }));
+  expect(reserved()).toBe(128 * MiB);
+  start();
+  await expect.poll(reserved).toBe(10);
+  await expect.poll(() => removed).toEqual(['broken']);
+});
+
+test('an upload that is resumed during the count keeps what its request reserves', async () => {
+  const asked = Promise.withResolvers<undefined>();
+  const size = Promise.withResolvers<number>();
+  const { store, uploadOf, add, start, reserved, releases } = await openBench(() => {
+    asked.resolve(undefined);
+    return size.promise;
+  });
+  await add(uploadOf('resumed'));
+  start();
+  await asked.promise;
+  await store.write(tx => tx.reserveUpload('resumed', 80 * MiB));
+  size.resolve(10);
+  await expect.poll(releases).toBe(1);
+  expect(reserved()).toBe(80 * MiB);
+});
+
+test('every ten minutes the uploads of closed attempts are released', async () => {
+  const { clock, start, releases } = await openBench(() => Promise.resolve(0));
+  start();
+  await expect.poll(releases).toBe(1);
+  await clock.advance(10 * minute);
+  await expect.poll(releases).toBe(2);
+});

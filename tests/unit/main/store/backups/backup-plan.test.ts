@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Backup,
+  backupName,
+  fileTime,
+  hasRestoredTooOften,
+  nextBackupInMs,
+  parseBackupName,
+  planRetention,
+} from '../../../../../main/store/backups/backup-plan.ts';
+
+const hourMs = 3_600_000;
+const noon = Date.UTC(2026, 0, 31, 12);
+
+const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Backup => ({
+  name: backupName(kind, number, at),
+  kind,
+  number,
+  at,
+});
+/** One backup per hour, the last of them at noon. */
+const hourly = (count: number): readonly Backup[] =>
+  Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
+/** Years later, unless told: no backup is recent by then. */
+const later = noon + 10_000 * 24 * hourMs;
+const kept = (backups: readonly Backup[], now = later): readonly number[] => {
+  const dropped = new Set(planRetention(backups, now));
+  return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
+};
+
+describe('names', () => {
+  test('say kind, order and time, and sort by order', () => {
+    expect(backupName('hourly', 42, noon)).toBe('hourly-000042-2026-01-31T12-00-00Z.db');
+    expect(fileTime(noon + 999)).toBe('2026-01-31T12-00-00Z');
+    expect(backupName('before-schema-3', 7, noon)).toBe('before-schema-3-000007-2026-01-31T12-00-00Z.db');
+  });
+
+  test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12'), make(2, noon, 'before-restore')])(
+    'can be read again: $name',
+    backup => {
+      expect(parseBackupName(backup.name)).toEqual(backup);
+    },
+  );
+
+  test.each([
+    '',
+    'unfinished',
+    'trainyard.db',
+    'hourly-000042-2026-01-31T12-00-00Z.db-wal',
+    'hourly-42-2026-01-31T12-00-00Z.db',
+    'hourly-000042-2026-13-31T12-00-00Z.db',
+    'daily-000042-2026-01-31T12-00-00Z.db',
+    'before-schema--000042-2026-01-31T12-00-00Z.db',
+  ])('of other files are passed over: %s', name => {
+    expect(parseBackupName(name)).toBeNull();
+  });
+});
+
+describe('retention', () => {
+  test('keeps 24 hours', () => {
+    expect(planRetention(hourly(24), later)).toEqual([]);
+    expect(planRetention([], later)).toEqual([]);
+  });
+
+  test('and the last one of each of 7 days, today included', () => {
+    // The last of yesterday was made at 23:00, 13 hours before number 300; the last of each day before, 24 hours earlier.
+    const lastOfDays = [167, 191, 215, 239, 263, 287];
+    const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
+    expect(kept(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
+  });
+
+  test('does not count days without any', () => {
+    const weekly = Array.from({ length: 40 }, (_, index) => make(index + 1, noon + index * 7 * 24 * hourMs));
+    expect(kept(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
+    const busy = [
+      ...weekly,
+      ...Array.from({ length: 24 }, (_, index) => make(41 + index, noon + 280 * 24 * hourMs)),
+    ];
+    expect(kept(busy)).toEqual([
+      35,
+      36,
+      37,
+      38,
+      39,
+      40,
+      ...Array.from({ length: 24 }, (_, index) => 41 + index),
+    ]);
+  });
+
+  test('goes by the order in which they were made, whatever the clock said', () => {
+    const backwards = Array.from({ length: 30 }, (_, index) => make(index + 1, noon - index * 1_000));
+    expect(kept(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
+  });
+
+  test('of those that a failing change of schema makes again and again, the newest 3', () => {
+    const before = (number: number, schema: number) => make(number, noon, `before-schema-${schema}`);
+    const all = [...[1, 2, 3, 4, 5].map(number => before(number, 3)), before(6, 2), before(7, 3)];
+    expect(kept(all)).toEqual([4, 5, 6, 7]);
+  });
+
+  test('never touches the only one that was made before a change of schema', () => {
+    const before = Array.from({ length: 40 }, (_, index) =>
+      make(index + 1, noon, `before-schema-${index + 2}`),
+    );
+    const all = [...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))];
+    expect(planRetention(all, later)).toEqual([]);
+  });
+
+  test.each<Backup['kind']>(['manual', 'before-restore'])('of those of kind %s the newest 10', kind => {
+    const all = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
+    expect(kept([...all, ...hourly(2)])).toEqual([...Array.from({ length: 10 }, (_, n) => n + 3), 1, 2]);
+  });
+
+  test('drops none that it should keep, keeps the newest, and has nothing more to drop when asked again', () => {
+    const backups = fc
+      .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
+      .map(list =>
+        list.map(([hours, h], index) =>
+          make(index + 1, noon + hours * hourMs, h ? 'hourly' : 'before-schema-2'),
+        ),
+      );
+    fc.assert(
+      fc.property(backups, all => {
+        const dropped = new Set(planRetention(all, later));
+        const left = all.filter(backup => !dropped.has(backup));
+        expect(left.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
+        const others = all.filter(({ kind }) => kind !== 'hourly');
+        expect(left.filter(({ kind }) => kind !== 'hourly')).toEqual(others.slice(-3));
+        expect(left.at(-1)).toBe(all.at(-1));
+        expect(planRetention(left, later)).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('repeated restores', () => {
+  /** Each restore keeps the database that it replaces, and the next hourly backup is due at once. */
+  const restores = (count: number, from: number, at: number) =>
+    Array.from({ length: count }, (_, n) => [
+      make(from + 2 * n, at + n, 'before-restore'),
+      make(from + 2 * n + 1, at + n),
+    ]).flat();
+
+  test('drop no backup that was made within a day before them, and none that a restore has made', () => {
+    const all = [...hourly(24), ...restores(20, 25, noon + 1_000)];
+    expect(kept(all, noon + 60_000)).toEqual(all.map(({ number }) => number));
+  });
+
+  test('are refused from the twenty-first within a day on', () => {
+    const all = restores(20, 1, noon);
+    expect(hasRestoredTooOften(all.slice(1), noon + hourMs)).toBe(false);
+    expect(hasRestoredTooOften(all, noon + hourMs)).toBe(true);
+    expect(hasRestoredTooOften(all, noon + 25 * hourMs)).toBe(false);
+  });
+
+  test('leave the databases that they replaced for a week, and the newest ten for ever', () => {
+    const all = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
+    expect(kept(all, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
+    expect(kept(all, later)).toHaveLength(10);
+  });
+
+  test('do not count as recent when the clock was ahead as they were made', () => {
+    const all = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
+    expect(kept(all, noon)).toHaveLength(10);
+    expect(hasRestoredTooOften([...all, ...all], noon)).toBe(false);
+  });
+});
+
+describe('the next one is due', () => {
+  test('at once when there is none', () => {
+    expect(nextBackupInMs([], noon)).toBe(0);
+  });
+
+  test('an hour after the newest one, of whatever kind', () => {
+    const backups = [
+      make(3, noon - 20 * 60_000, 'before-schema-2'),
+      make(2, noon - 2 * hourMs),
+      make(1, noon - 1),
+    ];
+    expect(nextBackupInMs(backups, noon)).toBe(40 * 60_000);
+    expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
+  });
+
+  test('at once after a restore: the newest one holds what was restored away from', () => {
+    expect(nextBackupInMs([make(2, noon, 'before-restore'), make(1, noon)], noon)).toBe(0);
+    expect(nextBackupInMs([make(3, noon), make(2, noon, 'before-restore')], noon)).toBe(hourMs);
+  });
+
+  test('at once when the newest lies in the future: the clock was wrong when it was made', () => {
+    expect(nextBackupInMs([make(1, noon + 1)], noon)).toBe(0);
+    expect(nextBackupInMs([make(1, noon)], noon)).toBe(hourMs);
+  });
+});

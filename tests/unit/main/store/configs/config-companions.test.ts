@@ -1,0 +1,137 @@
+/** Writing configs together with the files that they name: docs/internals/faults.md, S8. */
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
+import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestrator/ports/index.ts';
+import { pathsBelow, textsBelow } from '../../../../support/files-below.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { refusalOf } from '../../../../support/fleet-outcome.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+const dataloader = 'config/sets/data.json';
+const lycoris = 'config\\lycoris.json';
+const simpleTuner = { model_family: 'flux', data_backend_config: dataloader, lycoris_config: lycoris };
+const files: Texts = { [dataloader]: '[{"id": "a"}]\n', [lycoris]: '{"algo": "lokr"}' };
+
+/** A folder of configs beside files that are not to be had, and the changes that were announced. */
+function setUp(there: Texts = {}) {
+  const root = openFolder();
+  const folder = join(root, 'configs');
+  mkdirSync(folder);
+  const all = { ...there, '../secret.json': '{}', '../private/config.json': '{}' };
+  for (const [name, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const configs = createConfigFiles(folder);
+  const announced: ConfigChange[] = [];
+  const record = (change: ConfigChange): Promise<void> => {
+    announced.push(change);
+    return Promise.resolve();
+  };
+  return {
+    root,
+    folder,
+    configs,
+    announced,
+    putWith: (name: string, given: Texts, expected: ExpectedConfig = 'anything') =>
+      configs.put({ name, config: simpleTuner, files: given, expected }, record),
+    tagOf: async (name: string): Promise<string> => {
+      const found = await configs.find(name);
+      return found.ok ? String(found.value.tag) : '';
+    },
+    read: (file: string): string => readFileSync(join(folder, file), 'utf8'),
+  };
+}
+
+const snapshot = (folder: string) => [pathsBelow(folder), [...textsBelow(folder)]];
+
+describe('a config with files is written', () => {
+  test('into a folder of its own, as they are, so that it can be loaded', async () => {
+    const { putWith, read, folder, configs, announced } = setUp();
+    expect(await putWith('lora', files)).toMatchObject({
+      value: { what: 'created', name: 'lora', file: 'lora/config.json' },
+    });
+    expect(announced).toHaveLength(1);
+    expect(readdirSync(join(folder, 'lora')).toSorted()).toEqual([
+      'config.json',
+      'data.json',
+      'lycoris.json',
+    ]);
+    expect(read('lora/data.json')).toBe(files[dataloader]);
+    expect(statSync(join(folder, 'lora/data.json')).mode & 0o777).toBe(0o600);
+    expect(await configs.load('lora')).toMatchObject({ ok: true, value: { dataloader: [{ id: 'a' }] } });
+    const { entries } = await configs.list({ text: '', after: null, limit: 10 });
+    expect(entries.map(({ name }) => name)).toEqual(['lora']);
+  });
+
+  test('over the one in its folder, with the files that have changed', async () => {
+    const { putWith, read, folder, tagOf } = setUp();
+    await putWith('lora', files);
+    expect(refusalOf(await putWith('lora', files, 'nothing')).code).toBe('config_exists');
+    const changed = { [dataloader]: '[]' };
+    expect(await putWith('lora', changed, [await tagOf('lora')])).toMatchObject({
+      value: { what: 'replaced' },
+    });
+    expect([read('lora/data.json'), read('lora/lycoris.json')]).toEqual(['[]', files[lycoris]]);
+    expect(readdirSync(folder)).toEqual(['lora']);
+  });
+
+  test.each<readonly [what: string, given: Texts, there: Texts, code: string]>([
+    ['a file that the config does not name', { 'other.json': '{}' }, {}, 'config_invalid'],
+    ['a config beside other configs', files, { 'lora.json': '{}' }, 'config_in_the_way'],
+    ['a name that is a file', files, { lora: '' }, 'config_in_the_way'],
+    ['the name of another in other case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
+    ['a folder where a file is to lie', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
+  ])('but not with %s', async (_what, given, there, code) => {
+    const { root, putWith, announced } = setUp(there);
+    const before = snapshot(root);
+    expect(refusalOf(await putWith('lora', given)).code).toBe(code);
+    expect([snapshot(root), announced]).toEqual([before, []]);
+  });
+
+  test('but not through a link', async () => {
+    const { root, folder, putWith } = setUp({ 'one/x': '' });
+    symlinkSync(join(root, 'private'), join(folder, 'linked'));
+    symlinkSync(join(root, 'secret.json'), join(folder, 'one/data.json'));
+    const before = snapshot(root);
+    for (const name of ['linked', 'one'])
+      expect(refusalOf(await putWith(name, files)).code).toBe('config_in_the_way');
+    expect(snapshot(root)).toEqual(before);
+  });
+
+  test.each(['config.json', '.hidden.json', '..', 'a\u202eb.json'])(
+    'but not with a file whose name %j cannot lie beside it',
+    async path => {
+      const { configs, folder } = setUp();
+      const config = { model_family: 'flux', data_backend_config: path };
+      const wanted = { name: 'lora', config, files: { [path]: '[]' }, expected: 'anything' } as const;
+      expect(refusalOf(await configs.put(wanted, () => Promise.resolve())).code).toBe('config_invalid');
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
+
+  test('but not with two different files of one name', async () => {
+    const { configs, folder } = setUp();
+    const config = { model_family: 'flux', data_backend_config: 'a/x.json', lycoris_config: 'b/X.json' };
+    const put = (b: string) =>
+      configs.put(
+        { name: 'lora', config, files: { 'a/x.json': '[]', 'b/X.json': b }, expected: 'anything' },
+        () => Promise.resolve(),
+      );
+    expect(await put('{}')).toMatchObject({
+      refusal: { code: 'config_invalid', detail: expect.stringContaining('two files called X.json') },
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('but leaves nothing when what is about to be done can not be written down', async () => {
+    const { configs, folder } = setUp();
+    const wanted = { name: 'lora', config: simpleTuner, files, expected: 'anything' } as const;
+    await expect(configs.put(wanted, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');
+    expect(readdirSync(folder)).toEqual([]);
+    expect((await configs.put(wanted, () => Promise.resolve())).ok).toBe(true);
+  });
+});

@@ -1,0 +1,448 @@
+/**
+ * Listing and changing the configs folder: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
+import type { ConfigChange, ExpectedConfig } from '../../../../../main/orchestrator/ports/index.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { refusalOf } from '../../../../support/fleet-outcome.ts';
+
+type Files = Readonly<Record<string, unknown>>;
+
+function write(folder: string, files: Files): void {
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+}
+
+/** A folder of configs beside files that are not to be had, and the changes that were announced. */
+function setUp(files: Files = {}) {
+  const root = openFolder();
+  const folder = join(root, 'configs');
+  mkdirSync(folder);
+  write(folder, files);
+  write(root, { 'secret.json': { secret: true }, 'private/config.json': { secret: true } });
+  const configs = createConfigFiles(folder);
+  const announced: ConfigChange[] = [];
+  const record = (change: ConfigChange): Promise<void> => {
+    announced.push(change);
+    return Promise.resolve();
+  };
+  return {
+    root,
+    folder,
+    announced,
+    configs,
+    list: (text = '', after: string | null = null, limit = 100) => configs.list({ text, after, limit }),
+    put: (name: string, config: Files = { lr: 1 }, expected: ExpectedConfig = 'anything') =>
+      configs.put({ name, config, expected }, record),
+    remove: (name: string, expected: ExpectedConfig = 'anything') =>
+      configs.remove({ name, expected }, record),
+    tagOf: async (name: string): Promise<string> => {
+      const found = await configs.find(name);
+      return found.ok ? String(found.value.tag) : '';
+    },
+    read: (file: string): string => readFileSync(join(folder, file), 'utf8'),
+  };
+}
+
+const makePipe = (path: string): unknown => execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
+
+type Bench = ReturnType<typeof setUp>;
+
+const names = async (found: ReturnType<Bench['list']>) => (await found).entries.map(({ name }) => name);
+
+describe('the list', () => {
+  test('has every config in the order of the names, however it lies there', async () => {
+    const { list } = setUp({
+      'b.json': {},
+      'a/config.json': {},
+      'c.json': {},
+      'c/config.json': { other: true },
+      'a b.c.json': {},
+      'größe.json': {},
+      'broken.json': 'no',
+      'text.json': '"text"',
+    });
+    const { entries, next } = await list();
+    expect(entries.map(({ name, file }) => [name, file])).toEqual([
+      ['a', 'a/config.json'],
+      ['a b.c', 'a b.c.json'],
+      ['b', 'b.json'],
+      ['broken', 'broken.json'],
+      ['c', 'c.json'],
+      ['c/config.json', 'c/config.json'],
+      ['größe', 'größe.json'],
+      ['text', 'text.json'],
+    ]);
+    expect(next).toBeNull();
+  });
+
+  test('leaves out what is no config', async () => {
+    const { root, folder, list } = setUp({
+      'lora.json': {},
+      'data.json': [{ id: 'images' }],
+      'notes.txt': 'x',
+      'images/a.png': 'x',
+      '.hidden.json': {},
+      'con.json': {},
+      'a(1).json': {},
+      'folder.json/x': '',
+      'UPPER.JSON': {},
+    });
+    symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
+    symlinkSync(join(root, 'private'), join(folder, 'outside'));
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'broken-link.json'));
+    symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
+    makePipe(join(folder, 'pipe.json'));
+    expect(await names(list())).toEqual(['UPPER.JSON', 'a(1)', 'con', 'lora', 'same']);
+  });
+
+  test('says when each was changed, how large it is, and what is wrong with it', async () => {
+    const { folder, list } = setUp({
+      'good.json': { data_backend_config: 'data.json' },
+      'data.json': [],
+      'lonely.json': { data_backend_config: 'none.json' },
+      'large.json': `{"x": "${'x'.repeat(3_000_000)}"}`,
+    });
+    utimesSync(join(folder, 'good.json'), 1, Date.parse('2026-01-02T03:04:05Z') / 1000);
+    const [good, large, lonely] = (await list()).entries;
+    expect(good).toMatchObject({ bytes: 35, changedAt: Date.parse('2026-01-02T03:04:05Z') });
+    expect(good).toMatchObject({ config: { ok: true }, bundle: { ok: true, value: { dataloader: [] } } });
+    expect(large).toMatchObject({ config: { refusal: { code: 'config_invalid' } }, tag: null });
+    expect(lonely).toMatchObject({
+      config: { ok: true },
+      bundle: { refusal: { code: 'config_invalid' } },
+    });
+  });
+
+  test('takes a mark that an editor has put in front', async () => {
+    const { list, configs } = setUp({ 'lora.json': '\ufeff{"lr": 1}' });
+    expect((await list()).entries).toMatchObject([{ config: { value: { lr: 1 } } }]);
+    expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
+  });
+
+  test('finds a part of a name in any case, and goes page by page', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 45 }, (_, n) => [`Run-${String(n).padStart(2, '0')}.json`, {}]),
+    );
+    const { list } = setUp({ ...files, 'other.json': {}, 'run-folder/x': '' });
+    const pages: string[][] = [];
+    for (let after: string | null = null; ; ) {
+      const { entries, next } = await list('rUn', after, 20);
+      pages.push(entries.map(({ name }) => name));
+      if (next === null) break;
+      after = next;
+    }
+    expect(pages.map(page => page.length)).toEqual([20, 20, 5]);
+    expect(new Set(pages.flat()).size).toBe(45);
+    expect(await names(list('run', null, 45))).toHaveLength(45);
+    expect((await list('run', null, 45)).next).toBeNull();
+  });
+
+  test('is empty where there is no folder', async () => {
+    const configs = createConfigFiles(join(openFolder(), 'none'));
+    expect(await configs.list({ text: '', after: null, limit: 5 })).toEqual({ entries: [], next: null });
+  });
+});
+
+test('a pipe is no config, and holds nobody up', async () => {
+  const { folder, configs } = setUp();
+  makePipe(join(folder, 'pipe.json'));
+  expect(refusalOf(await configs.load('pipe')).code).toBe('config_not_found');
+});
+
+describe('a config is written', () => {
+  test('as a new file for its owner alone, so that it can be loaded', async () => {
+    const { put, configs, folder, announced, read } = setUp();
+    const outcome = await put('lora', { lr: 1, nested: { a: [1, 2] } });
+    expect(outcome).toMatchObject({ ok: true, value: { what: 'created', name: 'lora', file: 'lora.json' } });
+    expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1, nested: { a: [1, 2] } } } });
+    expect(statSync(join(folder, 'lora.json')).mode & 0o777).toBe(0o600);
+    expect(read('lora.json')).toContain('\n  "lr": 1,\n');
+    expect(announced).toEqual([outcome.ok && outcome.value]);
+    expect(readdirSync(folder)).toEqual(['lora.json']);
+  });
+
+  test('over the one that is there, with the rights that it has', async () => {
+    const { put, folder, read } = setUp({ 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } });
+    chmodSync(join(folder, 'lora.json'), 0o640);
+    expect(await put('lora', { lr: 3 })).toMatchObject({ value: { what: 'replaced', file: 'lora.json' } });
+    expect(JSON.parse(read('lora.json'))).toEqual({ lr: 3 });
+    expect(JSON.parse(read('lora/config.json'))).toEqual({ lr: 2 });
+    expect(statSync(join(folder, 'lora.json')).mode & 0o777).toBe(0o640);
+  });
+
+  test('in the folder of its own that it has', async () => {
+    const { put, read, folder } = setUp({ 'lora/config.json': { lr: 2 }, 'lora/data.json': [] });
+    expect(await put('lora', { lr: 3 })).toMatchObject({
+      value: { what: 'replaced', file: 'lora/config.json' },
+    });
+    expect(JSON.parse(read('lora/config.json'))).toEqual({ lr: 3 });
+    expect(readdirSync(join(folder, 'lora')).toSorted()).toEqual(['config.json', 'data.json']);
+    expect(existsSync(join(folder, 'lora.json'))).toBe(false);
+  });
+
+  test('in place of one that is broken, and of what a crash has left', async () => {
+    const { put, folder, configs } = setUp({ 'lora.json': '{', '.trainyard-unfinished': 'half' });
+    expect((await put('lora', { lr: 3 })).ok).toBe(true);
+    expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 3 } } });
+    expect(readdirSync(folder)).toEqual(['lora.json']);
+  });
+
+  test('only where nothing is, when that was asked for', async () => {
+    const { put, read, announced } = setUp({ 'a.json': { lr: 1 }, 'b/config.json': { lr: 1 } });
+    for (const name of ['a', 'b'])
+      expect(refusalOf(await put(name, { lr: 2 }, 'nothing')).code).toBe('config_exists');
+    expect((await put('c', { lr: 2 }, 'nothing')).ok).toBe(true);
+    expect([read('a.json'), announced.length]).toEqual(['{"lr":1}', 1]);
+  });
+
+  test('only over what was read, when that was asked for', async () => {
+    const { put, tagOf, read } = setUp({ 'lora.json': { lr: 1 } });
+    const tag = await tagOf('lora');
+    expect(refusalOf(await put('lora', { lr: 2 }, ['stale'])).code).toBe('config_changed');
+    expect(refusalOf(await put('new', { lr: 2 }, [tag])).code).toBe('config_changed');
+    expect(refusalOf(await put('new', { lr: 2 }, 'something')).code).toBe('config_changed');
+    expect((await put('lora', { lr: 2 }, ['other', tag])).ok).toBe(true);
+    expect(refusalOf(await put('lora', { lr: 3 }, [tag])).code).toBe('config_changed');
+    expect(JSON.parse(read('lora.json'))).toEqual({ lr: 2 });
+  });
+
+  test('by one of two who change the same at once', async () => {
+    const { put, tagOf } = setUp({ 'lora.json': { lr: 1 } });
+    const tag = await tagOf('lora');
+    const outcomes = await Promise.all([1, 2, 3, 4].map(lr => put('lora', { lr }, [tag])));
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  test('and every other content has another tag', async () => {
+    const { put, configs } = setUp();
+    const tags = new Set<string | null>();
+    for (const lr of [1, 2, 1]) {
+      const outcome = await put('lora', { lr });
+      const found = await configs.find('lora');
+      expect(found.ok && found.value.tag).toBe(outcome.ok && outcome.value.tag);
+      tags.add(outcome.ok ? outcome.value.tag : null);
+    }
+    expect(tags.size).toBe(2);
+  });
+});
+
+describe('a config is not written', () => {
+  test.each<readonly [what: string, name: string, code: string]>([
+    ['under the name of another in other case', 'LoRA', 'config_in_the_way'],
+    ['under the name of another folder in other case', 'Own', 'config_in_the_way'],
+    ['under the same letters, composed otherwise', 'e\u0301tude', 'config_in_the_way'],
+    ['over a dataloader', 'data', 'config_in_the_way'],
+    ['over a link within the folder', 'same', 'config_in_the_way'],
+    ['over a link that leads out', 'out', 'config_in_the_way'],
+    ['into the folder behind a link', 'double', 'config_in_the_way'],
+    ['into a folder that is a link', 'outside', 'config_in_the_way'],
+    ['over a link in a folder of its own', 'linked', 'config_in_the_way'],
+    ['where a folder has its name', 'folder', 'config_in_the_way'],
+    ['where a pipe has its name', 'pipe', 'config_in_the_way'],
+    ['with the ending of its file', 'new.json', 'invalid_request'],
+    ['with a name that is too long for a file', 'ß'.repeat(126), 'invalid_request'],
+  ])('%s', async (_what, name, code) => {
+    const bench = setUp({
+      'lora.json': { lr: 1 },
+      'own/config.json': {},
+      'étude.json': {},
+      'data.json': [1],
+      'folder.json/x': '',
+      'linked/x': '',
+      'double/config.json': {},
+    });
+    const { root, folder } = bench;
+    symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
+    symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
+    symlinkSync(join(root, 'private'), join(folder, 'outside'));
+    symlinkSync(join(folder, 'lora.json'), join(folder, 'double.json'));
+    symlinkSync(join(root, 'secret.json'), join(folder, 'linked/config.json'));
+    makePipe(join(folder, 'pipe.json'));
+    const before = snapshot(root);
+    expect(refusalOf(await bench.put(name)).code).toBe(code);
+    expect(snapshot(root)).toEqual(before);
+    expect(bench.announced).toEqual([]);
+  });
+
+  test('that is larger than one that can be loaded', async () => {
+    const { put, configs } = setUp();
+    expect(refusalOf(await put('lora', { x: 'x'.repeat(1_000_000) })).code).toBe('body_too_large');
+    expect((await put('lora', { x: Array.from({ length: 300_000 }, () => 1) })).ok).toBe(true);
+    expect((await configs.load('lora')).ok).toBe(true);
+  });
+
+  test('deeper than it can be written; less deep it takes no more room than it has to', async () => {
+    const { put, configs, folder } = setUp();
+    const nested = (depth: number): Files => {
+      const text = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+      return JSON.parse(text) as Files;
+    };
+    expect((await put('deep', nested(3_000))).ok).toBe(true);
+    expect(statSync(join(folder, 'deep.json')).size).toBeLessThan(30_000);
+    expect((await configs.load('deep')).ok).toBe(true);
+    expect(refusalOf(await put('deeper', nested(100_000))).code).toBe('config_invalid');
+  });
+
+  test('while what is about to be done can not be written down', async () => {
+    const { configs, folder } = setUp({ 'lora.json': { lr: 1 } });
+    const fail = (): Promise<void> => Promise.reject(new Error('no room'));
+    const wanted = { name: 'lora', expected: 'anything' } as const;
+    await expect(configs.put({ ...wanted, config: { lr: 2 } }, fail)).rejects.toThrow('no room');
+    await expect(configs.remove(wanted, fail)).rejects.toThrow('no room');
+    expect(readdirSync(folder)).toEqual(['lora.json']);
+    expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
+    // The next one has its turn all the same.
+    expect((await configs.put({ ...wanted, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
+  });
+
+  test('where its place is taken in the last moment; what was begun is taken away', async () => {
+    const { configs, folder } = setUp();
+    const outcome = await configs.put({ name: 'lora', config: { lr: 1 }, expected: 'anything' }, () => {
+      mkdirSync(join(folder, 'lora.json'));
+      return Promise.resolve();
+    });
+    expect(refusalOf(outcome).code).toBe('storage');
+    expect(readdirSync(folder)).toEqual(['lora.json']);
+  });
+
+  test('where the folder is gone', async () => {
+    const configs = createConfigFiles(join(openFolder(), 'none'));
+    const outcome = await configs.put({ name: 'lora', config: { lr: 1 }, expected: 'anything' }, () =>
+      Promise.resolve(),
+    );
+    expect(refusalOf(outcome).code).toBe('storage');
+  });
+});
+
+describe('a config is deleted', () => {
+  test('and nothing beside it', async () => {
+    const { remove, folder, announced } = setUp({
+      'lora.json': {},
+      'lora/config.json': {},
+      'lora/data.json': [],
+      'data.json': [],
+    });
+    expect(await remove('lora')).toMatchObject({ value: { what: 'deleted', file: 'lora.json' } });
+    expect(readdirSync(folder).toSorted()).toEqual(['data.json', 'lora']);
+    expect(await remove('lora')).toMatchObject({ value: { what: 'deleted', file: 'lora/config.json' } });
+    expect(readdirSync(join(folder, 'lora'))).toEqual(['data.json']);
+    expect(refusalOf(await remove('lora')).code).toBe('config_not_found');
+    expect(announced.map(({ file }) => file)).toEqual(['lora.json', 'lora/config.json']);
+  });
+
+  test('only as it was read, when that was asked for', async () => {
+    const { remove, tagOf } = setUp({ 'lora.json': { lr: 1 } });
+    expect(refusalOf(await remove('lora', ['stale'])).code).toBe('config_changed');
+    expect(refusalOf(await remove('other', 'something')).code).toBe('config_changed');
+    expect((await remove('lora', [await tagOf('lora')])).ok).toBe(true);
+  });
+
+  test.each([
+    ['a link within the folder', 'same', 'config_in_the_way'],
+    ['a link that leads out', 'out', 'config_in_the_way'],
+    ['a folder that is a link', 'outside', 'config_in_the_way'],
+    ['a dataloader', 'data', 'config_in_the_way'],
+    ['a folder', 'folder', 'config_in_the_way'],
+    ['another one in other case', 'LORA', 'config_not_found'],
+  ])('but not %s', async (_what, name, code) => {
+    const { root, folder, remove, announced } = setUp({
+      'lora.json': {},
+      'data.json': [],
+      'folder.json/x': '',
+    });
+    symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
+    symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
+    symlinkSync(join(root, 'private'), join(folder, 'outside'));
+    const before = snapshot(root);
+    expect(refusalOf(await remove(name)).code).toBe(code);
+    expect([snapshot(root), announced]).toEqual([before, []]);
+  });
+});
+
+/** Every path with what is there: the text of a file, the way of a link. */
+function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    readdirSync(join(folder, at)).flatMap(name => {
+      const path = join(at, name);
+      const facts = lstatSync(join(folder, path));
+      if (facts.isDirectory()) return [[path, 'folder'], ...Object.entries(snapshot(folder, path))];
+      return [[path, facts.isFile() ? `${facts.mode} ${readFileSync(join(folder, path), 'utf8')}` : 'other']];
+    }),
+  );
+}
+
+describe('whatever the name', () => {
+  const pieces = fc.constantFrom(
+    ...'.. . / \\ %2e %2f secret private config .json C: ~ out outside same lora own con NUL $(x) - a *'.split(
+      ' ',
+    ),
+    '\0',
+    ' ',
+    '\n',
+    '\u202e',
+    'é',
+    'e\u0301',
+    '\ud800',
+  );
+  const name = fc.oneof(
+    fc.array(pieces, { minLength: 1, maxLength: 6 }).map(parts => parts.join('')),
+    fc.string({ unit: 'binary', maxLength: 300 }),
+  );
+
+  test('nothing outside is read, written or removed, and inside only its own file', async () => {
+    const bench = setUp({ 'lora.json': { lr: 1 }, 'own/config.json': {}, 'own/data.json': [] });
+    const { root, folder } = bench;
+    symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
+    symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
+    symlinkSync(join(root, 'private'), join(folder, 'outside'));
+    const act = fc.constantFrom('find', 'load', 'put', 'remove');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          name,
+          name.map(text => join(folder, text)),
+        ),
+        act,
+        async (text, what) => {
+          const before = snapshot(root);
+          const outcome = await (what === 'find' || what === 'load'
+            ? bench.configs[what](text)
+            : bench[what](text));
+          expect(JSON.stringify(outcome)).not.toContain('"secret":true');
+          const after = snapshot(root);
+          const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+            path => before[path] !== after[path],
+          );
+          const isPlain = !/[/\\]|^\.+$/.test(text);
+          const own = isPlain ? [`configs/${text}.json`, `configs/${text}/config.json`] : [];
+          expect(changed.filter(path => !own.includes(path))).toEqual([]);
+          if (!outcome.ok) expect([400, 404, 409, 422]).toContain(statusOf(outcome.refusal.code));
+        },
+      ),
+      { numRuns: 600 },
+    );
+  });
+});
+
+const statusOf = (code: string): number =>
+  ({ invalid_request: 400, config_not_found: 404, config_in_the_way: 409, config_invalid: 422 })[code] ?? 500;

@@ -1,0 +1,432 @@
+/** Logs as files: what the store accepts, what survives every kind of damage, and how it is read. */
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LogPiece, StoredLine } from '../../../../../main/orchestrator/ports/index.ts';
+import { createLogFiles, type OpenLogFiles } from '../../../../../main/store/logs/log-files.ts';
+import { markBytes } from '../../../../../main/store/logs/log-index.ts';
+import { JobId } from '../../../../../protocol/ids.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+const job = JobId.parse('j_1');
+const nowhere = { info: () => {}, warn: () => {}, error: () => {} };
+const MiB = 2 ** 20;
+
+function openLogs(folder: string, more: { readonly perAttempt?: number; readonly reserve?: number } = {}) {
+  const clock = createVirtualClock();
+  const files = createLogFiles({ folder, perAttempt: 256 * MiB, reserve: 0, clock, log: nowhere, ...more });
+  onTestFinished(() => files.close());
+  return { ...files, clock };
+}
+
+const piece = (after: number, text: string, more: Partial<LogPiece> = {}): LogPiece => ({
+  after,
+  from: after,
+  to: after + Buffer.byteLength(text),
+  text,
+  isLast: false,
+  ...more,
+});
+
+async function nextOf(answer: ReturnType<OpenLogFiles['append']>): Promise<number> {
+  const outcome = await answer;
+  if (!outcome.ok) throw new Error(outcome.refusal.detail);
+  return outcome.value;
+}
+
+/** Each as a chunk of its own. */
+async function print(
+  files: Pick<OpenLogFiles, 'append'>,
+  texts: readonly string[],
+  from = 0,
+): Promise<number> {
+  let place = from;
+  for (const text of texts) place = await nextOf(files.append(job, 1, piece(place, text)));
+  return place;
+}
+
+async function read(files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly StoredLine[]> {
+  const all: StoredLine[] = [];
+  for await (const portion of files.lines(job, 1, from, 16_384)) all.push(...portion);
+  return all;
+}
+const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly string[]> =>
+  (await read(files, from)).map(({ text }) => text);
+
+const at = (folder: string, name: string): string => join(folder, job, '1', name);
+
+describe('what is appended', () => {
+  test('is numbered by the line feeds in it, wherever chunks end', async () => {
+    const files = openLogs(openFolder());
+    await print(files, ['one\ntw', 'o\nthr', '', 'ee', '\n\n', 'five']);
+    expect((await read(files)).map(({ line, text }) => [line, text])).toEqual([
+      [0, 'one'],
+      [1, 'two'],
+      [2, 'three'],
+      [3, ''],
+    ]);
+    for (const line of [0, 1, 2, 3, 4, 5])
+      expect((await read(files, line))[0]?.line).toBe(line < 4 ? line : undefined);
+    expect(await files.facts(job, 1)).toMatchObject({ totalLines: 4, firstLine: 0, openLine: 'five' });
+    expect(await files.facts(job, 2)).toBeNull();
+    expect(await files.attempts(job)).toEqual([1]);
+  });
+
+  test('is shown as a screen would show it in the end, whatever pieces it comes in', async () => {
+    const files = openLogs(openFolder());
+    const texts = ['a\rbc', '\r', '\n\rd\r\r', 'e\r\n', 'f\r', '\n', 'x\r1%', '\r2', '%\r'];
+    await print(files, texts);
+    expect(await textsIn(files)).toEqual(['bc', 'e', 'f']);
+    expect((await files.facts(job, 1))?.openLine).toBe('2%');
+    const whole = openLogs(openFolder());
+    await print(whole, [texts.join('')]);
+    expect(await textsIn(whole)).toEqual(['bc', 'e', 'f']);
+  });
+
+  test('a line that is too long is cut between characters', async () => {
+    const files = openLogs(openFolder());
+    for (const text of ['ä'.repeat(20_000), `x${'ä'.repeat(20_000)}`, '🚂'.repeat(5_000)]) {
+      const place = (await files.append(job, 1, piece(-1, ''))) as { readonly value: number };
+      await print(files, [text.slice(0, 9_000), `${text.slice(9_000)}\n`], place.value);
+    }
+    const lines = await read(files);
+    expect(lines.map(({ isCut }) => isCut)).toEqual([true, true, true]);
+    expect(lines.map(({ text }) => text)).toEqual([
+      'ä'.repeat(8_192),
+      `x${'ä'.repeat(8_191)}`,
+      '🚂'.repeat(4_096),
+    ]);
+  });
+
+  test('of several who send at once comes one after the other', async () => {
+    const files = openLogs(openFolder());
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        nextOf(files.append(job, 1, piece(n * 10, `${n}`.repeat(9) + '\n'))),
+      ),
+    );
+    expect(answers).toEqual([10, 20, 30, 40, 50, 60, 70, 80]);
+    expect(await textsIn(files)).toEqual(Array.from({ length: 8 }, (_, n) => `${n}`.repeat(9)));
+  });
+
+  test('is refused where there are too many at once, or no room', async () => {
+    const files = openLogs(openFolder());
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => files.append(job, 1, piece(0, 'a\n'))),
+    );
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(8);
+    expect(answers.at(-1)).toMatchObject({ refusal: { code: 'too_many_uploads' } });
+    const full = openLogs(openFolder(), { reserve: Number.MAX_SAFE_INTEGER });
+    expect(await full.append(job, 1, piece(0, 'a\n'))).toMatchObject({ refusal: { code: 'storage' } });
+    expect(await full.facts(job, 1)).toBeNull();
+  });
+
+  test('is heard of by who watches it, and so is its end', async () => {
+    const files = openLogs(openFolder());
+    let heard = 0;
+    const stop = files.watch(job, 1, () => (heard += 1));
+    await print(files, ['a\n']);
+    await nextOf(files.append(job, 2, piece(0, 'b\n')));
+    expect(heard).toBe(1);
+    await files.remove(job);
+    expect([heard, await files.facts(job, 1), await files.attempts(job)]).toEqual([2, null, []]);
+    stop();
+    await print(files, ['a\n']);
+    expect(heard).toBe(2);
+  });
+
+  test('waits for no sync, and is closed when nobody wants it any more', async () => {
+    const files = openLogs(openFolder());
+    await print(files, ['one\n']);
+    await files.clock.advance(61_000);
+    expect(await print(files, ['two\n'], 4)).toBe(8);
+    expect(await textsIn(files)).toEqual(['one', 'two']);
+  });
+});
+
+/** Of this process, below a folder. */
+const openBelow = (folder: string): readonly string[] =>
+  readdirSync('/proc/self/fd')
+    .map(targetOf)
+    .filter(file => file.startsWith(folder));
+
+/** The descriptor by which they were listed is gone by now. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'no file of a log is open when it has ended, or rests',
+  async () => {
+    const folder = openFolder();
+    const files = openLogs(folder);
+    await print(files, ['one\n']);
+    expect(openBelow(folder)).toHaveLength(2);
+    await files.clock.advance(3_000);
+    await expect.poll(() => openBelow(folder)).toEqual([]);
+    await nextOf(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
+    expect(openBelow(folder)).toEqual([]);
+    expect(await textsIn(files)).toEqual(['one', 'two']);
+  },
+);
+
+/** A log of three chunks, the last two of which are to be damaged. */
+async function makeLog(folder: string): Promise<void> {
+  const files = openLogs(folder);
+  await print(files, ['one\n', 'two\n', 'three\n']);
+  await files.close();
+}
+
+describe('a log that was cut off while it was written', () => {
+  const index = '000000.index';
+  const text = '000000.text';
+  const sizeOf = (folder: string, name: string): number =>
+    statSync(at(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+
+  test.each<readonly [what: string, damage: (folder: string) => void, kept: readonly string[]]>([
+    [
+      'with a mark that is torn',
+      folder => truncateSync(at(folder, index), 4 * markBytes - 1),
+      ['one', 'two'],
+    ],
+    ['with the half of two marks', folder => truncateSync(at(folder, index), 3 * markBytes - 20), ['one']],
+    [
+      'with text that no mark is for',
+      folder => appendFileSync(at(folder, text), 'fo'),
+      ['one', 'two', 'three'],
+    ],
+    [
+      'with garbage behind its marks',
+      folder => appendFileSync(at(folder, index), Buffer.alloc(markBytes * 2)),
+      ['one', 'two', 'three'],
+    ],
+    ['with text that is short of its marks', folder => truncateSync(at(folder, text), 9), ['one', 'two']],
+    ['with text that ends where a mark does', folder => truncateSync(at(folder, text), 4), ['one']],
+    ['without any text', folder => truncateSync(at(folder, text), 0), []],
+    ['without the file of its text', folder => rmSync(at(folder, text)), []],
+    [
+      'with zeros where its text was to be',
+      folder => writeFileSync(at(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
+      ['one', 'two'],
+    ],
+    ['before its first mark', folder => truncateSync(at(folder, index), 20), []],
+    [
+      'with a mark that was changed',
+      folder => {
+        const bytes = readFileSync(at(folder, index));
+        bytes.writeUInt8(bytes.readUInt8(2 * markBytes + 3) ^ 1, 2 * markBytes + 3);
+        writeFileSync(at(folder, index), bytes);
+      },
+      ['one'],
+    ],
+  ])('%s goes on with what is whole', async (_, damage, kept) => {
+    const folder = openFolder();
+    await makeLog(folder);
+    damage(folder);
+    const files = openLogs(folder);
+    const place = kept.reduce((sum, line) => sum + line.length + 1, 0);
+    expect(await textsIn(files)).toEqual(kept);
+    // The truncated text is gone from the disk, too.
+    expect(sizeOf(folder, text)).toBe(place);
+    expect(await nextOf(files.append(job, 1, piece(999, 'far\n')))).toBe(place);
+    const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
+    await print(files, texts.slice(kept.length), place);
+    expect(await textsIn(files)).toEqual(['one', 'two', 'three', 'four']);
+    await files.close();
+    expect([sizeOf(folder, text), sizeOf(folder, index)]).toEqual([19, 5 * markBytes]);
+    expect(await textsIn(openLogs(folder))).toEqual(['one', 'two', 'three', 'four']);
+  });
+
+  test('in the middle of an append that fails says how much it has', async () => {
+    const folder = openFolder();
+    const files = openLogs(folder);
+    await print(files, ['one\n']);
+    const handle = await open(at(folder, text), 'r');
+    const proto = Object.getPrototypeOf(handle) as { write: (...args: unknown[]) => Promise<unknown> };
+    await handle.close();
+    const { write } = proto;
+    onTestFinished(() => void (proto.write = write));
+    let writes = 0;
+    // The text gets there, its mark does not: the disk is full by then.
+    proto.write = function fails(...args) {
+      writes += 1;
+      if (writes !== 2) return write.apply(this, args);
+      return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
+    };
+    expect(await files.append(job, 1, piece(4, 'two\n'))).toMatchObject({ refusal: { code: 'storage' } });
+    proto.write = write;
+    expect(await textsIn(files)).toEqual(['one']);
+    await print(files, ['two\n'], 4);
+    expect(await textsIn(files)).toEqual(['one', 'two']);
+  });
+});
+
+describe('a log that grows', () => {
+  const lineOf = (n: number): string => `line ${n} ${'x'.repeat(90)}`;
+  const many = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, n) => `${lineOf(from + n)}\n`).join('');
+  const perChunk = 500;
+  const grow = async (files: Pick<OpenLogFiles, 'append'>, chunks: number): Promise<number> => {
+    const texts = Array.from({ length: chunks }, (_, n) => many(n * perChunk, perChunk));
+    return print(files, texts);
+  };
+  const namesIn = (folder: string): readonly string[] => readdirSync(join(folder, job, '1')).toSorted();
+
+  test('goes over several files, and is read across them', async () => {
+    const folder = openFolder();
+    const files = openLogs(folder, { perAttempt: 4 * MiB });
+    await grow(files, 60);
+    expect(namesIn(folder).length).toBeGreaterThanOrEqual(6);
+    expect(await textsIn(files)).toEqual(Array.from({ length: 60 * perChunk }, (_, n) => lineOf(n)));
+    for (const from of [10_500, 10_499, 20_000, 29_999])
+      expect((await textsIn(files, from))[0]).toBe(lineOf(from));
+    await files.close();
+    const again = openLogs(folder, { perAttempt: 4 * MiB });
+    expect((await textsIn(again, 29_999))[0]).toBe(lineOf(29_999));
+  });
+
+  test('keeps its newest part, and says where that begins', async () => {
+    const folder = openFolder();
+    const files = openLogs(folder, { perAttempt: MiB });
+    const place = await grow(files, 60);
+    const facts = await files.facts(job, 1);
+    expect(facts).toMatchObject({ totalLines: 30_000 });
+    const first = facts?.firstLine ?? 0;
+    expect(first).toBeGreaterThan(15_000);
+    expect(facts?.bytes).toBeLessThanOrEqual(MiB);
+    expect(facts?.bytes).toBeGreaterThan(MiB / 2);
+    const lines = await read(files);
+    expect([lines[0]?.line, lines[0]?.text, lines.length]).toEqual([first, lineOf(first), 30_000 - first]);
+    await files.close();
+    const again = openLogs(folder, { perAttempt: MiB });
+    expect(await nextOf(again.append(job, 1, piece(0, 'again\n')))).toBe(place);
+    expect((await again.facts(job, 1))?.firstLine).toBe(first);
+  });
+
+  test('begins with a whole line where the one before went over the end of what is gone', async () => {
+    const files = openLogs(openFolder(), { perAttempt: MiB });
+    // No chunk ends with a line.
+    const text = many(0, 30_000);
+    const chunks = text.match(/[^]{1,50001}/g) ?? [];
+    await print(files, chunks);
+    const { firstLine = 0 } = (await files.facts(job, 1)) ?? {};
+    const lines = await read(files);
+    expect(firstLine).toBeGreaterThan(10_000);
+    expect(lines.map(({ text: line }) => line)).toEqual(
+      Array.from({ length: 30_000 - firstLine }, (_, n) => lineOf(firstLine + n)),
+    );
+    expect((await textsIn(files, 29_000))[0]).toBe(lineOf(29_000));
+  });
+
+  test('bounds what small chunks cost, too', async () => {
+    const folder = openFolder();
+    const files = openLogs(folder, { perAttempt: 40_000 });
+    await print(
+      files,
+      Array.from({ length: 3_000 }, () => '\n'),
+    );
+    const bytes = namesIn(folder).reduce((sum, name) => sum + statSync(at(folder, name)).size, 0);
+    expect(bytes).toBeLessThan(60_000);
+    expect((await files.facts(job, 1))?.totalLines).toBe(3_000);
+  });
+
+  test.each<readonly [what: string, damage: (folder: string) => void]>([
+    ['damaged', folder => truncateSync(at(folder, '000001.text'), 100)],
+    ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(at(folder, name)))],
+  ])('of which a middle part is %s goes on with what is behind that', async (_, damage) => {
+    const folder = openFolder();
+    const first = openLogs(folder, { perAttempt: 4 * MiB });
+    await grow(first, 60);
+    await first.close();
+    damage(folder);
+    const files = openLogs(folder, { perAttempt: 4 * MiB });
+    const { firstLine = 0, totalLines } = (await files.facts(job, 1)) ?? {};
+    expect([firstLine > 10_000, totalLines]).toEqual([true, 30_000]);
+    expect((await textsIn(files))[0]).toBe(lineOf(firstLine));
+  });
+
+  test('is searched to its end, unless nobody wants that any more', async () => {
+    const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
+    await grow(files, 60);
+    const search = (isOver: () => boolean) =>
+      files.search(job, 1, { text: 'LINE 2999', from: 0, limit: 2, isOver });
+    expect(await search(() => false)).toMatchObject({
+      total: 11,
+      matches: [{ line: 2_999 }, { line: 29_990 }],
+    });
+    let looks = 0;
+    expect(await search(() => (looks += 1) === 3)).toBeNull();
+    expect(looks).toBe(3);
+  });
+
+  test('that was cut off between two files goes on with the one before', async () => {
+    const folder = openFolder();
+    const first = openLogs(folder, { perAttempt: 4 * MiB });
+    const place = await grow(first, 30);
+    await first.close();
+    const newest =
+      namesIn(folder)
+        .filter(name => name.endsWith('.index'))
+        .at(-1) ?? '';
+    const next = String(Number(newest.slice(0, 6)) + 1).padStart(6, '0');
+    writeFileSync(at(folder, `${next}.text`), 'junk');
+    writeFileSync(at(folder, `${next}.index`), 'half a mark');
+    const files = openLogs(folder, { perAttempt: 4 * MiB });
+    expect((await files.facts(job, 1))?.totalLines).toBe(15_000);
+    expect(namesIn(folder).at(-1)?.slice(0, 6)).toBe(newest.slice(0, 6));
+    await print(files, ['more\n'], place);
+    expect(await textsIn(files, 15_000)).toEqual(['more']);
+  });
+
+  test('is read without gap or repeat while it has to make room', async () => {
+    const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
+    const place = await grow(files, 40);
+    const seen: number[] = [];
+    let next = place;
+    for await (const portion of files.lines(job, 1, 0, 16_384)) {
+      seen.push(...portion.map(({ line }) => line));
+      next = await print(files, [many(20_000, perChunk)], next);
+    }
+    expect(seen).toEqual(seen.map((_, n) => n));
+    expect(seen.length).toBeLessThanOrEqual(20_000);
+  });
+});
+
+describe('a note of what is lost', () => {
+  test('is a line of its own, also behind one that was not ended, and the same after a new start', async () => {
+    const folder = openFolder();
+    const files = openLogs(folder);
+    await print(files, ['half']);
+    await nextOf(files.append(job, 1, { ...piece(4, 'a\nb\n'), from: 1_004, to: 1_008 }));
+    await nextOf(files.append(job, 1, { ...piece(1_008, ''), from: 1_010, to: 1_010, isLast: true }));
+    const look = async (from: OpenLogFiles) =>
+      (await read(from)).map(({ line, text, isNote }) => [line, text, isNote]);
+    const expected = [
+      [0, 'half', false],
+      [1, expect.stringMatching(/^\[trainyard\] 1000 bytes/), true],
+      [2, 'a', false],
+      [3, 'b', false],
+      [4, expect.stringMatching(/^\[trainyard\] 2 bytes/), true],
+    ];
+    expect(await look(files)).toEqual(expected);
+    await files.close();
+    const again = openLogs(folder);
+    expect(await look(again)).toEqual(expected);
+    expect(await again.facts(job, 1)).toMatchObject({ isEnded: true, openLine: null });
+  });
+});

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createLineFold, foldLine } from '../../../../../main/store/logs/log-line.ts';
+
+const printed = fc
+  .array(fc.constantFrom('\r', '\r\r', 'a', 'bc', 'ä', '🚂', '10%'))
+  .map(parts => parts.join(''));
+
+/** What a screen shows in the end: the text after the last carriage return, ignoring those at the end of the line. */
+const shown = (text: string): string => text.replace(/\r+$/, '').split('\r').at(-1) ?? '';
+
+test('a line is what a screen would show in the end, whatever pieces it comes in', () => {
+  fc.assert(
+    fc.property(printed, fc.array(fc.nat(40)), (text, cuts) => {
+      const bytes = Buffer.from(text);
+      expect(foldLine(bytes, 1_000)).toEqual({ text: shown(text), isCut: false });
+      const fold = createLineFold(1_000);
+      fold.add(Buffer.from('what was there before'));
+      fold.clear();
+      const ends = [...cuts.filter(cut => cut <= bytes.length), bytes.length].toSorted((a, b) => a - b);
+      ends.forEach((end, n) => fold.add(bytes.subarray(ends[n - 1] ?? 0, end)));
+      expect(fold.line()).toEqual({ text: shown(text), isCut: false });
+    }),
+  );
+});
+
+test('no more of it is kept than may be shown, and no half of a character', () => {
+  fc.assert(
+    fc.property(printed, fc.integer({ min: 0, max: 20 }), (text, most) => {
+      const bytes = Buffer.from(text);
+      const { text: kept, isCut } = foldLine(bytes, most);
+      expect([shown(text).startsWith(kept), isCut]).toEqual([true, kept !== shown(text)]);
+      expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(most);
+      const fold = createLineFold(most);
+      for (let at = 0; at < bytes.length; at += 1) fold.add(bytes.subarray(at, at + 1));
+      expect(fold.line()).toEqual({ text: kept, isCut });
+    }),
+  );
+});

@@ -1,0 +1,152 @@
+/** Which logs are removed, and when. */
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Store } from '../../../../../main/orchestrator/ports/index.ts';
+import { createLogFiles } from '../../../../../main/store/logs/log-files.ts';
+import { startLogSweep } from '../../../../../main/store/logs/log-sweep.ts';
+import { JobId } from '../../../../../protocol/ids.ts';
+import { makeJob } from '../../../../contract/store/builders.ts';
+import { openFolder } from '../../../../support/fleet-bench.ts';
+import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../../support/virtual-clock.ts';
+
+const dayMs = 86_400_000;
+const logOf = (lines: string[]) => {
+  const write = (event: string): void => void lines.push(event);
+  return { info: write, warn: write, error: write };
+};
+
+interface Bench {
+  readonly clock: VirtualClock;
+  readonly said: readonly string[];
+  has(id: string): boolean;
+  isMarked(id: string): boolean;
+  mark(id: string, text: string): void;
+  sweepAfter(ms: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * `jobs` have ended this many days ago, or still run with null. `orphans` have a log and no job: found without one this many
+ * hours ago, or not yet with null.
+ */
+async function openBench(
+  jobs: Readonly<Record<string, number | null>>,
+  orphans: Readonly<Record<string, number | null>>,
+  days: number | null,
+): Promise<Bench> {
+  const clock = createVirtualClock();
+  const folder = openFolder();
+  const markOf = (id: string): string => join(folder, id, 'orphaned-at');
+  const said: string[] = [];
+  const log = logOf(said);
+  const files = createLogFiles({ folder, perAttempt: 2 ** 20, reserve: 0, clock, log });
+  const piece = { after: 0, from: 0, to: 2, text: 'a\n', isLast: true };
+  for (const id of [...Object.keys(jobs), ...Object.keys(orphans)])
+    expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
+  for (const [id, hours] of Object.entries(orphans)) {
+    if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * 3_600_000}\n`);
+    // File times say nothing about how long a job is unknown.
+    for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
+  }
+  const begun = clock.wall();
+  const store = {
+    job: (id: JobId) => {
+      const ended = jobs[id];
+      if (ended === undefined) return null;
+      if (ended === null) return makeJob(1);
+      return { ...makeJob(1), status: 'failed', endedAt: begun - ended * dayMs, cause: null, error: null };
+    },
+  } as unknown as Pick<Store, 'job'>;
+  const sweep = startLogSweep({ store, files, clock, time: trustedTimeOf(clock), log, days });
+  onTestFinished(async () => {
+    await sweep.stop();
+    await files.close();
+  });
+  return {
+    clock,
+    said,
+    has: id => existsSync(join(folder, id)),
+    isMarked: id => existsSync(markOf(id)),
+    mark: (id, text) => writeFileSync(markOf(id), text),
+    sweepAfter: ms => clock.advance(ms),
+    stop: sweep.stop,
+  };
+}
+
+test('those of jobs that ended too long ago, and of jobs that are gone, are removed at the start', async () => {
+  const jobs = { j_old: 31, j_new: 29, j_runs: null };
+  const bench = await openBench(jobs, { j_gone: 25, j_just_gone: 23 }, 30);
+  await expect.poll(() => [bench.has('j_old'), bench.has('j_gone')]).toEqual([false, false]);
+  await bench.stop();
+  expect(['j_new', 'j_runs', 'j_just_gone'].map(bench.has)).toEqual([true, true, true]);
+  expect(bench.said).toEqual(['log.removed', 'log.removed']);
+});
+
+test('and later, when they have become so', async () => {
+  const bench = await openBench({ j_1: 29, j_2: 10 }, { j_gone: 23 }, 30);
+  await expect
+    .poll(
+      async () => {
+        await bench.sweepAfter(3_600_000);
+        return [bench.has('j_1'), bench.has('j_gone')];
+      },
+      { interval: 1, timeout: 9_000 },
+    )
+    .toEqual([false, false]);
+  expect(bench.has('j_2')).toBe(true);
+});
+
+test('without an age none is removed for it', async () => {
+  const bench = await openBench({ j_old: 10_000 }, { j_gone: 25 }, null);
+  await expect.poll(() => bench.has('j_gone')).toBe(false);
+  await bench.stop();
+  expect(bench.has('j_old')).toBe(true);
+});
+
+test('an orphaned log stays for a day after it was found, however old its files look', async () => {
+  const bench = await openBench({}, { j_gone: null }, 30);
+  await expect.poll(() => bench.isMarked('j_gone')).toBe(true);
+  for (let hour = 0; hour < 23; hour += 1) await bench.sweepAfter(3_600_000);
+  expect(bench.has('j_gone')).toBe(true);
+  await expect
+    .poll(
+      async () => {
+        await bench.sweepAfter(3_600_000);
+        return bench.has('j_gone');
+      },
+      { interval: 1, timeout: 9_000 },
+    )
+    .toBe(false);
+});
+
+test('a log whose job came back with a newer database loses its mark', async () => {
+  const bench = await openBench({ j_back: 2 }, {}, 30);
+  bench.mark('j_back', '1\n');
+  await expect
+    .poll(async () => {
+      await bench.sweepAfter(3_600_000);
+      return bench.isMarked('j_back');
+    })
+    .toBe(false);
+  expect(bench.has('j_back')).toBe(true);
+});
+
+test('a mark that cannot be read begins the day anew', async () => {
+  const bench = await openBench({}, { j_gone: null }, 30);
+  bench.mark('j_gone', 'soon');
+  await bench.sweepAfter(3_600_000);
+  await bench.stop();
+  expect(bench.has('j_gone')).toBe(true);
+});
+
+test.each([
+  ['ten years ahead', 3_650],
+  ['a month ahead', 31],
+])('none is removed when the clock jumps %s while the server runs', async (_what, days) => {
+  const bench = await openBench({ j_new: 2 }, { j_just_gone: 1 }, 30);
+  bench.clock.shiftWall(days * dayMs);
+  await bench.sweepAfter(3_600_000);
+  await bench.stop();
+  expect([bench.has('j_new'), bench.has('j_just_gone')]).toEqual([true, true]);
+});

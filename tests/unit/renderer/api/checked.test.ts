@@ -1,0 +1,31 @@
+/** Validates the rows of a list a few at a time and yields to other code in between. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { checkedRows } from '../../../../renderer/api/checked.ts';
+
+test('they come as the schema makes them, in their order', async () => {
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({ n, more: true }));
+  expect(await checkedRows(z.object({ n: z.number() }), rows)).toEqual(rows.map(({ n }) => ({ n })));
+});
+
+test('one that is something else spoils them all', async () => {
+  expect(await checkedRows(z.string(), ['a', 1, 'b'])).toBeNull();
+});
+
+test('while many are checked, others have their turn', async () => {
+  const slow = z.number().refine(() => {
+    const until = performance.now() + 4;
+    while (performance.now() < until);
+    return true;
+  });
+  let turns = 0;
+  const others = setInterval(() => (turns += 1), 1);
+  expect(
+    await checkedRows(
+      slow,
+      Array.from({ length: 20 }, (_, n) => n),
+    ),
+  ).toHaveLength(20);
+  clearInterval(others);
+  expect(turns).toBeGreaterThanOrEqual(3);
+});

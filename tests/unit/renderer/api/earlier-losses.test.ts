@@ -1,0 +1,113 @@
+/** Losses of visible rows: each is loaded once, a few at a time, and none for a row that is only scrolled past. */
+import { beforeEach, expect, test } from 'vitest';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { createEarlierLosses, type EarlierLosses } from '../../../../renderer/api/earlier-losses.ts';
+import { pointsOf } from '../../../../renderer/state/losses.ts';
+import type { Curves } from '../../../../renderer/pages/jobs/curves/lines.ts';
+import { createFleetStore, type FleetStore } from '../../../../renderer/state/store.ts';
+import { bucket, curvesOf } from '../curves-builders.ts';
+
+type Answer =
+  | { readonly ok: true; readonly value: Curves }
+  | { readonly ok: false; readonly failure: CallFailure };
+const idOf = (n: number) => JobId.parse(`j_${n}`);
+const begun = '2026-03-01T12:00:00.000Z';
+
+let asked: { readonly id: string; readonly query: unknown; readonly answer: (given: Answer) => void }[];
+let due: Set<() => void>;
+let store: FleetStore;
+let earlier: EarlierLosses;
+beforeEach(() => {
+  asked = [];
+  due = new Set();
+  store = createFleetStore();
+  const client: Client = {
+    call: (_row, input) =>
+      new Promise(resolve => {
+        const { params, query } = input as {
+          readonly params: { readonly id: string };
+          readonly query: unknown;
+        };
+        asked.push({ id: params.id, query, answer: resolve as (given: Answer) => void });
+      }),
+  };
+  const after = (_ms: number, then: () => void) => {
+    due.add(then);
+    return () => void due.delete(then);
+  };
+  earlier = createEarlierLosses({ client, store, after });
+});
+
+const timePasses = (): void => {
+  for (const then of due) {
+    due.delete(then);
+    then();
+  }
+};
+const curve = (...values: readonly (number | null)[]): Answer => {
+  const curves = curvesOf([0, { loss: values.map((value, step) => bucket(step, value)) }]);
+  return {
+    ok: true,
+    value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: begun })) },
+  };
+};
+/** And what follows from it has happened. */
+async function answered(nth: number, given: Answer): Promise<void> {
+  asked[nth]?.answer(given);
+  await new Promise(resolve => setImmediate(resolve));
+}
+const pointsIn = (n: number) => {
+  const series = store.getState().losses.get(idOf(n));
+  return series === undefined ? null : pointsOf(series);
+};
+
+test('they are in the store, at their times, without the gaps', async () => {
+  earlier.look(idOf(1), 1);
+  timePasses();
+  expect(asked[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
+  await answered(0, curve(0.9, null, 0.7));
+  expect(pointsIn(1)).toEqual([
+    { at: Date.parse(begun), loss: 0.9 },
+    { at: Date.parse(begun) + 2_000, loss: 0.7 },
+  ]);
+});
+
+test('each attempt is asked for once, however often somebody looks', async () => {
+  earlier.look(idOf(1), 1)();
+  earlier.look(idOf(1), 1);
+  earlier.look(idOf(1), 1);
+  timePasses();
+  await answered(0, curve(0.9));
+  earlier.look(idOf(1), 1);
+  timePasses();
+  expect(asked).toHaveLength(1);
+  earlier.look(idOf(1), 2);
+  timePasses();
+  expect(asked).toHaveLength(2);
+});
+
+test('who looks away at once asks for nothing', () => {
+  const away = earlier.look(idOf(1), 1);
+  away();
+  timePasses();
+  expect(asked).toEqual([]);
+});
+
+test('four are read at a time; who looks away is not waited for', async () => {
+  const away = [1, 2, 3, 4, 5, 6].map(n => earlier.look(idOf(n), 1));
+  timePasses();
+  expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
+  away[4]?.();
+  await answered(2, curve(0.9));
+  expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4', 'j_6']);
+});
+
+test('what can not be read, or has no time, leaves all as it is, and the next one follows', async () => {
+  for (const n of [1, 2, 3, 4, 5]) earlier.look(idOf(n), 1);
+  timePasses();
+  await answered(0, { ok: false, failure: { kind: 'unreachable', cause: null } });
+  await answered(1, { ok: true, value: curvesOf([0, { loss: [bucket(1, 0.5)] }]) });
+  expect([pointsIn(1), pointsIn(2)]).toEqual([null, null]);
+  expect(asked).toHaveLength(5);
+});

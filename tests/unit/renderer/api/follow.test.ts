@@ -1,0 +1,229 @@
+/** The panel follows the server: it loads the state, applies events, and shows when it is not up to date. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import type { UiEvent } from '../../../../protocol/events.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { type Permission, permissions } from '../../../../protocol/call.ts';
+import { followFleet } from '../../../../renderer/api/follow.ts';
+import { mayOf, type Person } from '../../../../renderer/api/person.ts';
+import type { StreamNews, Tell } from '../../../../renderer/api/stream/news.ts';
+import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { jobView } from '../../../support/job-view.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const id = JobId.parse('j_1');
+const at = '2026-01-02T03:04:05.678Z';
+const runs = (seq: number, status = 'running'): StreamNews => {
+  const event: UiEvent = {
+    seq,
+    at,
+    kind: 'job',
+    type: 'job.running',
+    job_id: id,
+    worker_id: null,
+    attempt: 1,
+    cause: null,
+    job: jobView({ status }),
+  };
+  return { kind: 'frame', data: JSON.stringify(event) };
+};
+const refusal: CallFailure = {
+  kind: 'problem',
+  status: 401,
+  problem: { type: 'about:blank', title: 'no', status: 401, code: 'token_invalid', detail: 'signed out' },
+};
+const forbidden: CallFailure = {
+  kind: 'problem',
+  status: 403,
+  problem: {
+    type: 'about:blank',
+    title: 'no',
+    status: 403,
+    code: 'permission_missing',
+    detail: 'not for you',
+  },
+};
+const unreachable: CallFailure = { kind: 'unreachable', cause: null };
+
+/** A server with one job, as it is at event `seq`. */
+function bench(held: readonly Permission[] = permissions) {
+  const server = {
+    seq: 5,
+    status: 'pending',
+    failure: null as CallFailure | null,
+    user: 'ada' as string | null,
+  };
+  const asked: string[] = [];
+  const list = () => ({ as_of_seq: server.seq, next_cursor: null, entries: [] as unknown[] });
+  const answers: Readonly<Record<string, (query: object) => unknown>> = {
+    '/api/admin/workers': () => ({ as_of_seq: server.seq, workers: [] }),
+    '/api/queue': query =>
+      'status' in query ? list() : { ...list(), entries: [jobView({ status: server.status })] },
+    '/api/queue/status': () => ({ paused: null }),
+    '/api/session': () => ({ user: server.user, permissions: held, expires_at: null }),
+  };
+  const client = {
+    call: (row: { readonly path: string }, input: { readonly query?: object } = {}) => {
+      asked.push(row.path);
+      const value = answers[row.path]?.(input.query ?? {});
+      const isAboutUs = row.path === '/api/session';
+      return Promise.resolve(
+        server.failure === null || isAboutUs ? { ok: true, value } : { ok: false, failure: server.failure },
+      );
+    },
+  } as unknown as Client;
+  const store = createFleetStore();
+  const opened: string[] = [];
+  let tell: Tell = () => {};
+  let isClosed = false;
+  const onPerson = vi.fn<(now: Person | null) => void>();
+  const close = followFleet({
+    client,
+    baseUrl: 'http://fleet',
+    store,
+    may: mayOf({ user: 'ada', permissions: held }),
+    onPerson,
+    openStream(url, listener) {
+      opened.push(url);
+      tell = listener;
+      return () => void (isClosed = true);
+    },
+  });
+  const hear = async (news: StreamNews): Promise<void> => {
+    tell(news);
+    await vi.advanceTimersByTimeAsync(60);
+  };
+  const shown = () => [store.getState().stream.kind, store.getState().fleet.jobs.get(id)?.status];
+  const reads = (): number => asked.filter(path => path === '/api/admin/workers').length;
+  return { server, asked, hear, shown, reads, close, opened, onPerson, isClosed: () => isClosed };
+}
+
+describe('following', () => {
+  test('begins with the stream, then reads what there is, then shows what happens', async () => {
+    const { hear, shown, opened, reads } = bench();
+    expect([opened, reads(), shown()]).toEqual([
+      ['http://fleet/api/events?pings=true'],
+      0,
+      ['connecting', undefined],
+    ]);
+    await hear({ kind: 'open' });
+    expect(shown()).toEqual(['live', 'pending']);
+    await hear(runs(6));
+    expect(shown()).toEqual(['live', 'running']);
+    expect(reads()).toBe(1);
+  });
+
+  test('what the stream brings while all is read is shown with it', async () => {
+    const { server, hear, shown } = bench();
+    const opening = hear({ kind: 'open' });
+    server.seq = 99;
+    await hear(runs(6));
+    await opening;
+    expect(shown()).toEqual(['live', 'running']);
+  });
+
+  test('a stream that is lost is told at once, and when it is open again all is read anew', async () => {
+    const { server, hear, shown, reads } = bench();
+    await hear({ kind: 'open' });
+    await hear({ kind: 'lost' });
+    expect(shown()).toEqual(['stale', 'pending']);
+    Object.assign(server, { seq: 9, status: 'completed' });
+    await hear({ kind: 'open' });
+    expect([shown(), reads()]).toEqual([['live', 'completed'], 2]);
+  });
+
+  test('one that breaks while all is read leaves nobody with the word that all is well', async () => {
+    const { hear, shown } = bench();
+    const opening = hear({ kind: 'open' });
+    await hear({ kind: 'lost' });
+    await opening;
+    expect(shown()[0]).toBe('stale');
+  });
+
+  test('after a gap all is read anew', async () => {
+    const { server, hear, shown, reads } = bench();
+    await hear({ kind: 'open' });
+    Object.assign(server, { seq: 8, status: 'failed' });
+    await hear(runs(8));
+    expect([shown(), reads()]).toEqual([['live', 'failed'], 2]);
+    await hear(runs(9, 'completed'));
+    expect(shown()).toEqual(['live', 'completed']);
+  });
+
+  test('what can not be read is tried again after two seconds, until it can', async () => {
+    const { server, hear, shown, reads, onPerson } = bench();
+    server.failure = unreachable;
+    await hear({ kind: 'open' });
+    expect(shown()[0]).toBe('stale');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(reads()).toBe(2);
+    server.failure = null;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([shown(), reads()]).toEqual([['live', 'pending'], 3]);
+    expect(onPerson).not.toHaveBeenCalled();
+  });
+
+  test('ends with the stream, and whatever was still on its way changes nothing', async () => {
+    const { hear, shown, close, isClosed, reads } = bench();
+    await hear({ kind: 'open' });
+    const late = hear(runs(6));
+    close();
+    await late;
+    await hear({ kind: 'open' });
+    expect([isClosed(), shown(), reads()]).toEqual([true, ['live', 'pending'], 1]);
+  });
+});
+
+describe('somebody who is signed out', () => {
+  test('is told when the stream is refused', async () => {
+    const { server, hear, onPerson } = bench();
+    await hear({ kind: 'open' });
+    server.user = null;
+    await hear({ kind: 'refused' });
+    expect(onPerson.mock.calls).toEqual([[null]]);
+  });
+
+  test('is told when nothing may be read', async () => {
+    const { server, hear, onPerson } = bench();
+    server.failure = refusal;
+    await hear({ kind: 'open' });
+    expect(onPerson.mock.calls).toEqual([[null]]);
+  });
+
+  test('is not whoever is refused for another reason', async () => {
+    const { hear, shown, onPerson } = bench();
+    await hear({ kind: 'open' });
+    await hear({ kind: 'refused' });
+    expect([shown()[0], onPerson.mock.lastCall?.[0]]).toMatchObject(['stale', { user: 'ada' }]);
+  });
+});
+
+describe('somebody who may not see everything', () => {
+  test('is shown the jobs, and nobody asks for the workers', async () => {
+    const { hear, shown, reads } = bench(['queue.view']);
+    await hear({ kind: 'open' });
+    expect([shown(), reads()]).toEqual([['live', 'pending'], 0]);
+    await hear(runs(6));
+    expect(shown()).toEqual(['live', 'running']);
+  });
+
+  test('who is another one by the time that the stream is open again is told so', async () => {
+    const { server, hear, onPerson } = bench();
+    await hear({ kind: 'open' });
+    expect(onPerson).not.toHaveBeenCalled();
+    await hear({ kind: 'lost' });
+    server.user = 'bob';
+    await hear({ kind: 'open' });
+    expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'bob' });
+  });
+
+  test('who may see less than was said is looked at again', async () => {
+    const { server, asked, hear, onPerson } = bench();
+    server.failure = forbidden;
+    await hear({ kind: 'open' });
+    expect(asked).toContain('/api/session');
+    expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'ada' });
+  });
+});

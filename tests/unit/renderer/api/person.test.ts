@@ -1,0 +1,118 @@
+/** The signed-in user, and the pages and actions that follow from their permissions. */
+import { describe, expect, test } from 'vitest';
+import { ownPermissions, type Permission, permissions } from '../../../../protocol/call.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { settingsApi } from '../../../../protocol/settings-api.ts';
+import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../../renderer/api/person.ts';
+import { pagesFor } from '../../../../renderer/app/pages.ts';
+import { isOffered, jobActs, mayAct } from '../../../../renderer/pages/jobs/acts.ts';
+import { everyCall } from '../../../support/every-call.ts';
+import { jobView } from '../../../support/job-view.ts';
+
+const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions: held });
+const pathsFor = (...held: readonly Permission[]): readonly string[] =>
+  pagesFor(may(...held)).map(({ path }) => path);
+
+describe('what somebody may do', () => {
+  test('is what the rows of the protocol say, one permission at a time', () => {
+    const allowed = permissions.map(held =>
+      everyCall.filter(row => may(held)(row)).map(({ authority }) => authority),
+    );
+    expect(allowed.map(found => [...new Set(found)].toSorted())).toEqual(
+      permissions.map(held => [held.replace(/\.own$/, ''), 'open'].toSorted()),
+    );
+  });
+
+  test('is every call but those of workers, with every permission', () => {
+    const refused = everyCall.filter(row => !may(...permissions)(row));
+    expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join', 'upload']));
+  });
+
+  test('may be to look at the settings, and not to change them', () => {
+    expect(may('admin.workers')(settingsApi.get)).toBe(true);
+    expect(may('admin.workers')(settingsApi.change)).toBe(false);
+  });
+});
+
+test.each<readonly [readonly Permission[], readonly Permission[]]>([
+  [['queue.view', 'queue.view.own'], ['queue.view']],
+  [
+    ['queue.view.own', 'queue.submit', 'queue.submit.own'],
+    ['queue.view.own', 'queue.submit'],
+  ],
+  [['queue.view.own'], ['queue.view.own']],
+  [[], []],
+])('of %j the page shows %j: a full permission includes its own one', (held, shown) => {
+  expect(shownPermissions(held)).toEqual(shown);
+});
+
+describe('the pages', () => {
+  const own = ['/settings', '/help'];
+
+  test.each<readonly [readonly Permission[], readonly string[]]>([
+    [permissions, ['/', '/workers', '/jobs', '/queue', '/data', '/audit']],
+    [['queue.view'], ['/', '/jobs', '/queue', '/data']],
+    [['queue.view.own'], ['/', '/jobs', '/queue', '/data']],
+    [['queue.submit'], ['/jobs']],
+    [['admin.workers'], ['/', '/workers']],
+    [['admin.audit'], ['/audit']],
+    [['admin.tokens'], []],
+    [[], []],
+  ])('for %j are %j, Settings and Help', (held, paths) => {
+    expect(pathsFor(...held)).toEqual([...paths, ...own]);
+  });
+});
+
+describe('acts on a job', () => {
+  const offeredOf = (job: Parameters<typeof jobView>[0], held: readonly Permission[]) =>
+    jobActs.filter(act => isOffered(act, jobView(job), may(...held)));
+  const offered = (...held: readonly Permission[]) =>
+    offeredOf({ status: 'pending', approval: 'wanted' }, held);
+  const asks = ['save', 'sample'];
+
+  test('are offered to who may make their calls', () => {
+    expect(offered(...permissions)).toEqual(jobActs.filter(act => !asks.includes(act)));
+    expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
+    expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
+    expect(offered('queue.view')).toEqual([]);
+  });
+
+  test('that ask its trainer are offered where its config says how, to who may cancel it', () => {
+    const running = { status: 'running', requests: ['save', 'sample'] } as const;
+    const asked = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
+      offeredOf(job, held).filter(act => asks.includes(act));
+    expect(asked({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(asks);
+    expect(asked({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
+    expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
+  });
+
+  test("with permissions for own jobs only are offered for jobs of one's own", () => {
+    const held = ['queue.view', ...ownPermissions] as const;
+    const ended = { status: 'completed' } as const;
+    expect(offeredOf({ ...ended, user: 'bob' }, held)).toEqual(['duplicate']);
+    expect(offeredOf({ ...ended, user: 'ada' }, held)).toEqual(['cancel', 'retry', 'duplicate', 'delete']);
+  });
+
+  test('have no place at all where none is offered of any job', () => {
+    expect(mayAct(may('queue.view'))).toBe(false);
+    expect(mayAct(may('queue.view', 'queue.manage'))).toBe(true);
+    expect(may('queue.manage')(queueApi.list)).toBe(false);
+  });
+});
+
+describe('the session', () => {
+  const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
+
+  test('of nobody is nobody', () => {
+    expect(personOf({ ...session, user: null })).toBeNull();
+    expect(personOf(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
+  });
+
+  test('is another one when the name or the permissions are others, and not when it lasts for longer', () => {
+    const ada = { user: 'ada', permissions: ['queue.view', 'queue.submit'] as const, until: null };
+    const later = { ...ada, permissions: ['queue.submit', 'queue.view'] as const, until: '2027-01-01' };
+    expect(isSamePerson(ada, later)).toBe(true);
+    expect(isSamePerson(ada, { ...ada, user: 'bob' })).toBe(false);
+    expect(isSamePerson(ada, { ...ada, permissions: ['queue.view'] })).toBe(false);
+  });
+});

@@ -1,0 +1,73 @@
+/** Polls the workers for users who may see them but not the event stream. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Client } from '../../../../protocol/client.ts';
+import { pollWorkers } from '../../../../renderer/api/refresh.ts';
+import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { workerId, workerView } from '../worker-builders.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function bench() {
+  const server = { workers: [workerView()], isThere: true, reads: 0 };
+  const client = {
+    call: () => {
+      server.reads += 1;
+      const { workers } = server;
+      return Promise.resolve(
+        server.isThere
+          ? { ok: true, value: { workers, total: workers.length, next_cursor: null, as_of_seq: 5 } }
+          : { ok: false, failure: { kind: 'unreachable', cause: null } },
+      );
+    },
+  } as unknown as Client;
+  const store = createFleetStore();
+  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+  const end = pollWorkers({ client, store, page });
+  const names = () => [...store.getState().fleet.workers.values()].map(({ name }) => name);
+  const stream = () => store.getState().stream.kind;
+  return { server, store, page, end, names, stream };
+}
+
+test('they come at once, and every ten seconds', async () => {
+  const { server, end, names, stream } = bench();
+  await vi.advanceTimersByTimeAsync(400);
+  expect([names(), stream(), server.reads]).toEqual([['rig-1'], 'polled', 1]);
+  server.workers = [workerView(), workerView({ id: workerId('w_two'), name: 'rig-2' })];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(names()).toEqual(['rig-1', 'rig-2']);
+  end();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(server.reads).toBe(2);
+});
+
+test('what was changed from this page is looked for soon', async () => {
+  const { server, store, names } = bench();
+  await vi.advanceTimersByTimeAsync(400);
+  server.workers = [workerView({ name: 'renamed' })];
+  store.setState(({ acted }) => ({ acted: acted + 1 }));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(names()).toEqual(['renamed']);
+});
+
+test('nothing is read while nobody looks, and at once when somebody does', async () => {
+  const { server, page } = bench();
+  page.visibilityState = 'hidden';
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(server.reads).toBe(0);
+  page.visibilityState = 'visible';
+  page.dispatchEvent(new Event('visibilitychange'));
+  await vi.advanceTimersByTimeAsync(400);
+  expect(server.reads).toBe(1);
+});
+
+test('a server that does not answer is told of, and so is its return', async () => {
+  const { server, stream, names } = bench();
+  await vi.advanceTimersByTimeAsync(400);
+  server.isThere = false;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([stream(), names()]).toEqual(['stale', ['rig-1']]);
+  server.isThere = true;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(stream()).toBe('polled');
+});

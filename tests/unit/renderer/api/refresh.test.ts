@@ -1,0 +1,132 @@
+/** Workers are reloaded in pages, so that a long list blocks neither the page nor the server. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Client } from '../../../../protocol/client.ts';
+import { WorkerId } from '../../../../protocol/ids.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { refreshWorkers } from '../../../../renderer/api/refresh.ts';
+import { keyed } from '../../../../renderer/state/keyed.ts';
+import { createFleetStore } from '../../../../renderer/state/store.ts';
+import { workerView } from '../worker-builders.ts';
+
+interface Asked {
+  readonly at: number;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+afterEach(() => void vi.useRealTimers());
+
+/** A server with so many workers, each with the load that it has at the time of the call. */
+function bench(count: number) {
+  const server = { load: 10, isDown: false };
+  const view = (number: number): WorkerView =>
+    workerView({ id: WorkerId.parse(`w_${number}`), gpu_utilization: server.load });
+  const store = createFleetStore();
+  const workers = Array.from({ length: count }, (_, number) => view(number));
+  store.setState(({ fleet }) => ({
+    fleet: { ...fleet, seq: 5, workers: keyed(workers.map(worker => [worker.id, worker] as const)) },
+  }));
+  const asked: Asked[] = [];
+  const answer = ({ cursor = null, limit }: { cursor?: string | null; limit: number }) => {
+    asked.push({ at: Date.now(), cursor, limit });
+    if (server.isDown) return { ok: false, failure: { kind: 'unreachable', cause: null } };
+    const from = cursor === null ? 0 : Number(cursor.slice(2)) + 1;
+    const page = Array.from({ length: Math.min(limit, count - from) }, (_, place) => view(from + place));
+    const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
+    return { ok: true, value: { workers: page, next_cursor: next, as_of_seq: 5 } };
+  };
+  const client = {
+    call: (_row: unknown, { query }: { query: { cursor?: string; limit: number } }) =>
+      Promise.resolve(answer(query)),
+  } as unknown as Client;
+  const happen = (): void =>
+    store.setState(({ fleet }) => ({ fleet: { ...fleet, recent: [...fleet.recent] } }));
+  const loadOf = (number: number) =>
+    store.getState().fleet.workers.get(WorkerId.parse(`w_${number}`))?.gpu_utilization;
+  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+  return { server, store, page, asked, happen, loadOf, stop: refreshWorkers({ client, store, page }) };
+}
+
+const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+test('a small fleet is read whole, every ten seconds', async () => {
+  const { asked, server, loadOf, stop } = bench(3);
+  await passes(400);
+  server.load = 80;
+  await passes(10_000);
+  expect(asked).toHaveLength(2);
+  expect(asked.every(({ cursor }) => cursor === null)).toBe(true);
+  expect(loadOf(2)).toBe(80);
+  stop();
+});
+
+test('a large one comes page by page, with a pause after each, and begins anew after the last', async () => {
+  const { asked, server, loadOf, stop } = bench(1_000);
+  server.load = 80;
+  await passes(9_000);
+  expect(asked.map(({ cursor }) => cursor)).toEqual([null, 'w_249', 'w_499', 'w_749', 'w_999']);
+  expect(
+    Math.min(...asked.slice(1).map(({ at }, page) => at - (asked[page]?.at ?? 0))),
+  ).toBeGreaterThanOrEqual(500);
+  expect(loadOf(0)).toBe(80);
+  expect(loadOf(999)).toBe(80);
+  await passes(2_000);
+  expect(asked.at(5)?.cursor).toBe(null);
+  stop();
+});
+
+test('something that happens is looked at soon; during a round, soon after it', async () => {
+  const { asked, happen, stop } = bench(600);
+  await passes(350);
+  happen();
+  await passes(2_900);
+  // Three pages, a rest of a second, and the next round.
+  expect(asked.map(({ cursor }) => cursor).slice(0, 4)).toEqual([null, 'w_249', 'w_499', null]);
+  stop();
+});
+
+test('a small fleet in which something happens is read again within a second and a half', async () => {
+  const { asked, happen, stop } = bench(3);
+  await passes(400);
+  happen();
+  happen();
+  await passes(1_500);
+  expect(asked).toHaveLength(2);
+  stop();
+});
+
+test('nothing is asked while nobody looks, and who looks again sees the first page at once', async () => {
+  const { asked, page, stop } = bench(600);
+  await passes(350);
+  page.visibilityState = 'hidden';
+  await passes(30_000);
+  expect(asked).toHaveLength(1);
+  page.visibilityState = 'visible';
+  page.dispatchEvent(new Event('visibilitychange'));
+  await passes(400);
+  expect(asked.map(({ cursor }) => cursor)).toEqual([null, null]);
+  stop();
+});
+
+test('a page that can not be read ends the round; ten seconds later there is another one', async () => {
+  const { asked, server, stop } = bench(600);
+  await passes(350);
+  server.isDown = true;
+  await passes(600);
+  server.isDown = false;
+  await passes(9_000);
+  expect(asked).toHaveLength(2);
+  await passes(1_500);
+  expect(asked.at(2)?.cursor).toBe(null);
+  stop();
+});
+
+test('once it is stopped nothing is asked any more', async () => {
+  const { asked, happen, stop } = bench(600);
+  await passes(350);
+  stop();
+  happen();
+  await passes(30_000);
+  expect(asked).toHaveLength(1);
+});

@@ -1,0 +1,123 @@
+/** A tab's own stream: what it reports, and when it considers the connection dead. */
+import { beforeEach, expect, test } from 'vitest';
+import { createOwnStream, type Source } from '../../../../../renderer/api/stream/own.ts';
+import type { StreamNews } from '../../../../../renderer/api/stream/news.ts';
+
+class FakeSource implements Source {
+  readyState = 0;
+  isClosed = false;
+  readonly #listeners = new Map<string, (event: { readonly data: string }) => void>();
+
+  addEventListener(type: string, run: (event: { readonly data: string }) => void): void {
+    this.#listeners.set(type, run);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  happen(type: 'open' | 'error' | 'message', data = ''): void {
+    this.#listeners.get(type)?.({ data });
+  }
+}
+
+let sources: FakeSource[];
+let told: StreamNews['kind'][];
+let now: number;
+let timer: { readonly at: number; readonly run: () => void } | null;
+let stop: () => void;
+beforeEach(() => {
+  sources = [];
+  told = [];
+  now = 0;
+  timer = null;
+  stop = createOwnStream({
+    connect() {
+      const source = new FakeSource();
+      sources.push(source);
+      return source;
+    },
+    after(ms, run) {
+      const own = { at: now + ms, run };
+      timer = own;
+      return () => {
+        if (timer === own) timer = null;
+      };
+    },
+  })('http://fleet/api/events', news => told.push(news.kind));
+});
+
+const newest = (): FakeSource => {
+  const source = sources.at(-1);
+  if (source === undefined) throw new Error('no connection was opened');
+  return source;
+};
+function pass(ms: number): void {
+  const until = now + ms;
+  while (timer !== null && timer.at <= until) {
+    const { at, run } = timer;
+    timer = null;
+    now = at;
+    run();
+  }
+  now = until;
+}
+const ping = '{"kind":"ping","every_ms":20000}';
+
+test('a stream that pings is reopened after two missed pings', () => {
+  newest().happen('open');
+  newest().happen('message', ping);
+  pass(20_000);
+  newest().happen('message', ping);
+  pass(44_999);
+  expect(told).toEqual(['open']);
+  pass(1);
+  expect([told, newest().isClosed]).toEqual([['open', 'lost'], true]);
+  pass(2_000);
+  expect(sources).toHaveLength(2);
+  newest().happen('open');
+  expect(told).toEqual(['open', 'lost', 'open']);
+});
+
+test('any frame counts as a sign of life', () => {
+  newest().happen('open');
+  newest().happen('message', ping);
+  pass(40_000);
+  newest().happen('message', '{"kind":"queue"}');
+  pass(40_000);
+  expect(told).toEqual(['open', 'frame']);
+});
+
+test('a stream of a server that sends no pings is left open', () => {
+  newest().happen('open');
+  newest().happen('message', '{"kind":"queue"}');
+  pass(3_600_000);
+  expect([told, sources.length]).toEqual([['open', 'frame'], 1]);
+});
+
+test('a connection that nobody answers is tried again', () => {
+  pass(10_000);
+  expect([told, sources[0]?.isClosed]).toEqual([['lost'], true]);
+  pass(2_000);
+  expect(sources).toHaveLength(2);
+});
+
+test('a connection that the browser opens again by itself has as long for it', () => {
+  newest().happen('open');
+  newest().happen('message', ping);
+  newest().happen('error');
+  pass(9_999);
+  expect([told, sources.length]).toEqual([['open', 'lost'], 1]);
+  pass(2_001);
+  expect(sources).toHaveLength(2);
+});
+
+test('a refused stream is tried again, and none after the end', () => {
+  newest().readyState = 2;
+  newest().happen('error');
+  pass(2_000);
+  expect([told, sources.length]).toEqual([['refused'], 2]);
+  stop();
+  pass(60_000);
+  expect([sources.length, newest().isClosed]).toEqual([2, true]);
+});

@@ -1,0 +1,130 @@
+/** A tab's side of the shared stream: when it joins, leaves, and falls back to its own. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { HubWord, TabWord } from '../../../../../renderer/api/stream/hub.ts';
+import type { StreamNews, Tell } from '../../../../../renderer/api/stream/news.ts';
+import { type HubLine, sharedStream } from '../../../../../renderer/api/stream/shared.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const url = 'http://fleet/api/events';
+
+interface Line {
+  readonly said: TabWord[];
+  readonly hear: (word: HubWord) => void;
+  readonly breakDown: () => void;
+  isClosed: boolean;
+}
+
+function bench({ mute = false, refused = false } = {}) {
+  let isMute = mute;
+  const lines: Line[] = [];
+  const own: { readonly tell: Tell; isClosed: boolean }[] = [];
+  const told: StreamNews[] = [];
+  const page = new EventTarget();
+  const connect = (onWord: (word: HubWord) => void, onBroken: () => void): HubLine => {
+    if (refused) throw new Error('a browser may refuse');
+    const line: Line = { said: [], hear: onWord, breakDown: onBroken, isClosed: false };
+    lines.push(line);
+    return {
+      post(word) {
+        line.said.push(word);
+        if (!isMute && word.kind === 'here') queueMicrotask(() => onWord({ kind: 'heard' }));
+      },
+      close: () => void (line.isClosed = true),
+    };
+  };
+  const openOwn = (_: string, tell: Tell) => {
+    const stream = { tell, isClosed: false };
+    own.push(stream);
+    return () => void (stream.isClosed = true);
+  };
+  const close = sharedStream({ connect, openOwn, page })(url, news => void told.push(news));
+  const fallSilent = (): void => void (isMute = true);
+  return {
+    lines,
+    own,
+    told,
+    close,
+    fallSilent,
+    happen: (name: string) => page.dispatchEvent(new Event(name)),
+  };
+}
+
+test('it says where the stream is, and passes on what the hub tells', () => {
+  const { lines, told } = bench();
+  expect(lines[0]?.said).toEqual([{ kind: 'here', url }]);
+  lines[0]?.hear({ kind: 'heard' });
+  lines[0]?.hear({ kind: 'open' });
+  lines[0]?.hear({ kind: 'frame', data: '1' });
+  expect(told).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
+});
+
+test('it beats for as long as it follows, and says when it leaves', async () => {
+  const { lines, own, close } = bench();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(lines[0]?.said).toHaveLength(7);
+  expect(own).toHaveLength(0);
+  close();
+  expect(lines[0]?.said.at(-1)).toEqual({ kind: 'leave' });
+  expect(lines[0]?.isClosed).toBe(true);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(lines[0]?.said).toHaveLength(8);
+});
+
+test('a page that is put aside leaves and is not up to date; shown again, it joins anew', () => {
+  const { lines, told, happen } = bench();
+  lines[0]?.hear({ kind: 'open' });
+  happen('pageshow');
+  expect(lines).toHaveLength(1);
+  happen('pagehide');
+  expect(lines[0]?.said.at(-1)).toEqual({ kind: 'leave' });
+  expect(told).toEqual([{ kind: 'open' }, { kind: 'lost' }]);
+  happen('pageshow');
+  expect(lines[1]?.said).toEqual([{ kind: 'here', url }]);
+  lines[1]?.hear({ kind: 'open' });
+  expect(told.at(-1)).toEqual({ kind: 'open' });
+});
+
+test('with a hub that answers no longer it goes alone within three beats', async () => {
+  const { lines, own, fallSilent } = bench();
+  await vi.advanceTimersByTimeAsync(15_000);
+  fallSilent();
+  await vi.advanceTimersByTimeAsync(24_000);
+  expect(own).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(own).toHaveLength(1);
+  expect(lines[0]?.isClosed).toBe(true);
+});
+
+test('with a hub that never answers it goes alone soon, and says that meanwhile something may have been lost', async () => {
+  const { lines, own, told, close } = bench({ mute: true });
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(own).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(own).toHaveLength(1);
+  expect(lines[0]?.isClosed).toBe(true);
+  own[0]?.tell({ kind: 'open' });
+  lines[0]?.hear({ kind: 'frame', data: 'late' });
+  expect(told).toEqual([{ kind: 'lost' }, { kind: 'open' }]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(own).toHaveLength(1);
+  close();
+  expect(own[0]?.isClosed).toBe(true);
+});
+
+test('with a script that can not be had it goes alone at once, and once', () => {
+  const { lines, own, happen } = bench();
+  lines[0]?.breakDown();
+  lines[0]?.breakDown();
+  happen('pageshow');
+  expect(own).toHaveLength(1);
+  expect(lines).toHaveLength(1);
+});
+
+test('where the browser allows no shared worker it goes alone', () => {
+  const { own, told } = bench({ refused: true });
+  expect(own).toHaveLength(1);
+  own[0]?.tell({ kind: 'open' });
+  expect(told).toEqual([{ kind: 'open' }]);
+});

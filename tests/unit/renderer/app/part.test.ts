@@ -1,0 +1,30 @@
+/** Parts of the panel that are loaded on demand. */
+import { expect, test } from 'vitest';
+import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
+
+test('a part that loads is returned', async () => {
+  expect(await loadPart(() => Promise.resolve('page'))).toBe('page');
+});
+
+test('a part that fails says so in one kind of error, whatever the browser calls it', async () => {
+  const failing = loadPart(() => Promise.reject(new Error('Unable to preload CSS for /assets/audit.css')));
+  await expect(failing).rejects.toBeInstanceOf(PartUnavailable);
+  await expect(failing).rejects.toThrow(/Unable to preload CSS/);
+});
+
+test('a part that never arrives is given up', async () => {
+  await expect(loadPart(() => new Promise<never>(() => undefined), 1)).rejects.toBeInstanceOf(
+    PartUnavailable,
+  );
+});
+
+test('the page reloads itself once, and again only after a while', () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+  };
+  expect(mayReload(storage, 1_000_000)).toBe(true);
+  expect(mayReload(storage, 1_010_000)).toBe(false);
+  expect(mayReload(storage, 1_030_000)).toBe(true);
+});

@@ -1,0 +1,433 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
+import type { JobView } from '../../../../../protocol/job.ts';
+import { parseSearch } from '../../../../../protocol/job-search.ts';
+import { loadLanguage, type Translator } from '../../../../../renderer/i18n/index.ts';
+import { isOffered, whyNot } from '../../../../../renderer/pages/jobs/acts.ts';
+import { checkDraft, draftOf, emptyDraft, fieldErrorsOf } from '../../../../../renderer/pages/jobs/draft.ts';
+import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
+import {
+  chosenStates,
+  countPhases,
+  createCounting,
+  matcherOf,
+  phaseCounts,
+  withState,
+} from '../../../../../renderer/pages/jobs/filter.ts';
+import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/json.ts';
+import {
+  createPlacing,
+  inLine,
+  isOld,
+  limitOf,
+  waitsForApproval,
+} from '../../../../../renderer/pages/queue/order.ts';
+import { jobView } from '../../../../support/job-view.ts';
+
+let t: Translator;
+beforeAll(async () => {
+  t = await loadLanguage('en', 'utc');
+});
+
+const job = (id: string, part: Partial<JobView> = {}): JobView =>
+  jobView({ id, job_id: id, gpu_count: 1, queued_at: '2026-01-01T00:00:00.000Z', ...part });
+
+const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
+
+describe('the filter of the jobs', () => {
+  const shows = (text: string, part: Partial<JobView>): boolean =>
+    matcherOf(parseSearch(text))(job('j-1', part));
+
+  it('takes states, their other names, users, workers and text apart', () => {
+    const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
+    expect(parseSearch(text)).toEqual({
+      states: ['failed', 'pending'],
+      users: ['ci'],
+      workers: ['rig-*'],
+      words: ['two words', 'color:red'],
+    });
+    expect(parseSearch(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
+  });
+
+  it('shows what fits every part', () => {
+    expect(shows('', {})).toBe(true);
+    expect(shows('state:pending', { approval: 'wanted' })).toBe(false);
+    expect(shows('state:blocked', { approval: 'wanted' })).toBe(true);
+    expect(shows('state:starting', { status: 'dispatched' })).toBe(true);
+    expect(shows('state:dispatched', { status: 'starting' })).toBe(true);
+    expect(shows('state:nonsense', {})).toBe(false);
+    expect(shows('user:ci', { user: 'CI' })).toBe(true);
+    expect(shows('user:ci', { user: 'ci-2' })).toBe(false);
+    expect(shows('user:a.b', { user: 'aXb' })).toBe(false);
+    expect(shows('worker:rig-*', rig3)).toBe(true);
+    expect(shows('worker:w-3', rig3)).toBe(true);
+    expect(shows('worker:rig', rig3)).toBe(false);
+    expect(shows('worker:ig-3', rig3)).toBe(false);
+    expect(shows('worker:*', {})).toBe(false);
+    expect(shows('DIG j-1', {})).toBe(true);
+    expect(shows('digits other', {})).toBe(false);
+  });
+
+  it('never breaks on what a person types', () => {
+    fc.assert(
+      fc.property(fc.string(), text => {
+        expect(matcherOf(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
+      }),
+    );
+  });
+
+  it('finds words in the user, the worker and the error, too', () => {
+    const failed: Partial<JobView> = { ...rig3, status: 'failed', user: 'Ada', error_message: 'CUDA error' };
+    expect(shows('cuda RIG ada', failed)).toBe(true);
+    expect(shows('cuda', { ...failed, status: 'pending' })).toBe(false);
+  });
+
+  it('adds a state to the text, and removes one that is in it', () => {
+    expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
+    expect(withState('state:failed user:ci state:running', 'pending')).toBe(
+      'state:pending,running,failed user:ci',
+    );
+    expect(withState('state:failed,running', 'failed')).toBe('state:running');
+    expect(withState('state:failed', 'failed')).toBe('');
+    expect([...chosenStates(parseSearch('state:failed,nonsense state:dispatched'))]).toEqual([
+      'starting',
+      'failed',
+    ]);
+  });
+
+  it('counts by phase', () => {
+    const counts = countPhases([
+      job('a'),
+      job('b', { approval: 'wanted' }),
+      job('c', { approval: 'given' }),
+      job('d', { status: 'dispatched' }),
+    ]);
+    expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
+  });
+
+  it('counts again only when a job comes, goes or goes on to another phase', () => {
+    const count = createCounting();
+    const first = count([job('a'), job('b', { status: 'running' })]);
+    expect(first).toMatchObject({ pending: 1, running: 1 });
+    expect(count([job('a'), job('b', { status: 'running', priority: 9 })])).toBe(first);
+    expect(count([job('a'), job('b', { status: 'failed' })])).toMatchObject({ running: 0, failed: 1 });
+    expect(count([job('a')])).toMatchObject({ pending: 1, failed: 0 });
+    expect(count([])).toMatchObject({ pending: 0 });
+  });
+
+  it('reads the counts of the server by state', () => {
+    const by_status = { pending: 7, dispatched: 1, starting: 2, failed: 4 };
+    expect(phaseCounts({ total: 14, by_status, blocked: 3 })).toMatchObject({
+      pending: 4,
+      blocked: 3,
+      starting: 3,
+      failed: 4,
+      running: 0,
+    });
+  });
+});
+
+describe('acts on a job', () => {
+  it('say why they can not be done', () => {
+    expect(whyNot('cancel', job('a'))).toBeNull();
+    expect(whyNot('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
+    expect(whyNot('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
+    expect(whyNot('retry', job('a', { status: 'running' }))).toBe('jobs.not.goesOn');
+    expect(whyNot('delete', job('a', { status: 'completed' }))).toBeNull();
+    expect(whyNot('top', job('a', { status: 'running' }))).toBe('jobs.not.waits');
+    expect(whyNot('priority', job('a'))).toBeNull();
+    expect(whyNot('duplicate', job('a', { status: 'failed' }))).toBeNull();
+  });
+
+  it('offer a decision only where one is wanted', () => {
+    const may = () => true;
+    expect(isOffered('approve', job('a', { approval: 'wanted' }), may)).toBe(true);
+    expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
+    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), may)).toBe(false);
+    expect(isOffered('cancel', job('a'), may)).toBe(true);
+    const asked: Partial<JobView> = { status: 'running', requests: ['sample'] };
+    expect(isOffered('sample', job('a', asked), may)).toBe(true);
+    expect(isOffered('save', job('a', asked), may)).toBe(false);
+    expect(isOffered('sample', job('a', { ...asked, status: 'completed' }), may)).toBe(false);
+    expect(isOffered('sample', job('a', asked), () => false)).toBe(false);
+  });
+});
+
+describe('figures of a job', () => {
+  it('give times in their two greatest units', () => {
+    expect(figures.duration(0, 'en')).toBe('0s');
+    expect(figures.duration(-3, 'en')).toBe('0s');
+    expect(figures.duration(252, 'en')).toBe('4m 12s');
+    expect(figures.duration(3_600, 'en')).toBe('1h');
+    expect(figures.duration(2 * 86_400 + 3 * 3_600 + 59, 'en')).toBe('2d 3h');
+  });
+
+  it('know how long it ran', () => {
+    const begun = { started_at: '2026-01-01T00:00:00.000Z', completed_at: null };
+    expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
+    expect(figures.ranFor(begun, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
+    expect(figures.ranFor({ ...begun, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
+    // This machine's clock may be behind the server's.
+    expect(figures.ranFor(begun, 0)).toBe(0);
+  });
+
+  it('do not count on while it waits again', () => {
+    const begun = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
+    const now = Date.parse('2026-01-01T00:01:00.000Z');
+    expect(figures.runTime(job('a', begun), now)).toBeNull();
+    expect(figures.runTime(job('a', { ...begun, status: 'running' }), now)).toBe(60);
+  });
+
+  it('say losses and speeds so that they can be read', () => {
+    expect(figures.figure(0.12345, 'en')).toBe('0.123');
+    expect(figures.figure(0.000012, 'en')).toBe('1.2E-5');
+    expect(figures.figure(0, 'en')).toBe('0');
+    expect(figures.speed(2.5, t)).toBe('2.5/s');
+    expect(figures.speed(0.02, t)).toBe('1.2/min');
+  });
+
+  it('say how far it is by what is known', () => {
+    expect(figures.progressText(null, t)).toBe('');
+    expect(figures.progressText({ step: 538, total_steps: 2814 }, t)).toBe('538 / 2,814');
+    expect(figures.progressText({ step: 538 }, t)).toBe('step 538');
+    expect(figures.progressText({ percent: 19.4 }, t)).toBe('19%');
+    expect(figures.progressText({ stage: 'caching' }, t)).toBe('caching');
+  });
+
+  it('name a priority, and say the number of one between two names', () => {
+    expect(figures.priorityText(20, t)).toBe('high');
+    expect(figures.priorityText(15, t)).toBe('normal (15)');
+    expect(figures.priorityText(50, t)).toBe('critical (50)');
+  });
+});
+
+describe('a config as a person writes it', () => {
+  it('is refused at the line where it stops being JSON', () => {
+    expect(parseConfig('{\n  "a": 1,\n  b: 2\n}')).toEqual({ ok: false, why: 'syntax', line: 3, column: 3 });
+    expect(parseConfig('{"a": nul}')).toMatchObject({ line: 1, column: 7 });
+    expect(parseConfig('{"a": 1,\n}')).toMatchObject({ line: 2, column: 1 });
+    expect(parseConfig('{"a": 1')).toMatchObject({ line: 1, column: 8 });
+    expect(parseConfig('{}\n x')).toMatchObject({ line: 2, column: 2 });
+    expect(parseConfig('')).toMatchObject({ line: 1, column: 1 });
+  });
+
+  it('is an object', () => {
+    expect(parseConfig('{"a": [1]}')).toEqual({ ok: true, config: { a: [1] } });
+    expect(parseConfig('[1]')).toEqual({ ok: false, why: 'no object' });
+    expect(parseConfig('null')).toEqual({ ok: false, why: 'no object' });
+  });
+
+  it('has a fault exactly when the engine finds one', () => {
+    const almost = fc
+      .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 3 }))
+      .map(
+        ([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice(at % (text.length + 1)),
+      );
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), almost, fc.string()), text => {
+        expect(faultIn(text) === null).toBe(isJson(text));
+      }),
+    );
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the form of a job', () => {
+  it('becomes a request', () => {
+    const checked = checkDraft(
+      {
+        ...emptyDraft,
+        configName: ' digits ',
+        labels: [
+          { id: 1, key: 'gpu', pattern: 'a100*' },
+          { id: 2, key: '', pattern: ' ' },
+        ],
+        gpus: '2',
+        timeoutHours: '1.5',
+        priority: 20,
+      },
+      t,
+    );
+    expect(checked).toMatchObject({
+      ok: true,
+      body: {
+        config_name: 'digits',
+        worker_labels: { gpu: 'a100*' },
+        gpu_count: 2,
+        timeout_s: 5400,
+        priority: 20,
+        gpu_vram_gb: undefined,
+      },
+    });
+  });
+
+  it('names what is wrong before the server is asked', () => {
+    const wrong = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
+    expect(checkDraft(wrong, t)).toEqual({
+      ok: false,
+      errors: {
+        config_name: 'Enter a name.',
+        gpu_count: 'Enter a number.',
+        worker_labels: 'Enter a label for each pattern.',
+      },
+    });
+    const inline = { ...emptyDraft, source: 'inline' as const, config: '{' };
+    expect(checkDraft(inline, t)).toEqual({
+      ok: false,
+      errors: { config: 'Invalid JSON at line 1, column 2.' },
+    });
+    const twice = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
+    expect(checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, t)).toMatchObject({
+      errors: { worker_labels: 'Enter each label only once.' },
+    });
+  });
+
+  it('begins with what another job had', () => {
+    const like = job('a', {
+      worker_labels: { gpu: 'a*' },
+      timeout_s: 3600,
+      max_attempts: 2,
+      priority: 3,
+      priority_name: 'low',
+      approval: 'given',
+      accelerator: 'cuda',
+      gpu_vram_gb: 24,
+      retry_on: ['timeout'],
+      on_lost_contact: 'stop',
+      target: 'worker',
+    });
+    const draft = draftOf(like, { own: null, inFolder: null });
+    expect(draft).toMatchObject({ source: 'name', configName: 'digits', retries: '1', timeoutHours: '1' });
+    expect(checkDraft(draft, t)).toMatchObject({
+      ok: true,
+      body: {
+        config_name: 'digits',
+        priority: 3,
+        worker_labels: { gpu: 'a*' },
+        target: 'worker',
+        gpu_count: 1,
+        gpu_vram_gb: 24,
+        accelerator: 'cuda',
+        max_retries: 1,
+        timeout_s: 3600,
+        retry_on: ['timeout'],
+        on_lost_contact: 'stop',
+        requires_approval: true,
+      },
+    });
+  });
+
+  it('shows what the server says beside the field that it is about', () => {
+    const problem = {
+      type: 'about:blank',
+      title: '',
+      status: 400,
+      detail: 'no such config',
+      code: 'invalid_request',
+    };
+    const failure = (part: object) =>
+      ({ kind: 'problem', status: 400, problem: { ...problem, ...part } }) as const;
+    expect(fieldErrorsOf(failure({ code: 'config_not_found' }))).toEqual({ config_name: 'no such config' });
+    expect(
+      fieldErrorsOf(failure({ errors: [{ field: 'worker_labels.gpu', message: 'too many stars' }] })),
+    ).toEqual({ worker_labels: 'gpu: too many stars' });
+    expect(fieldErrorsOf(failure({ errors: [{ field: 'idempotency_key', message: 'no' }] }))).toBeNull();
+    const mixed = [
+      { field: 'gpu_count', message: 'too small' },
+      { field: 'body', message: 'unknown key' },
+    ];
+    expect(fieldErrorsOf(failure({ errors: mixed }))).toBeNull();
+    expect(fieldErrorsOf(failure({ code: 'target_unavailable' }))).toBeNull();
+    expect(fieldErrorsOf({ kind: 'unreachable', cause: null })).toBeNull();
+  });
+});
+
+describe('the line', () => {
+  const ids = (jobs: readonly JobView[], order: readonly string[] | null, places?: readonly number[]) =>
+    inLine(
+      new Map(jobs.map(each => [each.id, each])),
+      order && { ids: order.map(id => JobId.parse(id)), places },
+      createPlacing(),
+    ).map(({ job: { id }, place }) => `${id} ${place}`);
+
+  it('is in the order that the server gave', () => {
+    expect(ids([job('a'), job('b', { priority: 50 }), job('c')], ['c', 'a', 'b'])).toEqual([
+      'c 1',
+      'a 2',
+      'b 3',
+    ]);
+  });
+
+  it('passes over those that have left it since: the others move up', () => {
+    const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
+    expect(ids(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
+  });
+
+  it('shows the places that the server gave when it left out jobs of others', () => {
+    expect(ids([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
+  });
+
+  it('puts those without a place yet behind the others, by the rule of the server', () => {
+    const jobs = [
+      job('late', { queued_at: '2026-01-02T00:00:00.000Z' }),
+      job('early'),
+      job('raised', { boosts: 2 }),
+      job('most', { priority: 50 }),
+      job('raised-low', { priority: 0, boosts: 9 }),
+      job('top', { is_top: true, priority: 0 }),
+      job('told', { priority: 0 }),
+    ];
+    const untold = ['top null', 'most null', 'raised-low null', 'raised null', 'early null', 'late null'];
+    expect(ids(jobs, ['told'])).toEqual(['told 1', ...untold]);
+    expect(ids(jobs.slice(0, -1), null)).toEqual(untold);
+  });
+
+  it('has a row of before for a job that has neither changed nor moved', () => {
+    const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
+    const order = { ids: [...jobs.keys()], places: undefined };
+    const placed = createPlacing();
+    const [a, b, c] = inLine(jobs, order, placed);
+    jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
+    const again = inLine(jobs, order, placed);
+    expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
+    expect(inLine(jobs, { ...order, ids: order.ids.slice(1) }, placed)[1]).toMatchObject({
+      job: { id: 'c' },
+      place: 2,
+    });
+  });
+
+  it('has those apart that wait for approval', () => {
+    expect(waitsForApproval(job('a', { approval: 'wanted' }))).toBe(true);
+    expect(waitsForApproval(job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
+    expect(waitsForApproval(job('a'))).toBe(false);
+  });
+
+  it('knows what a cleanup would take', () => {
+    const now = Date.parse('2026-01-31T00:00:00.000Z');
+    const ended = job('a', { status: 'failed', completed_at: '2026-01-01T00:00:00.000Z' });
+    expect(isOld(ended, 30, now)).toBe(true);
+    expect(isOld(ended, 31, now)).toBe(false);
+    expect(isOld(job('b'), 0, now)).toBe(false);
+  });
+
+  it('reads limits', () => {
+    expect(['', ' 4 ', '0', '-1', '1.5', 'x', '100001'].map(limitOf)).toEqual([
+      null,
+      4,
+      0,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+/** The texts of all languages: each has all parts of the English one and can be formatted. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compileMessage } from '@lingui/message-utils/compileMessage';
+import { describe, expect, test } from 'vitest';
+import { en } from '../../../../../renderer/i18n/en/index.ts';
+import { es } from '../../../../../renderer/i18n/es/index.ts';
+import { hi } from '../../../../../renderer/i18n/hi/index.ts';
+import { type Language, loadLanguage, type MessageKey } from '../../../../../renderer/i18n/index.ts';
+import { ja } from '../../../../../renderer/i18n/ja/index.ts';
+import { zh } from '../../../../../renderer/i18n/zh/index.ts';
+
+const catalogs = { en, es, zh, hi, ja } as const;
+const keys = Object.keys(en) as readonly MessageKey[];
+
+/** What stands in curly brackets in a text, in all of its cases. */
+function namesIn(text: string): readonly string[] {
+  const names = new Set<string>();
+  const walk = (part: unknown): void => {
+    if (!Array.isArray(part)) return;
+    for (const token of part as readonly unknown[]) {
+      if (!Array.isArray(token)) continue;
+      const [name, , cases] = token as readonly unknown[];
+      if (typeof name === 'string') names.add(name);
+      if (typeof cases === 'object' && cases !== null) for (const each of Object.values(cases)) walk(each);
+    }
+  };
+  walk(compileMessage(text));
+  return [...names].toSorted();
+}
+
+const root = fileURLToPath(new URL('../../../../../renderer/', import.meta.url));
+const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.tsx?$/.test(file) && !file.startsWith('i18n/'))
+  .map(file => readFileSync(join(root, file), 'utf8'))
+  .join('\n');
+
+/** Written out, or put together: of a template, what stands between the holes. */
+function isUsed(key: string): boolean {
+  const isWrittenOut = [`'${key}'`, `"${key}"`].some(quoted => sources.includes(quoted));
+  return isWrittenOut || templates.some(template => template.test(key));
+}
+const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
+  .map(([, text = '']) => text.split(/\$\{[^}]*\}/))
+  // Without three letters in a row it could be anything.
+  .filter(parts => parts.some(part => /[a-z]{3}/i.test(part)))
+  .map(parts => new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`));
+
+test('each text is shown somewhere', () => {
+  expect(keys.filter(key => !isUsed(key))).toEqual([]);
+});
+
+describe.each(Object.keys(catalogs) as Language[])('in %s', language => {
+  test('there are the same texts', () => {
+    expect(Object.keys(catalogs[language]).toSorted()).toEqual(keys.toSorted());
+  });
+
+  test('each text takes what the English one takes', () => {
+    const others = keys.filter(key => namesIn(catalogs[language][key]).join() !== namesIn(en[key]).join());
+    expect(others).toEqual([]);
+  });
+
+  test.each([0, 1, 2, 5_000])('each text can be said of %d', async count => {
+    const t = await loadLanguage(language, 'utc');
+    const broken = keys.filter(key => {
+      const said = t(key, Object.fromEntries(namesIn(en[key]).map(name => [name, count])));
+      return said === '' || said === key || /[{}#]/.test(said);
+    });
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { JobId } from '../../../../../protocol/ids.ts';
+import type { JobView } from '../../../../../protocol/job.ts';
+import { figuresOf, needsOf } from '../../../../../renderer/pages/overview/figures.ts';
+import { jobView } from '../../../../support/job-view.ts';
+import { jobId, workerId, workerView } from '../../worker-builders.ts';
+
+const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobView =>
+  jobView({ id, job_id: id, ...change });
+const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
+  new Map(jobs.map(each => [each.id, each]));
+
+const statsWith = (unsatisfiable: { job_id: JobId; count: number }[], failed = 0) => ({
+  unsatisfiable,
+  waiting_for_offline: [],
+  ended_24h: { completed: 0, failed, cancelled: 0 },
+});
+
+const lost = { gpu: 1, kind: 'missing', detail: 'it is not listed any more' } as const;
+
+const now = Date.parse('2026-03-02T12:00:00.000Z');
+
+test('the tiles count workers by what they do, and GPUs of those that are there', () => {
+  const workers = [
+    workerView(),
+    workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
+    workerView({ status: 'draining', current_job_id: jobId('j_2') }),
+    workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
+    workerView({ status: 'connecting', registered_at: null, gpu_count: 0 }),
+  ];
+  expect(figuresOf(workers, [], now)).toMatchObject({
+    workers: 5,
+    online: 3,
+    states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
+    gpus: 8,
+    gpusBusy: 6,
+    waiting: 0,
+    oldestAt: null,
+  });
+});
+
+test('the oldest wait is that of a job that still waits; what ended a day ago counts no more', () => {
+  const jobs = [
+    job('j_1', { queued_at: '2026-03-02T11:00:00.000Z' }),
+    job('j_2', { queued_at: '2026-03-02T10:00:00.000Z' }),
+    job('j_3', { queued_at: '2026-03-01T00:00:00.000Z', status: 'running' }),
+    job('j_4', { status: 'completed', completed_at: '2026-03-02T11:59:00.000Z' }),
+    job('j_5', { status: 'failed', completed_at: '2026-03-01T12:00:01.000Z' }),
+    job('j_6', { status: 'failed', completed_at: '2026-03-01T12:00:00.000Z' }),
+  ];
+  expect(figuresOf([], jobs, now)).toMatchObject({
+    waiting: 2,
+    oldestAt: '2026-03-02T10:00:00.000Z',
+    completed: 1,
+    failed: 1,
+  });
+});
+
+test('what is most pressing comes first: a silent worker with a job, then what keeps jobs from running', () => {
+  const since = '2026-03-02T11:00:00.000Z';
+  const workers = [
+    workerView({ id: workerId('w_q'), quarantine: { reason: 'three in a row', since, retry_at: since } }),
+    workerView({ id: workerId('w_d'), duplicate: { at: since, host: null, address: null } }),
+    workerView({ id: workerId('w_gpu'), gpu_troubles: [lost] }),
+    workerView({ id: workerId('w_off'), gpu_troubles: [lost], status: 'offline' }),
+    workerView({ id: workerId('w_ok') }),
+    workerView({ id: workerId('w_lost'), status: 'offline', status_reason: 'silent', last_heartbeat: since }),
+    workerView({
+      id: workerId('w_left'),
+      status: 'offline',
+      status_reason: 'goodbye',
+      last_heartbeat: since,
+    }),
+    workerView({
+      id: workerId('w_old'),
+      status: 'offline',
+      status_reason: 'silent',
+      last_heartbeat: '2026-03-01T12:00:00.000Z',
+    }),
+  ];
+  const jobs = jobsOf(
+    job('j_wanted', { approval: 'wanted' }),
+    job('j_big'),
+    job('j_silent', { status: 'recovering', hold: { kind: 'silent', since, until: null, releasable: true } }),
+  );
+  const kinds = needsOf(workers, jobs, statsWith([{ job_id: jobId('j_big'), count: 3 }], 2), now).map(
+    need => [need.kind, 'job' in need ? need.job.id : 'worker' in need ? need.worker.id : need.count],
+  );
+  expect(kinds).toEqual([
+    ['silent', 'j_silent'],
+    ['quarantined', 'w_q'],
+    ['gpuTrouble', 'w_gpu'],
+    ['duplicate', 'w_d'],
+    ['offline', 'w_lost'],
+    ['unsatisfiable', 'j_big'],
+    ['approval', 'j_wanted'],
+    ['failed', 2],
+  ]);
+});
+
+test('of jobs that no worker could take, those alone are named that still wait', () => {
+  const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
+  const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
+  expect(needsOf([], jobs, statsWith(told), now)).toMatchObject([
+    { kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 },
+  ]);
+});
+
+test('a worker that jobs wait for alone is named once, whether it was lost or stopped', () => {
+  const workers = [
+    workerView({
+      id: workerId('w_lost'),
+      status: 'offline',
+      status_reason: 'silent',
+      last_heartbeat: '2026-03-02T11:00:00.000Z',
+    }),
+    workerView({ id: workerId('w_left'), status: 'offline', status_reason: 'goodbye' }),
+    workerView({ id: workerId('w_back') }),
+  ];
+  const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
+  const told = (worker: string, id: string, more = 0) => ({
+    worker_id: workerId(worker),
+    worker_name: worker,
+    worker_count: 1 + more,
+    job_id: jobId(id),
+    count: 2,
+  });
+  const needs = (...all: readonly ReturnType<typeof told>[]) =>
+    needsOf(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
+  expect(needs(told('w_lost', 'j_1'), told('w_left', 'j_1'))).toMatchObject([
+    { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
+    { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
+  ]);
+  // The job is one of several, so the worker's own lost connection is shown as well.
+  expect(needs(told('w_lost', 'j_1', 1))).toMatchObject([
+    { kind: 'waitsForOffline', others: 1 },
+    { kind: 'offline', worker: { id: 'w_lost' } },
+  ]);
+  // The worker is back, the job was cancelled, or the worker was deleted.
+  const stale = needs(told('w_back', 'j_1'), told('w_lost', 'j_2'), told('w_gone', 'j_1'));
+  expect(stale.map(({ kind }) => kind)).toEqual(['offline']);
+});

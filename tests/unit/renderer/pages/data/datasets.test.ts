@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { DatasetView } from '../../../../../protocol/datasets-api.ts';
+import { datasetsOf, datasetWith, matching, unusedOf } from '../../../../../renderer/pages/data/datasets.ts';
+
+const view = (given: Partial<DatasetView> & { readonly id: number }): DatasetView => ({
+  name: 'photos',
+  owner: 'ada',
+  version: String(given.id).padStart(64, 'a'),
+  files: 10,
+  bytes: 1_000,
+  created_at: '2026-01-02T03:04:05.678Z',
+  pinned: false,
+  jobs: 0,
+  newest: false,
+  ...given,
+});
+
+const names = (views: readonly DatasetView[], text: string): readonly string[] =>
+  matching(datasetsOf(views), text).map(({ name, owner }) => `${name} of ${owner}`);
+
+describe('the datasets of a list of versions', () => {
+  test('have one row for each name and owner, in the order of their newest versions', () => {
+    const datasets = datasetsOf([
+      view({ id: 5, newest: true }),
+      view({ id: 4, owner: 'eve', newest: true }),
+      view({ id: 3, name: 'cats', newest: true }),
+      view({ id: 1 }),
+    ]);
+    expect(datasets.map(({ owner, name, versions }) => [owner, name, versions.map(({ id }) => id)])).toEqual([
+      ['ada', 'photos', [5, 1]],
+      ['eve', 'photos', [4]],
+      ['ada', 'cats', [3]],
+    ]);
+    expect(datasets.map(({ newest }) => newest.id)).toEqual([5, 4, 3]);
+    expect(new Set(datasets.map(({ key }) => key)).size).toBe(3);
+  });
+
+  test('keep an owner and a name apart that are the same text together', () => {
+    const datasets = datasetsOf([
+      view({ id: 2, owner: 'a","b', name: 'c' }),
+      view({ id: 1, owner: 'a', name: 'b","c' }),
+    ]);
+    expect(datasets).toHaveLength(2);
+  });
+
+  test('count the jobs and pins of all versions, and jobs of the same files once', () => {
+    const same = 'f'.repeat(64);
+    const [dataset] = datasetsOf([
+      view({ id: 4, version: same, jobs: 2, pinned: true, newest: true }),
+      view({ id: 3, jobs: 1, pinned: true }),
+      view({ id: 2, version: same, jobs: 2 }),
+    ]);
+    expect(dataset).toMatchObject({ jobs: 3, pinned: 2 });
+  });
+
+  test('are empty when there are no versions', () => {
+    expect(datasetsOf([])).toEqual([]);
+  });
+
+  test('are found by the id of any of their versions', () => {
+    const datasets = datasetsOf([view({ id: 12, newest: true }), view({ id: 2 })]);
+    expect(datasetWith(datasets, '2')?.newest.id).toBe(12);
+    expect(datasetWith(datasets, '1')).toBeUndefined();
+    expect(datasetWith(datasets, '__proto__')).toBeUndefined();
+  });
+});
+
+describe('a search', () => {
+  const views = [
+    view({ id: 1, name: 'Wedding photos', version: 'c0ffee'.padEnd(64, '0') }),
+    view({ id: 2, name: 'cats', owner: 'eve' }),
+  ];
+
+  test.each([
+    ['', ['Wedding photos of ada', 'cats of eve']],
+    ['  ', ['Wedding photos of ada', 'cats of eve']],
+    ['PHOTO', ['Wedding photos of ada']],
+    ['eve', ['cats of eve']],
+    ['c0ff', ['Wedding photos of ada']],
+    ['wedding ada', ['Wedding photos of ada']],
+    ['wedding eve', []],
+    ['ffee', []],
+    ['.*', []],
+  ])('for "%s" finds %j', (text, found) => {
+    expect(names(views, text)).toEqual(found);
+  });
+
+  test('finds a dataset by one of its older versions', () => {
+    const old = view({ id: 3, version: 'beef'.padEnd(64, '0') });
+    expect(names([view({ id: 4, newest: true }), old], 'beef')).toEqual(['photos of ada']);
+  });
+});
+
+describe('what is unused', () => {
+  test('leaves out versions that are pinned or used by jobs', () => {
+    const views = [view({ id: 3 }), view({ id: 2, pinned: true }), view({ id: 1, jobs: 1 })];
+    expect(unusedOf(views, 10_000)).toEqual({ count: 1, bytes: 1_000 });
+  });
+
+  test('is never more than what is stored, although versions share files', () => {
+    expect(unusedOf([view({ id: 2 }), view({ id: 1 })], 1_500)).toEqual({ count: 2, bytes: 1_500 });
+  });
+});

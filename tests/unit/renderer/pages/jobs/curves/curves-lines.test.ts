@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { type ChartPlan, chartsOf } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
+import {
+  breaksOf,
+  joined,
+  linesBeside,
+  linesOf,
+  stretchOf,
+} from '../../../../../../renderer/pages/jobs/curves/lines.ts';
+import { bucket, curvesOf } from '../../../curves-builders.ts';
+
+const loss: ChartPlan = { kind: 'trainer', id: 'loss', keys: [{ key: 'loss', gpu: null }] };
+
+test('the loss comes first, then the rate and the speed, what else the trainer says, and the GPUs, a line each', () => {
+  const charts = chartsOf([
+    'gpu.10.utilization',
+    'eval_loss',
+    'gpu.2.utilization',
+    'steps_per_second',
+    'gpu.2.power_w',
+    'gpu.2.fan',
+    'loss',
+    'gpu.x.utilization',
+    'learning_rate',
+  ]);
+  expect(charts.map(({ id }) => id)).toEqual([
+    'loss',
+    'learning_rate',
+    'steps_per_second',
+    'eval_loss',
+    // Not known GPU metrics, so they are treated as the trainer's own.
+    'gpu.2.fan',
+    'gpu.x.utilization',
+    'gpu.utilization',
+    'gpu.power_w',
+  ]);
+  expect(charts.find(({ id }) => id === 'gpu.utilization')?.keys.map(({ gpu }) => gpu)).toEqual([2, 10]);
+  expect(chartsOf([])).toEqual([]);
+});
+
+test('attempts lie on one axis: of steps by their steps, of time one after the other', () => {
+  const curves = curvesOf(
+    [0, { loss: [bucket(0, 3), bucket(10, 2)] }],
+    [60_000, { loss: [bucket(5, 2.5), bucket(15, 1)] }],
+  );
+  const places = (axis: 'step' | 'time') =>
+    linesOf(curves, loss, axis, null).map(({ dots }) => dots.map(({ x }) => x));
+  expect(places('step')).toEqual([
+    [0, 10],
+    [5, 15],
+  ]);
+  expect(places('time')).toEqual([
+    [0, 10_000],
+    [65_000, 75_000],
+  ]);
+  expect(breaksOf(curves, 'step', null)).toEqual([{ attempt: 2, x: 5 }]);
+  expect(breaksOf(curves, 'time', null)).toEqual([{ attempt: 2, x: 60_000 }]);
+  expect(stretchOf(curves, 'step', null)).toEqual([0, 15]);
+  expect(stretchOf(curves, 'time', new Set([2]))).toEqual([65_000, 75_000]);
+});
+
+test('of the attempts those are shown that are chosen, and each keeps its look', () => {
+  const curves = curvesOf(
+    [0, { loss: [bucket(0, 1)] }],
+    [1, { lr: [bucket(0, 1)] }],
+    [2, { loss: [bucket(7, 1)] }],
+  );
+  expect(linesOf(curves, loss, 'step', null).map(({ attempt, style }) => [attempt, style])).toEqual([
+    [1, 0],
+    [3, 2],
+  ]);
+  const [only, ...rest] = linesOf(curves, loss, 'step', new Set([3]));
+  expect([only?.style, rest]).toEqual([2, []]);
+  // Nothing goes before it.
+  expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
+  expect(stretchOf(curves, 'step', new Set([9]))).toBeNull();
+});
+
+test('no two lines of a chart have the same look', () => {
+  const [gpus] = chartsOf(['gpu.0.power_w', 'gpu.1.power_w']);
+  if (gpus === undefined) throw new Error('no chart');
+  const both = { 'gpu.0.power_w': [bucket(0, 1)], 'gpu.1.power_w': [bucket(0, 1)] };
+  const lines = linesOf(curvesOf([0, both], [1, both]), gpus, 'step', null);
+  expect(lines.map(({ gpu, style }) => [gpu, style])).toEqual([
+    [0, 0],
+    [1, 1],
+    [0, 2],
+    [1, 3],
+  ]);
+});
+
+test('a point without a step has its place in time alone', () => {
+  const curves = curvesOf([0, { loss: [bucket(null, 5, { elapsed_ms: 9 }), bucket(1, 4)] }]);
+  expect(linesOf(curves, loss, 'step', null)).toMatchObject([{ homeless: 1, dots: [{ x: 1 }] }]);
+  expect(linesOf(curves, loss, 'time', null)).toMatchObject([
+    { homeless: 0, dots: [{ x: 9 }, { x: 1_000 }] },
+  ]);
+  const nowhere = curvesOf([0, {}], [1, { loss: [bucket(null, 5)] }]);
+  expect(breaksOf(nowhere, 'step', null)).toEqual([]);
+  expect(stretchOf(nowhere, 'step', null)).toBeNull();
+});
+
+test('a trainer that goes back draws no line backwards, and what lies at one place is one dot', () => {
+  const points = [
+    bucket(2, 4, { count: 3, min: 1, max: 9 }),
+    bucket(1, 7),
+    bucket(2, 8),
+    bucket(1, null),
+    bucket(3, null),
+    bucket(3, 2),
+  ];
+  const [line] = linesOf(curvesOf([0, { loss: points }]), loss, 'step', null);
+  expect(line?.dots.map(({ x, mean, min, max, count }) => [x, mean, min, max, count])).toEqual([
+    [1, 7, 7, 7, 1],
+    [2, 5, 1, 9, 4],
+    [3, 2, 2, 2, 1],
+  ]);
+});
+
+test('curves of other jobs are drawn beside those of this one, in colours of their own', () => {
+  const own = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
+  const other = (id: string) => ({
+    id,
+    name: `roses (${id})`,
+    curves: curvesOf([0, { loss: [bucket(3, 1)] }], [9, { loss: [bucket(4, 1)], reward: [bucket(1, 1)] }]),
+  });
+  const lines = linesBeside(own, [other('j_2'), other('j_3')], loss, 'step');
+  expect(lines.map(({ id, job, attempt, style }) => [id, job, attempt, style])).toEqual([
+    ['j_2/1/loss', 'roses (j_2)', 1, 2],
+    ['j_2/2/loss', 'roses (j_2)', 2, 3],
+    ['j_3/1/loss', 'roses (j_3)', 1, 4],
+    ['j_3/2/loss', 'roses (j_3)', 2, 5],
+  ]);
+  const gpus: ChartPlan = {
+    kind: 'gpu',
+    id: 'gpu.power_w',
+    figure: 'power_w',
+    keys: [{ key: 'gpu.0.power_w', gpu: 0 }],
+  };
+  expect(linesBeside(own, [other('j_2')], gpus, 'step')).toEqual([]);
+});
+
+test('all of several jobs is from the first place of any of them to the last', () => {
+  expect(joined([[5, 7], null, [1, 6]])).toEqual([1, 7]);
+  expect(joined([null])).toBeNull();
+});

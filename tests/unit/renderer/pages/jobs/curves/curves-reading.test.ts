@@ -1,0 +1,196 @@
+import { expect, test } from 'vitest';
+import { JobId } from '../../../../../../protocol/ids.ts';
+import { pointsFor, queriesFor, readCurves } from '../../../../../../renderer/pages/jobs/curves/asking.ts';
+import { createPace } from '../../../../../../renderer/pages/jobs/pace.ts';
+import { toggled, viewOf, withView } from '../../../../../../renderer/pages/jobs/curves/view.ts';
+import { createClient } from '../../../../../../protocol/client.ts';
+import { bucket, curvesOf } from '../../../curves-builders.ts';
+
+const other = JobId.parse('j_2');
+const view = (text: string) => viewOf(new URLSearchParams(text));
+
+test('what somebody looks at is in the URL, and comes back from it', () => {
+  const params = withView(new URLSearchParams('tab=metrics'), {
+    axis: 'time',
+    smoothing: 0.6,
+    isLog: true,
+    attempts: new Set([3, 1]),
+    zoom: [100.4, 2_000],
+    others: [other, JobId.parse('j_3')],
+  });
+  expect(params.toString()).toBe(
+    'tab=metrics&axis=time&smooth=0.6&scale=log&attempts=1%2C3&zoom=100-2000&with=j_2%2Cj_3',
+  );
+  expect(viewOf(params)).toEqual({
+    axis: 'time',
+    smoothing: 0.6,
+    isLog: true,
+    attempts: new Set([1, 3]),
+    zoom: [100, 2_000],
+    others: [other, JobId.parse('j_3')],
+  });
+  const plain = { axis: 'step', smoothing: 0, isLog: false, attempts: null, zoom: null, others: [] } as const;
+  expect(withView(params, plain).toString()).toBe('tab=metrics');
+});
+
+test('a stretch of one axis means nothing on the other one', () => {
+  const zoomed = new URLSearchParams('zoom=1-2');
+  expect(viewOf(withView(zoomed, { axis: 'time' })).zoom).toBeNull();
+  expect(viewOf(withView(zoomed, { axis: 'step' })).zoom).toEqual([1, 2]);
+});
+
+test.each([
+  'axis=up&smooth=much&scale=lin&attempts=,0,x,-1&zoom=9-3',
+  'smooth=-1&attempts=1e3&zoom=1-1',
+  'smooth=NaN&zoom=-1-5',
+  'zoom=5',
+  'with=,no such id,',
+])('nonsense in the URL (%s) is as if it were not there', text => {
+  expect(view(text)).toEqual({
+    axis: 'step',
+    smoothing: 0,
+    isLog: false,
+    attempts: null,
+    zoom: null,
+    others: [],
+  });
+  expect(view('smooth=77').smoothing).toBe(0.99);
+});
+
+test('a job is compared with four others at most, each once, and not with itself', () => {
+  const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
+  expect(viewOf(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
+  expect(viewOf(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
+});
+
+test('attempts are chosen one by one; all or none of them is no choice', () => {
+  const all = [1, 2, 3];
+  const two = toggled(null, 2, all);
+  expect(two).toEqual(new Set([1, 3]));
+  expect(toggled(two, 3, all)).toEqual(new Set([1]));
+  expect(toggled(new Set([1]), 1, all)).toBeNull();
+  expect(toggled(two, 2, all)).toBeNull();
+});
+
+test('a point a pixel, but no more than an answer should hold', () => {
+  expect(pointsFor(390, 3)).toBe(400);
+  expect(pointsFor(401, 3)).toBe(600);
+  expect(pointsFor(1_000, 100)).toBe(200);
+  expect(pointsFor(1_000, 5_000)).toBe(100);
+  expect(pointsFor(0, 0)).toBe(200);
+  expect(pointsFor(90_000, 1)).toBe(5_000);
+});
+
+const whole = curvesOf(
+  [0, { loss: [bucket(1, 1)] }],
+  [60_000, { loss: [bucket(9, 2)] }],
+  [600_000, { loss: [bucket(99, 3)] }],
+);
+
+test('a stretch of steps is one question; one of time is one for each attempt, on its own clock', () => {
+  expect(queriesFor('step', [1.5, 9.2], whole)).toEqual([{ from_step: '1', to_step: '10' }]);
+  expect(queriesFor('time', [70_000.5, 90_000], whole)).toEqual([
+    { attempt: '1', from_ms: '70000', to_ms: '90000' },
+    { attempt: '2', from_ms: '10000', to_ms: '30000' },
+  ]);
+});
+
+/** Reads a curve with these answers, one after the other. Null simulates an unreachable server. */
+async function reading(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
+  const asked: string[] = [];
+  const rest = [...answers];
+  const client = createClient({
+    baseUrl: 'http://panel.test',
+    headers: () => ({}),
+    timeoutMs: 10_000,
+    fetch: url => {
+      asked.push(url.search);
+      const answer = rest.shift();
+      return answer === null || answer === undefined
+        ? Promise.reject(new TypeError('no server'))
+        : Promise.resolve(Response.json(answer));
+    },
+  });
+  const wish = { axis: 'step', zoom, points: 400 } as const;
+  return {
+    result: await readCurves(client, JobId.parse('j_1'), wish, new AbortController().signal),
+    asked,
+  };
+}
+
+test('all of it is one question', async () => {
+  const { result, asked } = await reading(null, [whole]);
+  expect(result).toEqual({ ok: true, value: { whole, shown: whole } });
+  expect(asked).toEqual(['?points=400']);
+});
+
+test('a stretch is read finely beside the whole, and an attempt that is not in it keeps its place', async () => {
+  const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
+  const { result, asked } = await reading([5, 10], [whole, part]);
+  expect(asked).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
+  if (!result.ok) throw new Error('not read');
+  expect(result.value.whole).toEqual(whole);
+  expect(result.value.shown.attempts.map(({ attempt, series }) => [attempt, series.length])).toEqual([
+    [1, 0],
+    [2, 1],
+    [3, 0],
+  ]);
+});
+
+test('a part that fails is a failure', async () => {
+  expect((await reading([5, 10], [whole, null])).result.ok).toBe(false);
+  expect((await reading(null, [null])).result.ok).toBe(false);
+});
+
+/** A clock that is set by hand. */
+function paced() {
+  let time = 0;
+  const acts: number[] = [];
+  let due: { readonly at: number; readonly run: () => void } | null = null;
+  const pace = createPace({
+    everyMs: 5_000,
+    now: () => time,
+    after(ms, run) {
+      due = { at: time + ms, run };
+      return () => {
+        due = null;
+      };
+    },
+    act: () => acts.push(time),
+  });
+  const pass = (ms: number): void => {
+    const end = time + ms;
+    while (due !== null && due.at <= end) {
+      const { at, run } = due;
+      due = null;
+      time = at;
+      run();
+    }
+    time = end;
+  };
+  return { pace, pass, acts };
+}
+
+test('news is acted upon at once, not oftener than it may, and once more after the last', () => {
+  const { pace, pass, acts } = paced();
+  pass(1_000);
+  expect(acts).toEqual([]);
+  for (let second = 0; second < 12; second += 1) {
+    pace.note();
+    pass(1_000);
+  }
+  pass(60_000);
+  expect(acts).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
+});
+
+test('when it is stopped nothing comes any more, until there is news again', () => {
+  const { pace, pass, acts } = paced();
+  pace.note();
+  pass(0);
+  pace.stop();
+  pass(60_000);
+  expect(acts).toEqual([0]);
+  pace.note();
+  pass(60_000);
+  expect(acts).toEqual([0, 60_000, 65_000]);
+});

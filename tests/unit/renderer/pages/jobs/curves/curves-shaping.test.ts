@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { aligned, nearest } from '../../../../../../renderer/pages/jobs/curves/aligned.ts';
+import { smoothed } from '../../../../../../renderer/pages/jobs/curves/smoothing.ts';
+import { dot, lineOf } from '../../../curves-builders.ts';
+
+const plain = { smoothing: 0, isLog: false };
+
+test('an exponential mean: the newest counts most, and the beginning is not drawn to zero', () => {
+  const four: unknown = expect.closeTo(4, 9);
+  expect(smoothed([4, 4, 4], 0.9)).toEqual([four, four, four]);
+  // Weights 0.5 for the first and 1 for the second: (0.5 * 2 + 1 * 5) / 1.5
+  expect(smoothed([2, 5], 0.5)).toEqual([2, expect.closeTo(4, 9)]);
+  expect(smoothed([2, null, 5], 0.5)).toEqual([2, null, expect.closeTo(4, 9)]);
+  expect(smoothed([], 0.5)).toEqual([]);
+});
+
+test('without a weight nothing changes, and whatever the weight is, no mean leaves the bounds of the values', () => {
+  const values = [1, null, 3];
+  expect(smoothed(values, 0)).toBe(values);
+  expect(smoothed(values, -4)).toBe(values);
+  const value = fc.double({ min: -1e6, max: 1e6, noNaN: true });
+  fc.assert(
+    fc.property(
+      fc.array(value, { minLength: 1 }),
+      fc.double({ min: 0, max: 5, noNaN: true }),
+      (some, weight) => {
+        const slack = 1e-6 * Math.max(1, ...some.map(Math.abs));
+        for (const mean of smoothed(some, weight)) {
+          expect(mean).toBeGreaterThanOrEqual(Math.min(...some) - slack);
+          expect(mean).toBeLessThanOrEqual(Math.max(...some) + slack);
+        }
+      },
+    ),
+  );
+});
+
+test('lines share an axis: a place that one has nothing at is no gap in it, a value that is no number is', () => {
+  const { xs, columns, leftOut } = aligned(
+    [lineOf([dot(1, 10), dot(3, null), dot(5, 30)]), lineOf([dot(2, 1), dot(3, 2)], { id: '2/loss' })],
+    plain,
+  );
+  expect(xs).toEqual([1, 2, 3, 5]);
+  expect(columns.map(({ value }) => value)).toEqual([
+    [10, undefined, null, 30],
+    [undefined, 1, 2, undefined],
+  ]);
+  expect(columns.map(({ raw, low, high }) => [raw, low, high])).toEqual([
+    [null, null, null],
+    [null, null, null],
+  ]);
+  expect(leftOut).toBe(0);
+});
+
+test('what was thinned has a band, and what is smoothed keeps its raw curve behind', () => {
+  const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
+  const { columns } = aligned([thinned], { smoothing: 0.5, isLog: false });
+  expect(columns).toEqual([
+    { value: [2, expect.closeTo(14 / 3, 9)], raw: [2, 6], low: [1, 6], high: [4, 6] },
+  ]);
+});
+
+test('a logarithm leaves out what is 0 or less, and counts it', () => {
+  const line = lineOf([
+    dot(1, 0),
+    dot(2, -3, { count: 7 }),
+    dot(3, 2, { count: 4, min: -1, max: 5 }),
+    dot(4, null),
+  ]);
+  const { columns, leftOut } = aligned([line], { smoothing: 0, isLog: true });
+  expect(columns).toEqual([
+    { value: [null, null, 2, null], raw: null, low: [null, null, 2, null], high: [null, null, 5, null] },
+  ]);
+  expect(leftOut).toBe(8);
+  expect(aligned([line], plain).leftOut).toBe(0);
+  expect(aligned([], plain)).toEqual({ xs: [], columns: [], leftOut: 0 });
+});
+
+test('the nearest value to a pointer is a number', () => {
+  const dots = [dot(0, 1), dot(10, null), dot(11, 3), dot(30, 4)];
+  expect([-5, 5, 6, 20, 25, 99].map(x => nearest(dots, x, 5)?.x)).toEqual([0, 0, 11, 11, 30, undefined]);
+  expect(nearest([dot(1, null)], 1, 5)).toBeNull();
+  expect(nearest(dots, -6, 5)).toBeNull();
+  expect(nearest([], 1, 5)).toBeNull();
+});

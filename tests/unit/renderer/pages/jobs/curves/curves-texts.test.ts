@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { loadLanguage } from '../../../../../../renderer/i18n/index.ts';
+import { chartsOf, titleOf } from '../../../../../../renderer/pages/jobs/curves/keys.ts';
+import { rowsOf, summaryOf } from '../../../../../../renderer/pages/jobs/curves/summary.ts';
+import {
+  dotText,
+  lineName,
+  summaryText,
+  tickText,
+} from '../../../../../../renderer/pages/jobs/curves/texts.ts';
+import { dot, lineOf } from '../../../curves-builders.ts';
+
+const t = await loadLanguage('en', 'utc');
+const charts = (...keys: readonly string[]) => {
+  const [chart] = chartsOf(keys);
+  if (chart === undefined) throw new Error('no chart');
+  return chart;
+};
+
+test('a summary says the newest number of the last attempt that has one, and the bounds of all points', () => {
+  const first = lineOf([dot(1, 9, { max: 40 }), dot(2, 5)]);
+  const second = lineOf([dot(2, 4, { last: 3.5 }), dot(1_500, null)], { attempt: 2 });
+  const summary = summaryOf([first, second]);
+  expect(summary).toMatchObject({ latest: { value: 3.5, dot: { x: 2 } }, min: 4, max: 40 });
+  if (summary === null) throw new Error('no summary');
+  expect(summaryText(summary, charts('loss'), 'step', t)).toBe('Latest 3.5 (step 2), lowest 4, highest 40');
+  expect(summaryText(summary, charts('loss'), 'time', t)).toBe('Latest 3.5 (2s), lowest 4, highest 40');
+  expect(summaryText(summary, charts('gpu.0.power_w', 'gpu.1.power_w'), 'step', t)).toBe(
+    'Lowest 4, highest 40',
+  );
+  expect(summaryOf([lineOf([dot(1, null)])])).toBeNull();
+  expect(summaryOf([])).toBeNull();
+});
+
+test('charts, lines and places have their names', () => {
+  expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => titleOf(charts(key), t))).toEqual([
+    'Loss',
+    'GPU memory (MiB)',
+    'clip/score',
+  ]);
+  const names = { workerOf: (attempt: number) => `rig-${attempt}`, attempts: 1 };
+  const gpu = lineOf([], { gpu: 3, attempt: 2 });
+  expect(lineName(lineOf([]), names, t)).toBe('Attempt 1 on rig-1');
+  expect(lineName(gpu, names, t)).toBe('GPU 3');
+  expect(lineName(gpu, { ...names, attempts: 2 }, t)).toBe('GPU 3, attempt 2 on rig-2');
+  expect(lineName(lineOf([], { job: 'roses (j_2)' }), names, t)).toBe('roses (j_2), attempt 1');
+  expect(dotText(dot(1_500, 1), 'step', t)).toBe('step 1,500');
+  expect(dotText(dot(0, 1, { step: null, ms: 90_000 }), 'step', t)).toBe('1m 30s');
+  expect(tickText(12_500, 'step', t)).toBe('12.5K');
+  expect(tickText(3_600_000, 'time', t)).toBe('1h');
+});
+
+test('a table has every point, as long as there is room, and then some of each line with both its ends', () => {
+  const dots = (count: number) => Array.from({ length: count }, (_, at) => dot(at, at));
+  const long = lineOf(dots(300));
+  const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });
+  expect(rowsOf([lineOf(dots(200))], 200).rows).toHaveLength(200);
+  const { rows, of } = rowsOf([long, short], 200);
+  expect(of).toBe(400);
+  const places = (line: typeof long) => rows.filter(row => row.line === line).map(row => row.dot.x);
+  expect([places(long).length, places(short).length]).toEqual([150, 50]);
+  expect([places(long)[0], places(long).at(-1)]).toEqual([0, 299]);
+  expect([places(short)[0], places(short).at(-1)]).toEqual([0, 99]);
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
+  // A series with one point keeps it among many others.
+  const alone = lineOf(dots(1), { id: '3/loss' });
+  expect(rowsOf([lineOf(dots(1_000)), alone], 10).rows.some(({ line }) => line === alone)).toBe(true);
+  expect(rowsOf([], 200)).toEqual({ rows: [], of: 0 });
+});

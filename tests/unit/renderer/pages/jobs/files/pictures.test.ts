@@ -1,0 +1,137 @@
+/** Loading images: a few at a time, each once, and none that is no longer visible. */
+import { beforeEach, expect, test } from 'vitest';
+import {
+  createPictures,
+  type Picture,
+  type Pictures,
+  type Shown,
+} from '../../../../../../renderer/pages/jobs/files/pictures.ts';
+
+const picture = (key: string, sha256 = key): Picture => ({ key, sha256, type: 'image/png' });
+
+interface Read {
+  readonly picture: Picture;
+  readonly signal: AbortSignal;
+  readonly answer: PromiseWithResolvers<Blob>;
+}
+let reads: Read[];
+let made: Blob[];
+let alive: Set<string>;
+let pictures: Pictures;
+beforeEach(() => {
+  reads = [];
+  made = [];
+  alive = new Set();
+  pictures = createPictures({
+    read(wanted, signal) {
+      const answer = Promise.withResolvers<Blob>();
+      reads.push({ picture: wanted, signal, answer });
+      return answer.promise;
+    },
+    urls: {
+      createObjectURL(bytes) {
+        made.push(bytes);
+        const url = `blob:${made.length}`;
+        alive.add(url);
+        return url;
+      },
+      revokeObjectURL: url => void alive.delete(url),
+    },
+    atOnce: 2,
+    spare: 1,
+  });
+});
+
+interface Held {
+  readonly told: readonly Shown[];
+  readonly letGo: () => void;
+}
+function hold(wanted: Picture): Held {
+  const told: Shown[] = [];
+  return { told, letGo: pictures.hold(wanted, shown => told.push(shown)) };
+}
+/** The bytes of the nth that was asked for; what follows from them has happened when it is over. */
+async function comes(
+  nth: number,
+  bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),
+): Promise<void> {
+  const answer = reads[nth]?.answer;
+  if (bytes instanceof Error) answer?.reject(bytes);
+  else answer?.resolve(bytes);
+  await new Promise(resolve => setImmediate(resolve));
+}
+const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
+
+test('what is held is read, and told as soon as it is there, as a picture, whatever the server calls it', async () => {
+  const { told } = hold(picture('a'));
+  expect(told).toEqual([{ state: 'waiting' }]);
+  await comes(0);
+  expect(told.at(-1)).toEqual({ state: 'there', url: 'blob:1' });
+  expect(made[0]?.type).toBe('image/png');
+});
+
+test('so many are read at a time; the next one follows when one has come, or has failed', async () => {
+  const held = ['a', 'b', 'c', 'd'].map(key => hold(picture(key)));
+  expect(keysRead()).toEqual(['a', 'b']);
+  await comes(1, new Error('gone'));
+  expect(held[1]?.told.at(-1)).toEqual({ state: 'failed' });
+  expect(keysRead()).toEqual(['a', 'b', 'c']);
+  await comes(0);
+  expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('what several hold is read once, and who comes later is told at once', async () => {
+  const first = hold(picture('a'));
+  hold(picture('a'));
+  await comes(0);
+  expect(reads).toHaveLength(1);
+  first.letGo();
+  expect(hold(picture('a')).told).toEqual([{ state: 'there', url: 'blob:1' }]);
+});
+
+test('other bytes under the same name are another picture', async () => {
+  hold(picture('a', 'old'));
+  await comes(0);
+  const { told } = hold(picture('a', 'new'));
+  expect(told).toEqual([{ state: 'waiting' }]);
+  expect(reads).toHaveLength(2);
+});
+
+test('what nobody waits for any more is not read on, and makes room for others', async () => {
+  const [a] = ['a', 'b', 'c'].map(key => hold(picture(key)));
+  a?.letGo();
+  expect(reads[0]?.signal.aborted).toBe(true);
+  expect(keysRead()).toEqual(['a', 'b', 'c']);
+  await comes(0);
+  expect(alive.size).toBe(0);
+});
+
+test('of those that nobody looks at the last ones are kept, and the addresses of others are void', async () => {
+  const held = ['a', 'b', 'c'].map(key => hold(picture(key)));
+  await comes(0);
+  await comes(1);
+  await comes(2);
+  for (const { letGo } of held) letGo();
+  expect([...alive]).toEqual(['blob:3']);
+  hold(picture('c'));
+  expect(reads).toHaveLength(3);
+  hold(picture('a'));
+  expect(keysRead().at(-1)).toBe('a');
+});
+
+test('one that failed is tried again by the next who looks', async () => {
+  const { letGo } = hold(picture('a'));
+  await comes(0, new Error('gone'));
+  letGo();
+  expect(hold(picture('a')).told).toEqual([{ state: 'waiting' }]);
+  expect(reads).toHaveLength(2);
+});
+
+test('closed, no address is left, and what comes late makes none', async () => {
+  hold(picture('a'));
+  hold(picture('b'));
+  await comes(0);
+  pictures.close();
+  await comes(1);
+  expect(alive.size).toBe(0);
+});

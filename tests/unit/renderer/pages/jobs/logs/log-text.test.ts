@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import {
+  firstError,
+  looksLikeError,
+  type SearchLines,
+} from '../../../../../../renderer/pages/jobs/logs/first-error.ts';
+import { piecesOf, plainText } from '../../../../../../renderer/pages/jobs/logs/line-text.ts';
+import { logLine } from '../../../log-builders.ts';
+
+const esc = '\u001B';
+/** Formats each piece as `text/style`, for short expectations. */
+const shown = (line: string, search = ''): readonly string[] =>
+  piecesOf(line, search).map(({ text, hue, weights, isHit }) =>
+    [text, hue ?? '-', ...weights, ...(isHit ? ['hit'] : [])].join('/'),
+  );
+
+describe('what a terminal would show', () => {
+  test('colours and weights last until they are taken back', () => {
+    expect(shown(`a${esc}[31mb${esc}[1mc${esc}[22md${esc}[0me`)).toEqual([
+      'a/-',
+      'b/red',
+      'c/red/bold',
+      'd/red',
+      'e/-',
+    ]);
+  });
+
+  test.each([
+    ['[32m', 'green'],
+    ['[93m', 'yellow'],
+    ['[34m', 'blue'],
+    ['[35m', 'magenta'],
+    ['[36m', 'cyan'],
+    ['[90m', 'grey'],
+    ['[38;5;196m', 'red'],
+    ['[38;5;46m', 'green'],
+    ['[38;2;255;140;0m', 'yellow'],
+    ['[38;2;20;20;220m', 'blue'],
+    // Black and white would not be read on one of the two grounds.
+    ['[30m', '-'],
+    ['[97m', '-'],
+    // On a ground of its own, it is told from the others by that.
+    ['[97;41m', 'red'],
+  ])('%s is %s', (code, hue) => {
+    expect(shown(`${esc}${code}x`)).toEqual([`x/${hue}`]);
+  });
+
+  test.each([
+    ['a cursor that moves', `a${esc}[2Kb${esc}[1;1Hc${esc}[?25ld`],
+    ['a title of a window', `a${esc}]0;evil\u0007b${esc}]2;evil${esc}\\cd`],
+    ['a link', `a${esc}]8;;http://evil${esc}\\b${esc}]8;;${esc}\\cd`],
+    ['other strings', `a${esc}Pevil${esc}\\b${esc}_evil${esc}\\cd`],
+    ['other characters that steer', `a\u0000b\u0008\u007Fc\u0085d`],
+    ['sequences of one byte', `a\u009B31mb${esc}(Bc${esc}7d`],
+    ['what is drawn over', `first\rsecond\rabcd`],
+    ['a bar that is drawn over next', `abcd\r`],
+  ])('of %s nothing is left', (_what, line) => {
+    expect(plainText(line)).toBe('abcd');
+  });
+
+  test('a string without an end does not take the rest of the line with it', () => {
+    expect(plainText(`a${esc}]0;title of a window`)).toBe('a0;title of a window');
+    expect(plainText(`a${esc}`)).toBe('a');
+  });
+
+  test('markup is text, and writing that would be turned round is shown to be that', () => {
+    expect(shown('<img src=x onerror=alert(1)> &lt;')).toEqual(['<img src=x onerror=alert(1)> &lt;/-']);
+    expect(plainText('user\u202Egnp.exe\u2066')).toBe('user⟨U+202E⟩gnp.exe⟨U+2066⟩');
+    expect(plainText('שלום 世界\tok')).toBe('שלום 世界\tok');
+  });
+});
+
+describe('hits', () => {
+  test('are cut out whatever their case, over colours too', () => {
+    expect(shown(`Loss ${esc}[31mlo${esc}[0mss`, 'loss')).toEqual([
+      'Loss/-/hit',
+      ' /-',
+      'lo/red/hit',
+      'ss/-/hit',
+    ]);
+  });
+
+  test('are texts, and no patterns', () => {
+    expect(shown('a.b axb [1-2] a\\d', 'a.b')[0]).toBe('a.b/-/hit');
+    expect(shown('axb', 'a.b')).toEqual(['axb/-']);
+    for (const text of ['[1-2]', 'a\\d', '(', '*', '{2}', '^$|/'])
+      expect(piecesOf(`x ${text} y`, text).filter(({ isHit }) => isHit)).toMatchObject([{ text, start: 2 }]);
+  });
+
+  test('stand where they are shown, in writings in which small letters are longer', () => {
+    expect(shown('İİ x', 'x')).toEqual(['İİ /-', 'x/-/hit']);
+  });
+});
+
+test.each([
+  ['Traceback (most recent call last):', true],
+  ['ValueError: bad rank', true],
+  ['torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB', true],
+  ['RuntimeError', true],
+  ['2026-11-22 08:00:00 [ERROR] could not load', true],
+  ['train.py:41: error: unknown option', true],
+  ['error: unknown option', true],
+  ['Killed', true],
+  ['thread main panicked at src/main.rs', true],
+  ['mean error: 0.31, loss 0.1', false],
+  ['0 errors, 3 warnings', false],
+  ['loading ErrorCallback', false],
+  ['no exception was raised', false],
+  ['on_error=continue', false],
+  ['skilled workers', false],
+])('%s is an error: %s', (text, isError) => {
+  expect(looksLikeError(text)).toBe(isError);
+});
+
+describe('the first error', () => {
+  /** Answers of two lines at most, as the server searches. */
+  const searchIn =
+    (texts: ReadonlyMap<number, string>, asked: string[] = []): SearchLines =>
+    async (word, from) => {
+      asked.push(`${word} ${from}`);
+      const all = [...texts]
+        .filter(([line, text]) => line >= from && text.toLowerCase().includes(word))
+        .map(([line, text]) => logLine(line, text));
+      return { matches: all.slice(0, 2), isAll: all.length <= 2 };
+    };
+  const plain = ({ text }: { readonly text: string }): string => text;
+
+  test('is the one that stands first, whichever text it was found by', async () => {
+    const texts = new Map([
+      [7, 'mean error: 1'],
+      [8, 'mean error: 2'],
+      [9, 'mean error: 3'],
+      [40, 'ValueError: x'],
+      [35, 'Traceback (most recent call last):'],
+      [90, 'Killed'],
+    ]);
+    expect(await firstError(searchIn(texts), plain)).toBe(35);
+  });
+
+  test('is looked for no further than what was found', async () => {
+    const asked: string[] = [];
+    const texts = new Map(Array.from({ length: 100 }, (_, at) => [at + 5, 'mean error: 0.1']));
+    texts.set(6, 'Traceback (most recent call last):');
+    expect(await firstError(searchIn(texts, asked), plain)).toBe(6);
+    expect(asked.filter(each => each.startsWith('error'))).toEqual(['error 0']);
+  });
+
+  test('is none where no line says so, and what Trainyard itself says is no error of the trainer', async () => {
+    expect(await firstError(searchIn(new Map([[3, '0 errors']])), plain)).toBeNull();
+    const said: SearchLines = async () => ({
+      matches: [{ ...logLine(1, 'Error: 12 bytes'), note: 'lost' }],
+      isAll: true,
+    });
+    expect(await firstError(said, plain)).toBeNull();
+  });
+
+  test('is not known where the log could not be searched', async () => {
+    expect(await firstError(async () => null, plain)).toBe('unread');
+  });
+});

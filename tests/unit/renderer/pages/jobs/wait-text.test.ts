@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { JobWait } from '../../../../../protocol/job-wait.ts';
+import { loadLanguage } from '../../../../../renderer/i18n/index.ts';
+import { waitText } from '../../../../../renderer/pages/jobs/wait-text.ts';
+
+const en = await loadLanguage('en', 'utc');
+const ja = await loadLanguage('ja', 'utc');
+const wait = (code: string, params: JobWait['params'] = {}, workers: JobWait['workers'] = []): JobWait => ({
+  code,
+  params,
+  workers,
+});
+
+test.each<[JobWait, string]>([
+  [wait('approval'), 'Needs approval'],
+  [wait('paused', { by: 'ada' }), 'Queue paused by ada'],
+  [wait('paused', { by: 'ada', note: 'a new fan' }), 'Queue paused by ada: a new fan'],
+  [wait('backoff', { until: '2026-03-01T12:30:00.000Z' }), 'Next attempt at 12:30 PM'],
+  [wait('limit', { running: 2, max: 2 }), 'Queue limit reached: 2 of 2 running'],
+  [wait('limit', { running: 1, max: 1, user: 'bob' }), 'Limit of bob reached: 1 of 1 running'],
+  [wait('ahead', { count: 1 }), '1 job is ahead'],
+  [wait('ahead'), 'Hundreds of jobs are ahead'],
+  [wait('unmet'), 'No registered worker meets these requirements'],
+  [wait('no_workers'), 'No workers yet'],
+  [
+    wait('busy', {}, [
+      { code: 'busy', count: 3 },
+      { code: 'settling', count: 1 },
+      { code: 'offline', count: 2 },
+    ]),
+    'Waiting for a matching worker: 4 busy, 2 offline',
+  ],
+])('%j is put into words', (told, text) => {
+  expect(waitText(told, en)).toBe(text);
+});
+
+test('the words are those of the language', () => {
+  expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
+});
+
+test('what only a later version knows has no words', () => {
+  expect(waitText(wait('weather'), en)).toBeNull();
+  expect(waitText(wait('busy', {}, [{ code: 'weather', count: 1 }]), en)).toBeNull();
+});

@@ -1,0 +1,124 @@
+/** Combines data that is loaded in parts with the events that arrive in the meantime. */
+import { beforeEach, expect, test } from 'vitest';
+import type { UiEvent } from '../../../../protocol/events.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { type CatchUp, createCatchUp } from '../../../../renderer/state/catch-up.ts';
+import { createFleetStore, type FleetStore } from '../../../../renderer/state/store.ts';
+import { jobView } from '../../../support/job-view.ts';
+
+const queue = {
+  paused: null,
+  max_concurrent: null,
+  user_max_concurrent: null,
+  team_max_concurrent: null,
+  team_limits: {},
+  enable_fair_share: true,
+  approval_required_for: [],
+  local_gpu_max_concurrent: null,
+  local_job_max_concurrent: 1,
+  total_pending: 0,
+  total_blocked: 0,
+  total_running: 0,
+};
+const at = '2026-01-02T03:04:05.678Z';
+const job = (id: string, status = 'pending'): JobView => jobView({ id, job_id: id, status });
+const event = (seq: number, id: string, status: string | null): UiEvent => ({
+  seq,
+  at,
+  kind: 'job',
+  type: status === null ? 'job.deleted' : 'job.running',
+  job_id: JobId.parse(id),
+  worker_id: null,
+  attempt: 1,
+  cause: null,
+  job: status === null ? null : job(id, status),
+});
+
+let store: FleetStore;
+let catchUp: CatchUp;
+beforeEach(() => {
+  store = createFleetStore();
+  catchUp = createCatchUp(store);
+  catchUp.begin();
+});
+
+const shown = (): Readonly<Record<string, string>> =>
+  Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
+const badge = (): string => store.getState().stream.kind;
+const first = (seq: number, ...jobs: readonly JobView[]): void =>
+  catchUp.first({ workers: [], jobs, queue, hasAllEnded: true, seq });
+
+test('where nothing is shown yet each part is, and the badge says that there is more', () => {
+  expect(badge()).toBe('connecting');
+  first(5, job('j_1'));
+  expect([shown(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
+  catchUp.more({ jobs: [job('j_2')], seq: 5 });
+  expect([shown(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
+  catchUp.whole();
+  expect(badge()).toBe('live');
+});
+
+test('what happened before the first part was there is shown with it', () => {
+  catchUp.take(event(5, 'j_1', 'completed'));
+  catchUp.take(event(6, 'j_1', 'running'));
+  expect(catchUp.flush()).toBe(true);
+  expect(shown()).toEqual({});
+  first(5, job('j_1'));
+  expect(catchUp.flush()).toBe(true);
+  expect([shown(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
+});
+
+test('a page takes nothing back that an event has told since, and brings what is newer', () => {
+  first(5, job('j_1'));
+  catchUp.take(event(6, 'j_old', 'running'));
+  catchUp.take(event(7, 'j_new', 'running'));
+  catchUp.take(event(8, 'j_gone', null));
+  catchUp.flush();
+  catchUp.more({ jobs: [job('j_old', 'starting'), job('j_new', 'cancelling'), job('j_gone')], seq: 7 });
+  expect(shown()).toEqual({ j_1: 'pending', j_old: 'starting', j_new: 'cancelling' });
+  catchUp.take(event(9, 'j_late', 'completed'));
+  catchUp.flush();
+  catchUp.more({ jobs: [job('j_late', 'running')], seq: 8 });
+  expect(shown()['j_late']).toBe('completed');
+});
+
+test('an older fleet is shown until the newer one is whole, with all that happened meanwhile', () => {
+  first(5, job('j_1'), job('j_2'));
+  catchUp.whole();
+  catchUp.begin();
+  first(9, job('j_2', 'running'));
+  catchUp.take(event(10, 'j_2', 'completed'));
+  catchUp.flush();
+  catchUp.more({ jobs: [job('j_3')], seq: 10 });
+  expect(shown()).toEqual({ j_1: 'pending', j_2: 'pending' });
+  catchUp.whole();
+  expect([shown(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
+});
+
+test('a gap is said, and changes nothing; beginning anew forgets what waits', () => {
+  first(5, job('j_1'));
+  catchUp.whole();
+  catchUp.take(event(7, 'j_1', 'running'));
+  expect(catchUp.flush()).toBe(false);
+  expect(shown()).toEqual({ j_1: 'pending' });
+  catchUp.take(event(9, 'j_1', 'failed'));
+  catchUp.begin();
+  first(9, job('j_1', 'completed'));
+  expect(catchUp.flush()).toBe(true);
+  catchUp.whole();
+  expect(shown()).toEqual({ j_1: 'completed' });
+});
+
+test('what comes together is shown at once: whoever looks is told a single time', () => {
+  first(5, job('j_1'), job('j_2'));
+  catchUp.whole();
+  let told = 0;
+  store.subscribe(() => {
+    told += 1;
+  });
+  catchUp.take(event(6, 'j_1', 'running'));
+  catchUp.take(event(7, 'j_2', 'running'));
+  catchUp.flush();
+  expect([told, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
+});

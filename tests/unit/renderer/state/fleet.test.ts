@@ -1,0 +1,105 @@
+/** How the panel applies snapshots and events: it shows what the server sent, and detects missed events. */
+import { expect, test } from 'vitest';
+import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../../renderer/state/fleet.ts';
+import type { UiEvent } from '../../../../protocol/events.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { jobView } from '../../../support/job-view.ts';
+import { workerView } from '../worker-builders.ts';
+
+const id = JobId.parse('j_1');
+const queue = {
+  paused: null,
+  max_concurrent: null,
+  user_max_concurrent: null,
+  team_max_concurrent: null,
+  team_limits: {},
+  enable_fair_share: true,
+  approval_required_for: [],
+  local_gpu_max_concurrent: null,
+  local_job_max_concurrent: 1,
+  total_pending: 1,
+  total_blocked: 0,
+  total_running: 0,
+};
+const start = (): Fleet =>
+  fromSnapshot({ workers: [], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 }, []);
+
+const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null, type = 'job.running') =>
+  ({
+    seq,
+    at: '2026-01-02T03:04:05.678Z',
+    kind: 'job',
+    type,
+    job_id: id,
+    worker_id: null,
+    attempt: 1,
+    cause: null,
+    job: changes && jobView(changes),
+  }) as UiEvent;
+
+test('an event replaces the thing that it is about, and is among the newest', () => {
+  const { fleet, missed } = advance(start(), [jobEvent(8, { status: 'running' })]);
+  expect(missed).toBe(false);
+  expect(fleet.jobs.get(id)?.status).toBe('running');
+  expect(fleet.seq).toBe(8);
+  expect(fleet.recent.map(({ seq }) => seq)).toEqual([8]);
+});
+
+test('what was known already changes nothing: not even which object it is', () => {
+  const before = start();
+  expect(advance(before, [jobEvent(6, { status: 'failed' }), jobEvent(7, { status: 'failed' })])).toEqual({
+    fleet: before,
+    missed: false,
+  });
+});
+
+test('a hidden event leaves no gap, and changes nothing that is shown', () => {
+  const before = start();
+  const hidden = { kind: 'hidden' as const, seq: before.seq + 1, at: '2026-01-01T00:00:00.000Z' };
+  expect(advance(before, [hidden])).toEqual({
+    fleet: { ...before, seq: before.seq + 1 },
+    missed: false,
+  });
+});
+
+test('a gap, and a reset, say that all has to be loaded again, and change nothing', () => {
+  const before = start();
+  expect(advance(before, [jobEvent(9, { status: 'running' })])).toEqual({ fleet: before, missed: true });
+  const reset: UiEvent = { kind: 'reset', seq: 8, at: '2026-01-02T03:04:05.678Z' };
+  expect(advance(before, [reset])).toEqual({ fleet: before, missed: true });
+  expect(advance(emptyFleet, [jobEvent(5, {})]).missed).toBe(true);
+});
+
+test('what is gone is gone', () => {
+  const { fleet } = advance(start(), [jobEvent(8, null, 'job.deleted')]);
+  expect(fleet.jobs.has(id)).toBe(false);
+});
+
+test('progress is shown, and is no news', () => {
+  const { fleet } = advance(start(), [jobEvent(8, { progress: { step: 5 } }, 'job.progress')]);
+  expect(fleet.jobs.get(id)?.progress).toEqual({ step: 5 });
+  expect(fleet.recent).toEqual([]);
+});
+
+test('events of the queue replace what was known of it', () => {
+  const event: UiEvent = {
+    kind: 'queue',
+    type: 'queue.paused',
+    seq: 8,
+    at: '2026-01-02T03:04:05.678Z',
+    queue: { ...queue, paused: { note: null, by: 'ada', since: '2026-01-02T03:04:05.678Z' } },
+  };
+  expect(advance(start(), [event]).fleet.queue?.paused?.by).toBe('ada');
+});
+
+test('an event of a job brings its worker along, in the same turn', () => {
+  const busy = workerView({ status: 'busy', current_job_id: id });
+  const before = fromSnapshot(
+    { workers: [workerView()], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 },
+    [],
+  );
+  const event = { ...jobEvent(8, { status: 'dispatched' }, 'job.dispatched'), worker: busy } as UiEvent;
+  const { fleet } = advance(before, [event]);
+  expect(fleet.workers.get(busy.id)).toBe(busy);
+  expect(fleet.jobs.get(id)?.status).toBe('dispatched');
+});

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import type { UiEvent } from '../../../../protocol/events.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import {
+  directionOf,
+  heard,
+  type Losses,
+  pointsOf,
+  scaled,
+  withEarlier,
+} from '../../../../renderer/state/losses.ts';
+import { jobView } from '../../../support/job-view.ts';
+
+const id = JobId.parse('j_1');
+const start = Date.parse('2026-03-01T12:00:00.000Z');
+const none: Losses = new Map();
+
+const job = (change: Readonly<Record<string, unknown>> = {}) =>
+  jobView({ status: 'running', attempt: 1, ...change });
+const jobs = (change: Readonly<Record<string, unknown>> = {}) => new Map([[id, job(change)]]);
+
+/** Progress `seconds` after the start. */
+const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEvent => ({
+  seq: 1,
+  at: new Date(start + 1_000 * seconds).toISOString(),
+  kind: 'job',
+  type: 'job.progress',
+  job_id: id,
+  worker_id: null,
+  attempt,
+  cause: null,
+  job: job({ attempt, progress: loss === undefined ? { step: 1 } : { loss } }),
+});
+
+const seconds = (losses: Losses): readonly number[] =>
+  losses.get(id)?.points.map(({ at }) => (at - start) / 1_000) ?? [];
+
+test('losses are kept in the order of time; events that say none change nothing, not even the object', () => {
+  const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  expect(losses.get(id)?.points).toEqual([
+    { at: start, loss: 0.5 },
+    { at: start + 2_000, loss: 0.4 },
+  ]);
+  const other: UiEvent = { seq: 2, at: new Date(start).toISOString(), kind: 'reset' };
+  expect(heard(losses, [progress(4, undefined), other], jobs())).toBe(losses);
+  expect(none.size).toBe(0);
+});
+
+test('what comes a second time after a break is not put behind what is newer', () => {
+  const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  expect(seconds(heard(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
+});
+
+test('a long training is bounded, reaches back to its beginning, and ends with what is newest', () => {
+  let losses = none;
+  for (let second = 0; second < 5_000; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
+  const kept = seconds(losses);
+  expect(kept.length).toBeGreaterThan(25);
+  expect(kept.length).toBeLessThanOrEqual(60);
+  expect(kept[0]).toBe(0);
+  expect(kept.at(-1)).toBe(4_999);
+  const gaps = kept.slice(1, -1).map((second, index) => second - (kept[index] ?? 0));
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(4 * Math.min(...gaps));
+});
+
+test('a new attempt starts a new series', () => {
+  const first = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  const second = heard(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
+  expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
+  // The job has been given to another worker, which has said nothing yet.
+  expect(heard(first, [], jobs({ attempt: 2 })).size).toBe(0);
+});
+
+test.each(['completed', 'failed', 'cancelled'])('nothing is kept of a job that is %s', status => {
+  const losses = heard(none, [progress(0, 0.5)], jobs());
+  expect(heard(losses, [], jobs({ status })).size).toBe(0);
+});
+
+test('nothing is kept of a job that is gone, and all of one that is only silent', () => {
+  const losses = heard(none, [progress(0, 0.5)], jobs());
+  expect(heard(losses, [], new Map()).size).toBe(0);
+  expect(heard(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
+});
+
+test('the picture uses all of its height, and a level loss lies in its middle', () => {
+  const at = (second: number, loss: number) => ({ at: start + second, loss });
+  expect(scaled([at(0, 0.6), at(1, 0.2), at(2, 0.3)]).map(({ value }) => Math.round(value))).toEqual([
+    100, 0, 25,
+  ]);
+  expect(scaled([at(0, 0.2), at(1, 0.2)]).map(({ value }) => value)).toEqual([50, 50]);
+});
+
+test.each([
+  [0.5, 0.3, 'down'],
+  [0.3, 0.5, 'up'],
+  [0.5, 0.497, 'level'],
+  [0, 0, 'level'],
+  [-0.5, -0.6, 'down'],
+] as const)('from %d to %d is %s', (first, last, direction) => {
+  expect(directionOf(first, last)).toBe(direction);
+});
+
+const at = (second: number, loss: number) => ({ at: start + 1_000 * second, loss });
+const shownSeconds = (losses: Losses): readonly number[] => {
+  const series = losses.get(id);
+  return series === undefined ? [] : pointsOf(series).map(point => (point.at - start) / 1_000);
+};
+
+test('what was there before the page was opened stands before what is heard from then on', () => {
+  const before = heard(none, [progress(10, 0.4)], jobs());
+  // It is read after that event, and so has it, too.
+  const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
+  expect(shownSeconds(read)).toEqual([0, 5, 10]);
+  expect(shownSeconds(heard(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
+});
+
+test('a rig whose clock is ahead has its points before those that were heard', () => {
+  const read = withEarlier(none, id, 1, [at(60, 0.9), at(100, 0.6)]);
+  expect(shownSeconds(heard(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([0, 40, 40, 45]);
+});
+
+test('what is read of another attempt, or is nothing, changes nothing; with the next attempt it goes', () => {
+  const first = heard(none, [progress(0, 0.5)], jobs());
+  expect(withEarlier(first, id, 2, [at(0, 1)])).toBe(first);
+  expect(withEarlier(first, id, 1, [])).toBe(first);
+  const read = withEarlier(first, id, 1, [at(0, 0.9), at(1, 0.8)]);
+  expect(shownSeconds(heard(read, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([7]);
+  expect(heard(read, [], jobs({ status: 'completed' })).size).toBe(0);
+});
+
+test('however much is heard, what was read stays at its beginning', () => {
+  let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
+  for (let second = 0; second < 500; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
+  const kept = shownSeconds(losses);
+  expect(kept.slice(0, 3)).toEqual([-2, -1, 0]);
+  expect(kept.length).toBeLessThanOrEqual(62);
+});

@@ -1,0 +1,56 @@
+/** The preferences of a browser, and how it stores them. */
+import { beforeEach, expect, test } from 'vitest';
+import { perPlace } from '../../../../renderer/i18n/formats.ts';
+import { createPreferences } from '../../../../renderer/state/preferences.ts';
+
+let kept: Map<string, string>;
+beforeEach(() => {
+  kept = new Map();
+});
+
+const storage = (): Storage => ({
+  length: 0,
+  clear: () => kept.clear(),
+  key: () => null,
+  getItem: key => kept.get(key) ?? null,
+  setItem: (key, value) => void kept.set(key, value),
+  removeItem: key => void kept.delete(key),
+});
+
+test('at first it is as the browser asks for', () => {
+  expect(createPreferences(storage(), ['fr', 'ja-JP']).getState()).toEqual({
+    theme: 'system',
+    language: 'ja',
+    zone: 'local',
+  });
+});
+
+test('what was chosen is there the next time', () => {
+  createPreferences(storage(), ['en']).setState({ theme: 'dark', zone: 'utc', language: 'hi' });
+  expect(createPreferences(storage(), ['en']).getState()).toEqual({
+    theme: 'dark',
+    zone: 'utc',
+    language: 'hi',
+  });
+});
+
+test.each(['', 'null', '[]', '{"theme":"pink","language":"tlh","zone":"mars"}', '{"theme":1'])(
+  'what is kept as %j is nothing that was chosen',
+  text => {
+    kept.set('trainyard.preferences', text);
+    expect(createPreferences(storage(), ['en']).getState()).toEqual({
+      theme: 'system',
+      language: 'en',
+      zone: 'local',
+    });
+  },
+);
+
+test('a time is written for its zone', () => {
+  const at = Date.UTC(2026, 0, 31, 23, 5);
+  const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
+  const written = perPlace(options);
+  expect(written({ language: 'en', zone: 'utc' }).format(at)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
+  const local = new Intl.DateTimeFormat('en', options).format(at);
+  expect(written({ language: 'en', zone: 'local' }).format(at)).toBe(local);
+});

@@ -1,0 +1,102 @@
+/** The effect of a reloaded worker list on the fleet. */
+import { expect, test } from 'vitest';
+import type { UiEvent } from '../../../../protocol/events.ts';
+import type { WorkerView } from '../../../../protocol/worker.ts';
+import { emptyFleet, type Fleet, listed, refreshed } from '../../../../renderer/state/fleet.ts';
+import { keyed } from '../../../../renderer/state/keyed.ts';
+import { jobId, workerId, workerView } from '../worker-builders.ts';
+
+const at = '2026-03-01T12:00:00.000Z';
+const told = (seq: number, worker: WorkerView): UiEvent => ({
+  seq,
+  at,
+  kind: 'worker',
+  type: 'worker.updated',
+  worker_id: worker.id,
+  worker,
+});
+const fleetOf = (workers: readonly WorkerView[], change: Partial<Fleet> = {}): Fleet => ({
+  ...emptyFleet,
+  seq: 10,
+  workers: keyed(workers.map(worker => [worker.id, worker] as const)),
+  ...change,
+});
+
+const known = workerView();
+const later = workerView({
+  status: 'busy',
+  current_job_id: jobId('j_one'),
+  gpu_utilization: 97,
+  vram_used_gb: 40,
+  last_heartbeat: '2026-03-01T12:00:30.000Z',
+  last_contact_age_s: 0.2,
+});
+
+test('brings the load, the contact and the status that follows from a job', () => {
+  const fleet = refreshed(fleetOf([known]), { workers: [later], seq: 10 });
+  expect(fleet.workers.get(known.id)).toEqual(later);
+  expect(fleet.seq).toBe(10);
+});
+
+test('of a worker that an event told of since, the load and the contact alone are taken', () => {
+  const drained = workerView({ status: 'draining', name: 'renamed' });
+  const before = fleetOf([drained], { seq: 11, recent: [told(11, drained)] });
+  const worker = refreshed(before, { workers: [later], seq: 10 }).workers.get(known.id);
+  expect(worker).toEqual({
+    ...drained,
+    gpu_utilization: 97,
+    vram_used_gb: 40,
+    last_heartbeat: later.last_heartbeat,
+    last_contact_age_s: 0.2,
+  });
+});
+
+test('an event from before the list, or of another worker, keeps nothing back', () => {
+  const other = workerView({ id: workerId('w_two') });
+  const before = fleetOf([known, other], { seq: 12, recent: [told(12, other), told(10, known)] });
+  const fleet = refreshed(before, { workers: [later], seq: 10 });
+  expect(fleet.workers.get(known.id)).toEqual(later);
+});
+
+test('so it is with one that an event of its job has told of', () => {
+  const event = {
+    ...told(11, known),
+    kind: 'job',
+    type: 'job.completed',
+    job_id: jobId('j_one'),
+    worker: known,
+  } as unknown as UiEvent;
+  const fleet = refreshed(fleetOf([known], { seq: 11, recent: [event] }), { workers: [later], seq: 10 });
+  expect(fleet.workers.get(known.id)?.status).toBe('idle');
+  expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
+});
+
+test('after more events than are kept, nobody is known to be untouched', () => {
+  const other = workerView({ id: workerId('w_two') });
+  const recent = Array.from({ length: 50 }, (_, index) => told(80 - index, other));
+  const fleet = refreshed(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
+  expect(fleet.workers.get(known.id)?.status).toBe('idle');
+  expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
+});
+
+test('one that is gone does not come back, and one that is not listed stays: that is for events', () => {
+  const fleet = refreshed(fleetOf([known]), { workers: [workerView({ id: workerId('w_gone') })], seq: 10 });
+  expect([...fleet.workers.keys()]).toEqual([known.id]);
+});
+
+test('a list that says nothing new changes nothing, not even the worker that is the same', () => {
+  const other = workerView({ id: workerId('w_two') });
+  const before = fleetOf([known, other]);
+  expect(refreshed(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
+  const after = refreshed(before, { workers: [later, workerView({ id: other.id })], seq: 10 });
+  expect(after.workers.get(other.id)).toBe(other);
+});
+
+test('without events the list says who comes and goes, and what is the same stays the same thing', () => {
+  const [gone, come] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
+  const fleet = listed(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
+  expect([...fleet.workers.keys()]).toEqual([known.id, come.id]);
+  expect(fleet.workers.get(known.id)).toBe(known);
+  expect(fleet.seq).toBe(12);
+  expect(listed(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);
+});

@@ -1,0 +1,58 @@
+/** The cells of a few rows are filled per frame. */
+import { beforeEach, expect, test } from 'vitest';
+import { createFilling } from '../../../../renderer/ui/table-filling.ts';
+
+let frames: (() => void)[] = [];
+beforeEach(() => {
+  frames = [];
+});
+const later = (run: () => void): void => void frames.push(run);
+
+const frame = (): void => {
+  const due = frames;
+  frames = [];
+  for (const run of due) run();
+};
+
+/** With a first screen of one row, which is filled. */
+function bench() {
+  const filling = createFilling(later);
+  const filled: number[] = [];
+  const ask = (row: number) => filling.ask(() => void filled.push(row));
+  ask(0);
+  frame();
+  return { filled, ask };
+}
+
+test('the rows of the first screen are filled together', () => {
+  const filling = createFilling(later);
+  let count = 0;
+  for (let row = 0; row < 25; row += 1) filling.ask(() => void (count += 1));
+  expect(count).toBe(0);
+  frame();
+  expect(count).toBe(25);
+  expect(frames).toHaveLength(0);
+});
+
+test('rows that come later are filled in their order, few at a time, until none is left', () => {
+  const { filled, ask } = bench();
+  for (let row = 1; row <= 14; row += 1) ask(row);
+  const after: number[] = [];
+  while (frames.length > 0) {
+    expect(frames).toHaveLength(1);
+    frame();
+    after.push(filled.length - 1);
+  }
+  expect(after).toEqual([6, 12, 14]);
+  expect(filled).toEqual(Array.from({ length: 15 }, (_, row) => row));
+});
+
+test('a row that is out of sight again before its turn takes nobody else’s', () => {
+  const { filled, ask } = bench();
+  const leave = [1, 2, 3, 4, 5, 6].map(ask);
+  for (const gone of leave) gone();
+  ask(7);
+  expect(frames).toHaveLength(1);
+  frame();
+  expect(filled).toEqual([0, 7]);
+});

@@ -1,0 +1,48 @@
+/** The order of rows in a table. */
+import { expect, test } from 'vitest';
+import { inOrder, inPlaces } from '../../../../renderer/ui/table-order.ts';
+
+interface Row {
+  readonly id: string;
+  readonly size: number;
+}
+const row = (id: string, size = 0): Row => ({ id, size });
+const idOf = ({ id }: Row): string => id;
+const ids = (rows: readonly Row[]): string => rows.map(idOf).join(' ');
+
+test('rows that have a place stand in it, whatever came between; new ones come after all others', () => {
+  const places = new Map([
+    ['c', 0],
+    ['gone', 1],
+    ['a', 2],
+    ['b', 3],
+  ]);
+  expect(ids(inPlaces([row('new'), row('a'), row('b'), row('newer'), row('c')], places, idOf))).toBe(
+    'c a b new newer',
+  );
+});
+
+const bySize = { sortBy: ({ size }: Row) => size, sign: 1, idOf } as const;
+
+test('equal rows stay as they come, whatever their order was before', () => {
+  const rows = [row('d', 2), row('a', 1), row('c', 2), row('b', 1)];
+  const before = [row('b', 1), row('c', 2), row('gone', 9), row('d', 2)];
+  expect(ids(inOrder(rows, { ...bySize, before }))).toBe('a b d c');
+  expect(ids(inOrder(rows, { ...bySize, sign: -1, before }))).toBe('d c a b');
+});
+
+test('texts are put in order as people do, and endless numbers are equal', () => {
+  const byName = { sortBy: idOf, sign: 1, idOf, before: [] } as const;
+  expect(ids(inOrder([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
+    'alpha Echo émile Zeta',
+  );
+  const never = [row('x', Number.POSITIVE_INFINITY), row('y', 1), row('z', Number.POSITIVE_INFINITY)];
+  expect(ids(inOrder(never, { ...bySize, before: [] }))).toBe('y x z');
+});
+
+test('unknown values come last in either direction', () => {
+  const rows = [row('a', 1), row('unknown', -1), row('b', 2)];
+  const known = { sortBy: ({ size }: Row) => (size < 0 ? null : size), idOf, before: [] } as const;
+  expect(ids(inOrder(rows, { ...known, sign: 1 }))).toBe('a b unknown');
+  expect(ids(inOrder(rows, { ...known, sign: -1 }))).toBe('b a unknown');
+});

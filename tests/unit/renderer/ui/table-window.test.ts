@@ -1,0 +1,22 @@
+/** Which rows of a table are in the page. */
+import { expect, test } from 'vitest';
+import { createWindow } from '../../../../renderer/ui/table-window.ts';
+
+const ends = (rows: readonly number[]) => [rows[0], rows.at(-1), rows.length];
+const at = (startIndex: number, count = 1_000) => ({ startIndex, endIndex: startIndex + 9, count });
+
+test('rows are ready where the scroll goes, and one where it came from', () => {
+  const rows = createWindow();
+  expect(ends(rows(at(0)))).toEqual([0, 13, 14]);
+  expect(ends(rows(at(50)))).toEqual([49, 63, 15]);
+  // More of them, or none: it rests.
+  expect(ends(rows(at(50, 1_001)))).toEqual([49, 63, 15]);
+  expect(ends(rows(at(40)))).toEqual([36, 50, 15]);
+  expect(ends(rows(at(41)))).toEqual([40, 54, 15]);
+});
+
+test('there are none before the first and after the last one', () => {
+  const rows = createWindow();
+  expect(ends(rows(at(990)))).toEqual([989, 999, 11]);
+  expect(ends(rows(at(2)))).toEqual([0, 12, 13]);
+});
