@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** The agent's source of time. It is a port, so that a fleet of agents can run on virtual time in a test. */
 export interface Clock {
   /** ms since a fixed moment. It never decreases, even when the wall clock is changed. */
@@ -16,3 +18,17 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * ms since this machine started, on a clock that all its processes share and that cannot be set. On Linux, it includes
+ * sleep (CLOCK_BOOTTIME), because other machines did not sleep meanwhile.
+ */
+export function machineUptime(): number {
+  try {
+    const [seconds = ''] = readFileSync('/proc/uptime', 'utf8').split(' ');
+    if (/^\d+\.\d+$/.test(seconds)) return Number(seconds) * 1000;
+  } catch {
+    // Not Linux.
+  }
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}

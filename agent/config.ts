@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { restrictedKeys } from '../protocol/config-policy.ts';
-import { fail, type Loaded } from './loaded.ts';
+import { fail, type Loaded } from './files/loaded.ts';
 import { parseTrainers, type TrainerChoice } from './trainers/index.ts';
 import { parseTrust, type Trust } from './connection/trust.ts';
 

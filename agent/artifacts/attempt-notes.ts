@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId } from '../../protocol/ids.ts';
 import type { StoragePlace } from './storage.ts';
-import { readFields, writeWhole } from '../state/whole-file.ts';
+import { readFields, writeWhole } from '../files/whole-file.ts';
 
 /** What the next process of the worker needs to upload the files of an attempt. */
 export interface AttemptNote extends StoragePlace {

@@ -1,14 +1,14 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import { type AttemptNote, type AttemptNotesFolders, openAttemptNotes } from './attempt-notes.ts';
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 import {
   type ArtifactUploader,
   type ArtifactUploaderDeps,
   createArtifactUploader,
 } from './artifact-uploader.ts';
-import { openEventImages } from '../event-images/index.ts';
+import { openEventImages } from './event-images/index.ts';
 import { openStorage, type StorageDeps } from './storage.ts';
-import type { JobOffer, PreparedJob } from '../attempt/trainer.ts';
+import type { JobOffer, PreparedJob } from '../job.ts';
 
 /** Which outputs of trainers to upload. */
 export type Which = 'all' | 'checkpoints' | 'none';

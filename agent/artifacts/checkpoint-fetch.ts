@@ -1,13 +1,13 @@
 import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
-import { downloadBackoff, downloadFile, type DownloadDeps } from '../connection/download.ts';
-import { type Content, holdsFile } from './file-digest.ts';
-import { isFullDisk, reasonOf } from '../attempt/start-failure.ts';
+import { createBackoff, pause } from '../backoff.ts';
+import { downloadBackoff, downloadFile, type DownloadDeps } from './download.ts';
+import { type Content, holdsFile } from '../files/file-digest.ts';
+import { isFullDisk, reasonOf } from '../files/failure-text.ts';
 import type { Answered } from './upload-token.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
-import type { JobOffer } from '../attempt/trainer.ts';
+import type { JobOffer } from '../job.ts';
 
 export type Resume = NonNullable<JobOffer['resume']>;
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import type { EventImages } from '../event-images/index.ts';
+import type { EventImages } from './event-images/index.ts';
 import type { BringEnd } from './output-sender.ts';
 import { walkOutputs } from './output-walk.ts';
 import {

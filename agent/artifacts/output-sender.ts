@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type CheckpointManifest, manifestName } from '../../protocol/artifact.ts';
-import { type Content, createRunningDigest, type RunningDigest } from './file-digest.ts';
+import { type Content, createRunningDigest, type RunningDigest } from '../files/file-digest.ts';
 import type { Found, Output } from './outputs.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadDeps } from './upload.ts';
 
 export interface SenderDeps extends UploadDeps {

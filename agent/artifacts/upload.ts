@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { CallFailure } from '../../protocol/client.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
-import type { RunningDigest } from './file-digest.ts';
+import type { RunningDigest } from '../files/file-digest.ts';
 import type { StreamBody } from '../connection/http-fetch.ts';
 import type { Found } from './outputs.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import type { Storage } from './storage.ts';
 import { storageVerdict } from './storage-verdict.ts';
 import type { Answered } from './upload-token.ts';

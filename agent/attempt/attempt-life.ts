@@ -3,11 +3,11 @@ import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
 import type { Attempts } from './attempts.ts';
 import { neverStarted } from './end-report.ts';
-import { reasonOf } from './start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { attendFound, type AttemptDeps, catchUpCurve, type HeldAttempt, startOffer } from './held-attempt.ts';
-import type { Report } from '../session/reporter.ts';
+import type { Report } from './reporter.ts';
 import type { FinalReport } from '../state/state-folder.ts';
-import type { JobOffer } from './trainer.ts';
+import type { JobOffer } from '../job.ts';
 
 export interface LifeDeps extends AttemptDeps {
   /** Retries until there is a final answer. */

@@ -4,15 +4,17 @@ import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
+import type { FetchData } from '../datasets/rig-data.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from '../metrics/curves.ts';
 import { endReport, neverStarted } from './end-report.ts';
 import type { Contact, Order } from '../guard/guard-files.ts';
-import { shownLine } from '../metrics/progress-stage.ts';
+import { shownLine } from './progress-stage.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
-import { reasonOf, startFailure } from './start-failure.ts';
-import type { JobOffer, Prepared, PreparedJob } from './trainer.ts';
+import { reasonOf, startFailure } from '../files/failure-text.ts';
+import type { Prepared } from './trainer.ts';
+import type { JobOffer, PreparedJob } from '../job.ts';
 
 /** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
 export interface Held {
@@ -37,13 +39,8 @@ export interface AttemptDeps {
    * scratch.
    */
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
-  /** Fetches the datasets of an attempt, and reports its progress. Without it, no job with data can run. */
-  readonly fetchData?: (
-    offer: JobOffer,
-    job: PreparedJob,
-    signal: AbortSignal,
-    onStage: (stage: string) => void,
-  ) => Promise<Fetched>;
+  /** Without it, no job with data can run. */
+  readonly fetchData?: FetchData;
   /** Uploads the trainer's outputs. Without it, they stay on this machine. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
 }

@@ -1,5 +1,5 @@
 import type { Progress } from '../../protocol/progress.ts';
-import { watchFolder } from '../state/folder-watch.ts';
+import { watchFolder } from '../files/folder-watch.ts';
 import { type ExitRecord, readExit, readTrainer, type RunFolder } from '../guard/guard-files.ts';
 import type { Guarded, LaunchDeps } from '../guard/guard-launch.ts';
 import { createLogReader } from '../logs/log-reader.ts';
@@ -7,7 +7,7 @@ import type { Figures } from '../metrics/point-book.ts';
 import { endGroup } from '../process/process-group.ts';
 import { isRunning } from '../process/processes.ts';
 import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
-import { createWordsReader, type Words } from '../metrics/progress-stage.ts';
+import { createWordsReader, type Words } from './progress-stage.ts';
 import { wireProgress } from '../metrics/progress-wire.ts';
 
 const lookEveryMs = 250;

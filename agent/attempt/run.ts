@@ -12,7 +12,7 @@ import {
 } from '../guard/guard-files.ts';
 import { isRunning, type ProcessRef } from '../process/processes.ts';
 import { type Attended, followRun, type RunEars } from './run-follow.ts';
-import type { PreparedJob } from './trainer.ts';
+import type { PreparedJob } from '../job.ts';
 
 /** A trainer at work under its guard. */
 export interface Run {

@@ -6,7 +6,7 @@ import { readTask, readTrainer, type RunFolder } from '../guard/guard-files.ts';
 import type { RunCommand } from '../process/run-command.ts';
 import type { Held } from './held-attempt.ts';
 import { isRunning, type ProcessRef, type Processes } from '../process/processes.ts';
-import { reasonOf } from './start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { requestsFile } from './trainer.ts';
 import {
   nameOfChoice,
@@ -15,7 +15,7 @@ import {
   type TrainerRequest,
   trainerRequests,
 } from '../trainers/index.ts';
-import { readFields } from '../state/whole-file.ts';
+import { readFields } from '../files/whole-file.ts';
 
 export interface AskDeps {
   readonly runOf: (attemptId: AttemptId) => RunFolder;

@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import type { AttemptId } from '../../protocol/ids.ts';
 import { restrictedUses } from '../../protocol/config-policy.ts';
 import { requestsKey } from '../../protocol/requests.ts';
-import type { WorkerCommand } from '../../protocol/worker-api.ts';
-import { type DataPlace, dataFolderOf, placesOf, withPlaces } from '../datasets/places.ts';
+import { dataFolderOf, placesOf, withPlaces } from '../datasets/places.ts';
 import { trainerFor, trainerNamed, type TrainerName, withPaths } from '../../trainers/index.ts';
-import { fillPlaceholders } from './argv.ts';
+import { fillPlaceholders } from '../trainers/argv.ts';
 import { createRunCommand } from '../process/run-command.ts';
-import type { Command } from '../process/process-group.ts';
+import type { JobOffer, PreparedJob } from '../job.ts';
+import type { LogCheck } from '../logs/attempt-logs.ts';
 import {
   type JobPlaces,
   launches,
@@ -19,9 +18,7 @@ import {
   spellingOf,
   type TrainerChoice,
 } from '../trainers/index.ts';
-import { writeWhole } from '../state/whole-file.ts';
-
-export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
+import { writeWhole } from '../files/whole-file.ts';
 
 export interface Rig {
   /** This worker's name, for messages. */
@@ -42,21 +39,6 @@ export interface Rig {
   /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
   readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-/** Whether this file contains another attempt's log that has not been shipped completely. */
-export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
-
-export interface PreparedJob extends Command {
-  /** The job's own folder. */
-  readonly folder: string;
-  readonly outputDir: string;
-  /** The trainer writes each sample as a file, so images in its event files are copies. */
-  readonly samplesAreFiles: boolean;
-  /** Where the job's data must be before the trainer starts. */
-  readonly places: readonly DataPlace[];
-  /** File for everything that the trainer prints. */
-  readonly logFile: string;
 }
 
 /** Returns the path of the fetched checkpoint that the attempt resumes from; empty when it starts from the beginning. */

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { cleanLine } from '../../protocol/line.ts';
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 import { systemClock } from '../clock.ts';
 import { loadAgentConfig } from '../config.ts';
 import { doctorCommand } from './doctor-command.ts';

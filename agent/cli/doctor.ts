@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Fetch } from '../../protocol/client.ts';
-import { createClient } from '../../protocol/client.ts';
+import { type Fetch, createClient } from '../../protocol/client.ts';
 import { systemApi } from '../../protocol/admin-api.ts';
 import { type AgentConfig, readToken, tokenMissing } from '../config.ts';
 import { sizeInWords } from '../artifacts/checkpoint-fetch.ts';
@@ -9,7 +8,7 @@ import { cacheLimit, contentsOf } from '../datasets/rig-data.ts';
 import type { KnownTrouble } from '../gpu/conditions.ts';
 import type { GpuReport } from '../gpu/probe.ts';
 import { openOwnTokens } from '../session/own-tokens.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { describeTrainer, type ProbedTrainer } from '../trainers/index.ts';
 import { troubleOf } from '../connection/troubles.ts';
 

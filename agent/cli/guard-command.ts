@@ -1,8 +1,7 @@
-import { systemClock } from '../clock.ts';
+import { systemClock, machineUptime } from '../clock.ts';
 import { runGuard } from '../guard/guard.ts';
-import { machineUptime } from '../state/machine-time.ts';
 import { ownProcesses } from '../process/own-processes.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import type { Host } from '../worker.ts';
 
 export interface GuardInvocation extends Pick<Host, 'env' | 'onSignal'> {

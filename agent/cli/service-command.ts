@@ -8,8 +8,8 @@ import { ownProcesses } from '../process/own-processes.ts';
 import { planService, type ServicePlan } from './service-plan.ts';
 import { serviceId } from './service-files.ts';
 import { findRival, findStartTrouble, serviceFolder, servicePath } from './service-start.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
-import { writeWhole } from '../state/whole-file.ts';
+import { reasonOf } from '../files/failure-text.ts';
+import { writeWhole } from '../files/whole-file.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
 
 export interface ServiceInvocation {

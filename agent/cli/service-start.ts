@@ -5,7 +5,7 @@ import { openOwnTokens } from '../session/own-tokens.ts';
 import { isRunning, type Processes, refOf } from '../process/processes.ts';
 import { trainerProbe } from '../attempt/trainer.ts';
 import { probeTrainers } from '../trainers/index.ts';
-import { readFields } from '../state/whole-file.ts';
+import { readFields } from '../files/whole-file.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { type AgentConfig, loadAgentConfig } from '../config.ts';
 import { createRunCommand } from '../gpu/probe.ts';
 import { openNetwork } from '../connection/network.ts';
 import { ownProgram } from './own-program.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { updateProgram } from './update.ts';
 import { givenFlags } from './worker-flags.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Answer, Fetch } from '../../protocol/client.ts';
 import type { OwnProgram } from './own-program.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import { troubleOf } from '../connection/troubles.ts';
 
 export interface UpdateDeps {

@@ -1,5 +1,5 @@
 import { createHash, type X509Certificate } from 'node:crypto';
-import { fail, type Loaded } from '../loaded.ts';
+import { fail, type Loaded } from '../files/loaded.ts';
 
 /**
  * A key that a server may have: `sha256:` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo in DER

@@ -1,4 +1,4 @@
-import { fail, type Loaded } from '../loaded.ts';
+import { fail, type Loaded } from '../files/loaded.ts';
 import { parsePins, type Pin } from './pins.ts';
 
 /** Which server to accept as the orchestrator over TLS. */

@@ -1,5 +1,5 @@
 import type { Content, ContentFiles } from '../../datasets/content-files.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 
 /** Where the contents of datasets come from: the orchestrator. */

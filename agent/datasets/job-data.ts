@@ -4,15 +4,16 @@ import { join, relative, sep } from 'node:path';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import { type Fetched, sizeInWords } from '../artifacts/checkpoint-fetch.ts';
-import { downloadBackoff, type DownloadDeps } from '../connection/download.ts';
-import { isFullDisk, reasonOf } from '../attempt/start-failure.ts';
+import { downloadBackoff, type DownloadDeps } from '../artifacts/download.ts';
+import { isFullDisk, reasonOf } from '../files/failure-text.ts';
 import type { Storage } from '../artifacts/storage.ts';
 import { storageVerdict, wordsOfFailure } from '../artifacts/storage-verdict.ts';
 import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
-import { cacheFolderOf, type DataPlace, dataFolderOf } from './places.ts';
+import { cacheFolderOf, dataFolderOf } from './places.ts';
+import { type DataPlace } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
   /** Holds the folders of all jobs. */

@@ -1,14 +1,7 @@
+import type { DataPlace } from '../job.ts';
 import { basename, join } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
 import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
-
-/** Where a dataset of a job is on this rig, once it has been fetched. */
-export interface DataPlace {
-  readonly data: JobData;
-  readonly folder: string;
-  /** What replaces the path in the config: the folder, or the file in it. */
-  readonly path: string;
-}
 
 /** The folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');

@@ -2,16 +2,25 @@ import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContentFiles, createContentFiles } from '../../datasets/content-files.ts';
 import type { AgentConfig } from '../config.ts';
-import type { AttemptDeps } from '../attempt/held-attempt.ts';
+import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
+import type { JobOffer, PreparedJob } from '../job.ts';
 import { openStorage, type StorageDeps } from '../artifacts/storage.ts';
 import { createDatasetCache } from './cache.ts';
 import { fetchData } from './job-data.ts';
 import { cacheFolderOf } from './places.ts';
 
+/** Fetches the datasets of an attempt, and reports its progress. */
+export type FetchData = (
+  offer: JobOffer,
+  job: PreparedJob,
+  signal: AbortSignal,
+  onStage: (stage: string) => void,
+) => Promise<Fetched>;
+
 export interface RigData {
   /** The versions in the cache, most recently used first. */
   readonly versions: () => readonly string[];
-  readonly fetchData: NonNullable<AttemptDeps['fetchData']>;
+  readonly fetchData: FetchData;
 }
 
 /** The files of all datasets of this rig. */

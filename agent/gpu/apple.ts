@@ -1,11 +1,8 @@
 /** Probes Apple silicon with system_profiler: one GPU, which shares the machine's memory. */
 
-import { commandProblem, runFirst } from '../process/run-command.ts';
-import type { RunCommand } from '../process/run-command.ts';
-import { asObject, parseObject, textAt } from './json.ts';
-import type { JsonObject } from './json.ts';
-import { makeReport } from './report.ts';
-import type { GpuReport } from './report.ts';
+import { runFirst, type RunCommand } from '../process/run-command.ts';
+import { commandProblem, makeReport, type GpuReport } from './report.ts';
+import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
 
 const ARGS = ['SPDisplaysDataType', 'SPHardwareDataType', '-json'];
 

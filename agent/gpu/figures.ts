@@ -1,10 +1,8 @@
 /** GPU metrics of a running job, as values for its curves: `gpu.0.utilization`, `gpu.0.memory_mb`, ... */
 
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
-import { runFirst } from '../process/run-command.ts';
-import type { CommandResult, RunCommand } from '../process/run-command.ts';
-import { asObject, parseObject, textAt } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { runFirst, type CommandResult, type RunCommand } from '../process/run-command.ts';
+import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
 import { figure, queryNvidia, splitRows } from './nvidia.ts';
 import type { GpuReport } from './report.ts';
 import { cardsOf, rocmCommands } from './rocm.ts';

@@ -1,9 +1,15 @@
 /** Probes NVIDIA GPUs with nvidia-smi (field names: `nvidia-smi --help-query-gpu`; exit codes: its man page). */
 
-import { commandProblem, runFirst } from '../process/run-command.ts';
-import type { CommandResult, RunCommand } from '../process/run-command.ts';
-import { gbFromMib, makeReport } from './report.ts';
-import type { Gpu, GpuProblem, GpuProblemCode, GpuReport } from './report.ts';
+import { runFirst, type CommandResult, type RunCommand } from '../process/run-command.ts';
+import {
+  commandProblem,
+  gbFromMib,
+  makeReport,
+  type Gpu,
+  type GpuProblem,
+  type GpuProblemCode,
+  type GpuReport,
+} from './report.ts';
 
 /** The second path is used by WSL, and is not in the PATH of a service. */
 const COMMANDS = ['nvidia-smi', '/usr/lib/wsl/lib/nvidia-smi'];

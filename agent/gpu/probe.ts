@@ -10,11 +10,9 @@
 import type { RunCommand } from '../process/run-command.ts';
 import { probeApple } from './apple.ts';
 import { probeNvidia } from './nvidia.ts';
-import { makeReport } from './report.ts';
-import type { GpuReport } from './report.ts';
+import { makeReport, type GpuReport } from './report.ts';
 import { probeRocm } from './rocm.ts';
-import { narrowByEnvironment } from './selection.ts';
-import type { Environment } from './selection.ts';
+import { narrowByEnvironment, type Environment } from './selection.ts';
 
 export { createRunCommand } from '../process/run-command.ts';
 export type { RunCommand } from '../process/run-command.ts';

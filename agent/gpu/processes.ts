@@ -4,8 +4,7 @@
  */
 
 import type { Card, Cards } from './conditions.ts';
-import { runFirst } from '../process/run-command.ts';
-import type { CommandResult, RunCommand } from '../process/run-command.ts';
+import { runFirst, type CommandResult, type RunCommand } from '../process/run-command.ts';
 import { asObject, parseObject, textAt } from './json.ts';
 import { figure, listNvidiaProcesses } from './nvidia.ts';
 import type { Gpu, GpuReport } from './report.ts';

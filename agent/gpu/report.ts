@@ -1,3 +1,4 @@
+import type { CommandResult } from '../process/run-command.ts';
 /**
  * The result of a probe of this machine's GPUs: the list, and the summary that registration sends
  * (CONTRACT.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
@@ -82,4 +83,23 @@ export function makeReport(accelerator: Accelerator, gpus: readonly Gpu[], probl
     driver: gpus[0]?.driver,
     problem,
   };
+}
+
+/** Why a command gave no output; undefined when it did, or when it is not installed. */
+export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
+  switch (result.kind) {
+    case 'timed_out':
+      return {
+        code: 'probe_timeout',
+        message: `${program} did not answer within ${result.timeoutMs / 1000} s: the driver may hang. Run it by hand, look at dmesg, and reboot if it hangs there too.`,
+      };
+    case 'failed':
+      return {
+        code: 'probe_failed',
+        message: `${program} could not be used: ${result.message.slice(0, 300)}. Run it by hand to see why.`,
+      };
+    case 'missing':
+    case 'exited':
+      return undefined;
+  }
 }

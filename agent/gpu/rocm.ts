@@ -1,11 +1,15 @@
 /** Probes AMD GPUs with rocm-smi (ROCm/rocm_smi_lib, python_smi_tools/rocm_smi.py). */
 
-import { commandProblem, runFirst } from '../process/run-command.ts';
-import type { RunCommand } from '../process/run-command.ts';
-import { asObject, parseObject, textAt } from './json.ts';
-import type { JsonObject } from './json.ts';
-import { gbFromMib, makeReport } from './report.ts';
-import type { Gpu, GpuProblem, GpuReport } from './report.ts';
+import { runFirst, type RunCommand } from '../process/run-command.ts';
+import {
+  commandProblem,
+  gbFromMib,
+  makeReport,
+  type Gpu,
+  type GpuProblem,
+  type GpuReport,
+} from './report.ts';
+import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
 
 /** ROCm installs to the second path, which is not in the PATH of a service. */
 export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];

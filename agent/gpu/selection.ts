@@ -1,7 +1,6 @@
 /** Selects the GPUs that this worker may use, by `--gpus` and by the environment variables of the drivers. */
 
-import { makeReport } from './report.ts';
-import type { Accelerator, Gpu, GpuProblem, GpuReport } from './report.ts';
+import { makeReport, type Accelerator, type Gpu, type GpuProblem, type GpuReport } from './report.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,10 +1,9 @@
 /** Queries how busy the GPUs are, for heartbeats (NVIDIA only; other accelerators report no values). */
 
-import { commandProblem } from '../process/run-command.ts';
+import { commandProblem, type GpuProblem, type GpuReport } from './report.ts';
 import type { RunCommand } from '../process/run-command.ts';
 import type { Card, Cards } from './conditions.ts';
 import { figure, isLost, queryNvidia, readProblem, splitRows } from './nvidia.ts';
-import type { GpuProblem, GpuReport } from './report.ts';
 
 /** A value is undefined when the GPU does not report it. */
 export interface GpuUtilisation {

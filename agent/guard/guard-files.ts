@@ -20,7 +20,7 @@ import {
   readFieldsSoon,
   showWhole,
   writeWhole,
-} from '../state/whole-file.ts';
+} from '../files/whole-file.ts';
 
 /**
  * The folder of a run, through which the agent and the guard communicate. Each file has one writer, is written as a

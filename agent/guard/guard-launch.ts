@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { watchFolder } from '../state/folder-watch.ts';
+import { watchFolder } from '../files/folder-watch.ts';
 import { readExit, readGuard, readTrainer, type RunFolder, takeRun } from './guard-files.ts';
 import { type Command, endGroup } from '../process/process-group.ts';
 import type { ProcessRef, Processes } from '../process/processes.ts';

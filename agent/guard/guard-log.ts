@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { LogDisk } from '../logs/log-disk.ts';
+import type { LogDisk } from './log-disk.ts';
 
 /** The log of a run: everything that its trainer prints, as far as it can be written. */
 export interface GuardLog {

@@ -1,6 +1,6 @@
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
-import { watchFolder } from '../state/folder-watch.ts';
+import { watchFolder } from '../files/folder-watch.ts';
 import {
   type Contact,
   type ExitRecord,
@@ -18,10 +18,10 @@ import {
 } from './guard-files.ts';
 import { createGuardLog } from './guard-log.ts';
 import { createGuardOutput } from './guard-output.ts';
-import { createLogDisk } from '../logs/log-disk.ts';
+import { createLogDisk } from './log-disk.ts';
 import { type ProcessGroup, startGroup } from '../process/process-group.ts';
 import type { Processes } from '../process/processes.ts';
-import { startFailure } from '../attempt/start-failure.ts';
+import { startFailure } from '../files/failure-text.ts';
 
 export interface GuardDeps {
   readonly run: RunFolder;

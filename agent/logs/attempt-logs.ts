@@ -4,7 +4,7 @@ import { AttemptId } from '../../protocol/ids.ts';
 import type { ShipCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import { readTask, settledAt, settleRun } from '../guard/guard-files.ts';
-import { firstLine } from './log-disk.ts';
+import { firstLine } from '../guard/log-disk.ts';
 import { createLogPace } from './log-pace.ts';
 import { createLogReader } from './log-reader.ts';
 import {
@@ -16,7 +16,9 @@ import {
 } from './log-shipper.ts';
 import { latin1 } from './redact.ts';
 import type { StateFolder } from '../state/state-folder.ts';
-import type { LogCheck } from '../attempt/trainer.ts';
+
+/** Whether this file contains another attempt's log that has not been shipped completely. */
+export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
 
 /**
  * Sends the logs of this rig's attempts to the orchestrator. Keeps a run's folder until the orchestrator acknowledges

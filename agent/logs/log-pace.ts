@@ -1,4 +1,4 @@
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 
 /** The rate limit that all logs of a rig share. */

@@ -1,6 +1,6 @@
 import type { CallResult } from '../../protocol/client.ts';
 import { maxChunk, type LogChunkBody, type workerLogsApi } from '../../protocol/logs-api.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
 import type { LogPace } from './log-pace.ts';

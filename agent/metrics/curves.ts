@@ -2,10 +2,10 @@ import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import { type ApiClient, isRetryable } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createFileLook, type FileLook } from './file-look.ts';
-import type { MetricsFiles } from '../metrics-files/index.ts';
+import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
 
 export interface CurveDeps {

@@ -1,10 +1,10 @@
 import type { Progress } from '../../protocol/progress.ts';
 import type { Clock } from '../clock.ts';
 import { toBarePoint } from './file-points.ts';
-import type { FileFigures, FilePoint, MetricsFiles } from '../metrics-files/index.ts';
+import type { FileFigures, FilePoint, MetricsFiles } from './metrics-files/index.ts';
 import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 
 /** Reads what a trainer has written since the last look. Resolves with true when there is more to read immediately. */
 export type FileLook = () => Promise<boolean>;

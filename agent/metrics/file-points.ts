@@ -1,5 +1,5 @@
 import { metricKeyOf } from '../../protocol/metrics-api.ts';
-import type { FilePoint } from '../metrics-files/index.ts';
+import type { FilePoint } from './metrics-files/index.ts';
 import type { BarePoint } from './point-list.ts';
 
 /** Decides whether a value is taken from a file or from printed output. Files take precedence. */

@@ -5,8 +5,7 @@
  *     {description}: {n}{unit} [{elapsed}, {rate}, {name}={value}, ...]              total unknown
  */
 
-import { countOf, percentOf, readFields, stageOf, stepsOf } from './progress-figures.ts';
-import type { Progress } from './progress-figures.ts';
+import { countOf, percentOf, readFields, stageOf, stepsOf, type Progress } from './progress-figures.ts';
 
 /** A longer line is not parsed, which bounds the work. */
 const MAX_BAR_LENGTH = 2048;

@@ -1,10 +1,8 @@
 /** Finds the progress in one line of output: a JSON line of type `progress`, a bar, or a line of the trainer's log. */
 
 import type { PrintedEpoch } from './dict-steps.ts';
-import { parseBar } from './progress-bar.ts';
-import type { ParsedBar } from './progress-bar.ts';
-import { isEmpty, readFields } from './progress-figures.ts';
-import type { Progress } from './progress-figures.ts';
+import { parseBar, type ParsedBar } from './progress-bar.ts';
+import { isEmpty, readFields, type Progress } from './progress-figures.ts';
 import { parseCounts, parseDict } from './progress-log.ts';
 import { parseRichBar } from './rich-line.ts';
 

@@ -1,8 +1,7 @@
 /** Parses progress that a trainer logs in separate lines. */
 
 import type { PrintedEpoch } from './dict-steps.ts';
-import { percentOf, readFields, stepsOf } from './progress-figures.ts';
-import type { Progress } from './progress-figures.ts';
+import { percentOf, readFields, stepsOf, type Progress } from './progress-figures.ts';
 
 /** A longer line is not parsed, which bounds the work. */
 const maxLength = 4_096;

@@ -1,6 +1,5 @@
 import { createDictSteps } from './dict-steps.ts';
-import type { EpochBar, NestedBar } from './progress-bar.ts';
-import { stepsOfEpochs, stepsWithin } from './progress-bar.ts';
+import { type EpochBar, type NestedBar, stepsOfEpochs, stepsWithin } from './progress-bar.ts';
 import type { Progress } from './progress-figures.ts';
 import type { LineContent } from './progress-line.ts';
 import { parseRichFigures } from './rich-line.ts';

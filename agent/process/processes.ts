@@ -1,5 +1,5 @@
 import type { RequestSignal } from '../../protocol/requests.ts';
-import type { Fields } from '../state/whole-file.ts';
+import type { Fields } from '../files/whole-file.ts';
 
 /** Identifies a process. `start` distinguishes it from a later one with the same pid. */
 export interface ProcessRef {

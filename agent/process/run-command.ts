@@ -2,7 +2,6 @@
 
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
-import type { GpuProblem } from '../gpu/report.ts';
 
 export type CommandResult =
   | { readonly kind: 'exited'; readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -80,23 +79,4 @@ export async function runFirst(
     if (result.kind !== 'missing') return result;
   }
   return { kind: 'missing' };
-}
-
-/** Why a command gave no output; undefined when it did, or when it is not installed. */
-export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
-  switch (result.kind) {
-    case 'timed_out':
-      return {
-        code: 'probe_timeout',
-        message: `${program} did not answer within ${result.timeoutMs / 1000} s: the driver may hang. Run it by hand, look at dmesg, and reboot if it hangs there too.`,
-      };
-    case 'failed':
-      return {
-        code: 'probe_failed',
-        message: `${program} could not be used: ${result.message.slice(0, 300)}. Run it by hand to see why.`,
-      };
-    case 'missing':
-    case 'exited':
-      return undefined;
-  }
 }

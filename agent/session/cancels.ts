@@ -1,7 +1,7 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import { type Attempts, rememberAttempts } from '../attempt/attempts.ts';
 import type { Held } from '../attempt/held-attempt.ts';
-import type { Report } from './reporter.ts';
+import type { Report } from '../attempt/reporter.ts';
 
 /**
  * Handles cancels of attempts that are not held here. The offer was lost, is still on its way, or the process is gone.

@@ -1,4 +1,4 @@
-import { type Backoff, createBackoff, pause } from '../connection/backoff.ts';
+import { type Backoff, createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 
 export interface HeartbeatDeps {

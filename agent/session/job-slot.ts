@@ -12,7 +12,7 @@ import {
   noteContact,
   originOf,
 } from '../attempt/held-attempt.ts';
-import type { JobOffer } from '../attempt/trainer.ts';
+import type { JobOffer } from '../job.ts';
 
 export interface SlotDeps extends LifeDeps {
   /**

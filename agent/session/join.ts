@@ -1,7 +1,7 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { isRetryable, type JoinCall } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { troubleOf } from '../connection/troubles.ts';
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Join, Joined } from './join.ts';
 import type { OwnToken, OwnTokenBook } from './own-tokens.ts';
-import { reasonOf } from '../attempt/start-failure.ts';
+import { reasonOf } from '../files/failure-text.ts';
 import type { GivenToken, Ready, TokenHolder } from './token-holder.ts';
 
 export interface JoiningDeps {

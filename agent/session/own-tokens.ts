@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Loaded } from '../loaded.ts';
-import { type Fields, fieldsOf, writeWhole } from '../state/whole-file.ts';
+import type { Loaded } from '../files/loaded.ts';
+import { type Fields, fieldsOf, writeWhole } from '../files/whole-file.ts';
 
 /** A worker token that this machine made in exchange for a join token. `joinHash` is the SHA-256 of the join token. */
 export interface OwnToken {

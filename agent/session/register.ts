@@ -1,9 +1,9 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { RegisterReply, RegistrationBody } from '../../protocol/worker-api.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
-import type { Registrations } from './registrations.ts';
+import type { Registrations } from '../state/registrations.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { troubleOf } from '../connection/troubles.ts';
 

@@ -9,13 +9,13 @@ import {
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { AgentState } from './agent-state.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../connection/backoff.ts';
+import { createBackoff, pause } from '../backoff.ts';
 import { namedDatasets, obey } from './beat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
 import { createRegister } from './register.ts';
-import type { Registrations } from './registrations.ts';
+import type { Registrations } from '../state/registrations.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { ReportTrainerKeys } from './trainer-keys.ts';

@@ -1,5 +1,5 @@
 import { readToken, type TokenSource } from '../config.ts';
-import type { Loaded } from '../loaded.ts';
+import type { Loaded } from '../files/loaded.ts';
 
 /** The token that the worker was given, as last read: a worker token or a join token. */
 export interface GivenToken {

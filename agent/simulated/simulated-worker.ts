@@ -10,14 +10,14 @@ import { createFollowStream, type FollowStream } from '../connection/command-str
 import { type Accelerator, type Gpu, makeReport } from '../gpu/report.ts';
 import { introductionOf } from '../session/introduction.ts';
 import { openNetwork, usualTrust } from '../connection/network.ts';
-import { holdRegistrations } from '../session/registrations.ts';
+import { holdRegistrations } from '../state/registrations.ts';
 import type { RunOrigin } from '../attempt/run.ts';
 import type { RunEars } from '../attempt/run-follow.ts';
 import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
 import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
 import type { Telemetry } from '../session/telemetry.ts';
 import { holdWorkerToken } from '../session/token-holder.ts';
-import type { JobOffer, PreparedJob } from '../attempt/trainer.ts';
+import type { JobOffer, PreparedJob } from '../job.ts';
 
 export { type Clock, systemClock } from '../clock.ts';
 export type { Accelerator } from '../gpu/report.ts';

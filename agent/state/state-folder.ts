@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { AttemptId, JobId } from '../../protocol/ids.ts';
 import { StatusReport, type StatusReportBody } from '../../protocol/worker-api.ts';
 import { readReportFields, type RunFolder, writeReport } from '../guard/guard-files.ts';
-import { openRegistrations, type Registrations } from '../session/registrations.ts';
-import { writeWhole } from './whole-file.ts';
+import { openRegistrations, type Registrations } from './registrations.ts';
+import { writeWhole } from '../files/whole-file.ts';
 
 /** How an attempt ended. Stays on disk until the orchestrator has acknowledged it. */
 export interface FinalReport {

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause } from '../connection/backoff.ts';
+import { pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { isRunning, type ProcessRef, type Processes, refOf } from '../process/processes.ts';
-import { readFields, showWhole } from './whole-file.ts';
+import { readFields, showWhole } from '../files/whole-file.ts';
 
 export type Locked =
   | { readonly kind: 'mine'; readonly release: () => void }

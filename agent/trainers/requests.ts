@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { TrainerName } from '../../trainers/index.ts';
 import type { RunCommand } from '../process/run-command.ts';
-import { readFields, showWhole } from '../state/whole-file.ts';
+import { readFields, showWhole } from '../files/whole-file.ts';
 import { pythonOf, type TrainerChoice } from './choice.ts';
 import { onetrainerPipe } from './onetrainer.ts';
 import { simpletunerRequests } from './simpletuner.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn } from '../../trainers/index.ts';
-import { splitCommand } from '../attempt/argv.ts';
+import { splitCommand } from './argv.ts';
 import { accelerate } from './accelerate.ts';
 import { type Launch, type LaunchInput, leadsOut, spellingOf, withoutKey } from './launch.ts';
 

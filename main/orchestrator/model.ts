@@ -14,7 +14,6 @@ import type { JobData } from '../../protocol/dataset.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
-import type { Offering } from './rules/matching.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
@@ -75,6 +74,28 @@ const publishedTrainers: readonly string[] = ['simpletuner', 'command'];
 /** Null before the first registration, and when the agent does not report them. */
 const trainersOf = ({ agent }: Worker): readonly string[] | null =>
   agent?.trainers?.map(({ name }) => name) ?? (agent?.protocol === 1 ? publishedTrainers : null);
+
+/** The properties of a worker that matching uses. */
+export interface Offering {
+  /** The orchestrator's own machine; all others are remote. */
+  readonly local: boolean;
+  readonly gpuCount: number;
+  /** How many of its GPUs a job may use; null for all. */
+  readonly gpuLimit: number | null;
+  /** Memory of each GPU in GiB; 0 if unknown. */
+  readonly vramGb: number;
+  readonly accelerator: string | null;
+  readonly guarded: boolean;
+  /** Restricted config keys that jobs may use there. */
+  readonly configKeys: readonly string[];
+  /** Whether its agent replaces the output folders that configs for its trainers name. */
+  readonly replacesOutputs: boolean;
+  /** Trainers on the rig, with `any` for a program that takes every config; null if unknown. */
+  readonly trainers: readonly string[] | null;
+  /** Whether its agent fetches datasets from the orchestrator. */
+  readonly fetchesData: boolean;
+  readonly labels: Labels;
+}
 
 /** The properties that jobs are matched against. Before the first registration they are unknown, and have defaults. */
 export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {

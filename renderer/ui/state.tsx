@@ -1,5 +1,4 @@
-import type { MessageKey } from '../i18n/index.ts';
-import { useT } from '../i18n/index.ts';
+import { type MessageKey, useT } from '../i18n/index.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type StateName = Extract<MessageKey, `state.${string}`> extends `state.${infer Name}` ? Name : never;

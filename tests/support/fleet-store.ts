@@ -1,5 +1,5 @@
 import type { Store, Tx } from '../../main/orchestrator/ports/index.ts';
-import { openSqliteStore, type StoreDeps } from '../../main/store/db/sqlite-store.ts';
+import { openSqliteStore, type StoreDeps } from '../../main/store/sqlite-store.ts';
 
 /** The real store of one fleet, across any number of restarts of its orchestrator. */
 export interface FleetStore {

@@ -1,8 +1,7 @@
 /** Machines with GPUs, as the output of their vendors' tools. Where people have posted real output, it is used here. */
 
-import { probeGpus } from '../../agent/gpu/probe.ts';
+import { probeGpus, type Environment, type GpuReport, type RunCommand } from '../../agent/gpu/probe.ts';
 import type { CommandResult } from '../../agent/process/run-command.ts';
-import type { Environment, GpuReport, RunCommand } from '../../agent/gpu/probe.ts';
 
 export type Outputs = Readonly<Record<string, string | CommandResult>>;
 

@@ -4,7 +4,7 @@ import { createSeal } from '../../main/audit/chain.ts';
 import { makeFolder, openDataFolder } from '../../main/host/data-folder.ts';
 import { systemClock } from '../../main/host/system.ts';
 import type { Attempt, Job, PendingJob, Tx, Worker } from '../../main/orchestrator/ports/index.ts';
-import { openSqliteStore, type SqliteStore } from '../../main/store/db/sqlite-store.ts';
+import { openSqliteStore, type SqliteStore } from '../../main/store/sqlite-store.ts';
 import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 
 export interface Scale {

@@ -3,7 +3,7 @@
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFileLook } from '../../agent/metrics/file-look.ts';
-import { createMetricsFiles } from '../../agent/metrics-files/index.ts';
+import { createMetricsFiles } from '../../agent/metrics/metrics-files/index.ts';
 import { createPointBook, type PointBook } from '../../agent/metrics/point-book.ts';
 import { createProgressReader, type Progress } from '../../agent/metrics/progress.ts';
 import { wireProgress } from '../../agent/metrics/progress-wire.ts';

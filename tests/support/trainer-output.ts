@@ -1,8 +1,7 @@
 /** Reads the output of trainers as the agent does. */
 
 import { expect } from 'vitest';
-import { createProgressReader } from '../../agent/metrics/progress.ts';
-import type { OutputItem, Progress } from '../../agent/metrics/progress.ts';
+import { createProgressReader, type OutputItem, type Progress } from '../../agent/metrics/progress.ts';
 
 export type Chunks = readonly (Uint8Array | string)[];
 

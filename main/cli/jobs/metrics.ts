@@ -1,6 +1,5 @@
 import type { ReplyOf } from '../../../protocol/call.ts';
-import type { MetricBucket } from '../../../protocol/metrics-api.ts';
-import { metricsApi } from '../../../protocol/metrics-api.ts';
+import { type MetricBucket, metricsApi } from '../../../protocol/metrics-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { isOn, numberOf, wholeNumber, wordList } from '../flags.ts';
 import { printRows } from '../output.ts';

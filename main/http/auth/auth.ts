@@ -7,7 +7,7 @@ import { joinTokenPrefix } from '../../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
 import { type Principal, unknownJoinToken, type Uploader } from '../../orchestrator/index.ts';
-import { sentAs } from '../listener/heads.ts';
+import { sentAs } from './heads.ts';
 import { isOwnPage } from './origin.ts';
 
 /**

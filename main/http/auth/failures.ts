@@ -3,7 +3,7 @@ import { type ProblemCode, type Refusal, refuse } from '../../../protocol/proble
 import { sessionApi } from '../../../protocol/session-api.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
 import { type Caller, hashOf, secretOf } from './auth.ts';
-import { addressOf } from '../listener/client-address.ts';
+import { addressOf } from './client-address.ts';
 import { type FailureLimit, networkOf } from './failure-limit.ts';
 
 /** Returns the refusal to send: the original one, or "too many failures". `caller` is present once it is authenticated. */

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
-import { sendProblem } from '../routes/answer.ts';
+import { sendProblem } from './answer.ts';
 import { bearerOf, uploadTokenOf } from '../auth/auth.ts';
-import { sentAs } from './heads.ts';
+import { sentAs } from '../auth/heads.ts';
 import { isForeign, type Provenance, provenanceOf } from '../auth/origin.ts';
 
 /** What a request reveals before authentication. */

@@ -1,12 +1,12 @@
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
-import { isHomeAddress, isLoopbackAddress } from './client-address.ts';
+import { isHomeAddress, isLoopbackAddress } from '../auth/client-address.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
 import { Answer } from './express-answer.ts';
 import { tellTlsApart } from './first-byte.ts';
-import { maxHeaderCount } from './heads.ts';
+import { maxHeaderCount } from '../auth/heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Time limits for clients, in milliseconds. Responses and event streams may take any time. */

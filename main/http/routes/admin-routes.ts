@@ -5,7 +5,7 @@ import { accept } from '../../../protocol/problem.ts';
 import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
 import type { Actor } from '../../orchestrator/ports/index.ts';
 import { type Caller, principalBehind, schemeOf } from '../auth/auth.ts';
-import { addressOf } from '../listener/client-address.ts';
+import { addressOf } from '../auth/client-address.ts';
 import type { Router } from './route.ts';
 
 export const actorOf = (caller: Caller, request: Request): Actor =>

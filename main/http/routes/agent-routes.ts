@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Request, Response } from 'express';
 import { type AgentManifest, agentApi, type ProgramName } from '../../../protocol/agent-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import { addressOf } from '../listener/client-address.ts';
+import { addressOf } from '../auth/client-address.ts';
 import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
 import { networkOf } from '../auth/failure-limit.ts';
 import { installScript } from './install-script.ts';

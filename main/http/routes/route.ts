@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../../protocol/call.ts';
 import { plainIssues } from '../../../protocol/plain-issue.ts';
 import { type Outcome, refuse } from '../../../protocol/problem.ts';
-import { sendJson, sendProblem } from './answer.ts';
+import { sendJson, sendProblem } from '../listener/answer.ts';
 import { type Authenticate, bearerOf, type Caller } from '../auth/auth.ts';
 import { hasBody } from '../listener/connections.ts';
 import { discardBody, proceed } from '../listener/unread.ts';

@@ -3,7 +3,7 @@ import { accept, type Outcome } from '../../../protocol/problem.ts';
 import { settingsApi, type SettingsChange } from '../../../protocol/settings-api.ts';
 import type { Actor } from '../../orchestrator/ports/index.ts';
 import { actorOf, type JoinAddress } from './admin-routes.ts';
-import { isFromHere } from '../listener/client-address.ts';
+import { isFromHere } from '../auth/client-address.ts';
 import type { Router } from './route.ts';
 
 type View = ReplyOf<typeof settingsApi.get>;

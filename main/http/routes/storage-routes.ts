@@ -7,7 +7,7 @@ import type { ContentFiles } from '../../../datasets/content-files.ts';
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Artifact, ArtifactFiles, StoredContent } from '../../orchestrator/ports/index.ts';
 import { actorOf } from './admin-routes.ts';
-import { sendProblem } from './answer.ts';
+import { sendProblem } from '../listener/answer.ts';
 import { uploaderBehind } from '../auth/auth.ts';
 import type { Calls } from '../listener/calls.ts';
 import type { Router } from './route.ts';

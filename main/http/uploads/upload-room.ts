@@ -1,5 +1,4 @@
-import type { Outcome, Refusal } from '../../../protocol/problem.ts';
-import { refuse } from '../../../protocol/problem.ts';
+import { type Outcome, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { ArtifactFiles, FileEnd, Log } from '../../orchestrator/ports/index.ts';
 

@@ -1,8 +1,7 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { HoldingBack } from '../../../protocol/worker.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { Offering } from '../rules/matching.ts';
-import { type MonoMs, offeringOf, type QueueSettings, type Worker } from '../model.ts';
+import { type Offering, type MonoMs, offeringOf, type QueueSettings, type Worker } from '../model.ts';
 import type { Clock, Read } from '../ports/index.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
 import type { Times } from '../rules/times.ts';

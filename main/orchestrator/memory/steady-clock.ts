@@ -1,14 +1,6 @@
 import type { MonoMs } from '../model.ts';
 import type { Clock } from '../ports/index.ts';
-
-export interface SteadyTimes {
-  /** The interval at which the running process ticks. */
-  readonly tickMs: number;
-  /** A tick that is later than this was delayed: by sleep, SIGSTOP or a blocked disk. */
-  readonly lateMs: number;
-  /** After a pause longer than this, every worker's grace period restarts. */
-  readonly longPauseMs: number;
-}
+import type { SteadyTimes } from '../rules/times.ts';
 
 /** A clock that stands still while this process is paused, so that its own pauses count against no worker. */
 export interface SteadyClock extends Clock {

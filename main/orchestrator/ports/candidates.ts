@@ -1,7 +1,6 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Approval, FailureCause, Requirements } from '../../../protocol/job.ts';
-import type { Offering } from '../rules/matching.ts';
-import type { WallMs } from '../model.ts';
+import type { Offering, WallMs } from '../model.ts';
 
 export interface WaitingJob {
   readonly id: JobId;

@@ -61,7 +61,7 @@ export type { JobFilter, JobPlace, StatusCount } from './job-list.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './logs.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metrics.ts';
 export type { JobInLine } from './candidates.ts';
-export type { ClockMark, ClockReading, TrustedTime } from '../memory/trusted-time.ts';
+export type { ClockMark, ClockReading, TrustedTime } from './clock.ts';
 
 export interface Clock {
   wall(): WallMs;

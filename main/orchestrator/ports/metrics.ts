@@ -1,7 +1,22 @@
 import type { AttemptId, JobId } from '../../../protocol/ids.ts';
-import type { Bucket } from '../rules/series.ts';
 
-export type { Bucket } from '../rules/series.ts';
+/** A section of one curve. */
+export interface Bucket {
+  /** Null if the trainer has counted no steps. */
+  readonly firstStep: number | null;
+  readonly lastStep: number | null;
+  /** In milliseconds since the attempt started. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** How many of its values are numbers. If none is, this and the next four fields are 0. */
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly last: number;
+  /** How many of its values are not numbers. */
+  readonly gaps: number;
+}
 
 /** Progress of an attempt's points. */
 export interface MetricRun {

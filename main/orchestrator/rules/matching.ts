@@ -1,30 +1,9 @@
 import type { Requirements } from '../../../protocol/job.ts';
 import type { Labels } from '../../../protocol/labels.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
+import type { Offering } from '../model.ts';
 import { run } from './automaton.ts';
 import { compilePattern } from './label-pattern.ts';
-
-/** The properties of a worker that matching uses. */
-export interface Offering {
-  /** The orchestrator's own machine; all others are remote. */
-  readonly local: boolean;
-  readonly gpuCount: number;
-  /** How many of its GPUs a job may use; null for all. */
-  readonly gpuLimit: number | null;
-  /** Memory of each GPU in GiB; 0 if unknown. */
-  readonly vramGb: number;
-  readonly accelerator: string | null;
-  readonly guarded: boolean;
-  /** Restricted config keys that jobs may use there. */
-  readonly configKeys: readonly string[];
-  /** Whether its agent replaces the output folders that configs for its trainers name. */
-  readonly replacesOutputs: boolean;
-  /** Trainers on the rig, with `any` for a program that takes every config; null if unknown. */
-  readonly trainers: readonly string[] | null;
-  /** Whether its agent fetches datasets from the orchestrator. */
-  readonly fetchesData: boolean;
-  readonly labels: Labels;
-}
 
 /** One reason why a worker cannot take a job: what the job wants, and what the worker has. */
 export interface Mismatch {

@@ -1,22 +1,6 @@
-/** Stores a curve of any length in bounded space: its buckets are merged when there are too many. */
+import type { Bucket } from '../ports/metrics.ts';
 
-/** A section of one curve. */
-export interface Bucket {
-  /** Null if the trainer has counted no steps. */
-  readonly firstStep: number | null;
-  readonly lastStep: number | null;
-  /** In milliseconds since the attempt started. */
-  readonly firstMs: number;
-  readonly lastMs: number;
-  /** How many of its values are numbers. If none is, this and the next four fields are 0. */
-  readonly count: number;
-  readonly min: number;
-  readonly max: number;
-  readonly mean: number;
-  readonly last: number;
-  /** How many of its values are not numbers. */
-  readonly gaps: number;
-}
+/** Stores a curve of any length in bounded space: its buckets are merged when there are too many. */
 
 export interface Sample {
   readonly step: number | null;

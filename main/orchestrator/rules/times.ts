@@ -1,5 +1,14 @@
 import type { RecoveryTimes } from './recovery.ts';
-import type { SteadyTimes } from '../memory/steady-clock.ts';
+
+/** What the steady clock uses. */
+export interface SteadyTimes {
+  /** The interval at which the running process ticks. */
+  readonly tickMs: number;
+  /** A tick that is later than this was delayed: by sleep, SIGSTOP or a blocked disk. */
+  readonly lateMs: number;
+  /** After a pause longer than this, every worker's grace period restarts. */
+  readonly longPauseMs: number;
+}
 
 /** All durations in milliseconds, most of them derived from T (the table of docs/internals/semantics.md, section 0). */
 export interface Times extends RecoveryTimes, SteadyTimes {

@@ -4,7 +4,8 @@ import type { Requirements } from '../../../protocol/job.ts';
 import type { GpuTrouble, GpuTroubleKind } from '../../../protocol/worker.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
 import type { JobBlocker } from './job-blockers.ts';
-import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
+import { compileMatcher, type Mismatch } from './matching.ts';
+import { type Offering } from '../model.ts';
 import type { IneligibilityReason } from './worker-status.ts';
 
 export interface Candidate {

@@ -1,14 +1,19 @@
 import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
-import type { HealthLoop } from '../loops/health.ts';
 import { statusOf } from '../memory/eligibility.ts';
+
+/** Time since the health loop's last check, or since its creation. Much more than `maxMs` means that the loop has stopped. */
+export interface LoopPace {
+  readonly sinceMs: number;
+  readonly maxMs: number;
+}
 
 /** Facts about the orchestrator's own health. */
 export interface HealthFacts {
   readonly takesChanges: boolean;
   /** Milliseconds by which the wall clock is ahead of the trusted time; null while the clocks agree. */
   readonly clockJumpMs: number | null;
-  readonly loop: ReturnType<HealthLoop['pace']>;
+  readonly loop: LoopPace;
   readonly workers: {
     readonly total: number;
     readonly connected: number;
@@ -16,7 +21,7 @@ export interface HealthFacts {
   };
 }
 
-export const createHealthFacts = (core: Core, loop: HealthLoop) => ({
+export const createHealthFacts = (core: Core, loop: { pace(): LoopPace }) => ({
   healthFacts(): HealthFacts {
     const read = withBatchedReads(core.store);
     const statuses = read.workers().map(worker => statusOf(core, read, worker).status);

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import { type BackupKind, hourMs, nextBackupInMs } from './backup-plan.ts';
 import type { BackupFolder } from './backups.ts';
-import type { SqliteStore } from '../db/sqlite-store.ts';
+import type { SqliteStore } from '../sqlite-store.ts';
 
 export interface BackupLoop {
   /** Makes an additional backup once the current one has finished. Resolves with its path; rejects with the reason. */

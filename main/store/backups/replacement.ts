@@ -10,7 +10,7 @@ import { openFailure } from '../db/disk-fault.ts';
 import { passOverEvents } from '../rows/event-rows.ts';
 import { companions, sizeOf } from '../db/file-check.ts';
 import { knownSchema } from '../db/migrations.ts';
-import { openSqliteStore, type StoreDeps } from '../db/sqlite-store.ts';
+import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
 import { carryTrail } from './trail-transfer.ts';
 

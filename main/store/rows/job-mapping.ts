@@ -1,5 +1,10 @@
-import type { Approval, FailureCause, FinalStatus, JobStatus } from '../../../protocol/job.ts';
-import { isFinal } from '../../../protocol/job.ts';
+import {
+  type Approval,
+  type FailureCause,
+  type FinalStatus,
+  type JobStatus,
+  isFinal,
+} from '../../../protocol/job.ts';
 import type { Attempt, AttemptEnd, Job, StoppingJob } from '../../orchestrator/ports/index.ts';
 
 export interface AttemptRow {

@@ -1,6 +1,5 @@
 import { useState } from 'react';
-import type { TokenView } from '../../../protocol/tokens-api.ts';
-import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { type TokenView, tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';

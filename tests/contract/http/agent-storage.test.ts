@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../agent/clock.ts';
 import { fetchCheckpoint } from '../../../agent/artifacts/checkpoint-fetch.ts';
-import { downloadFile } from '../../../agent/connection/download.ts';
+import { downloadFile } from '../../../agent/artifacts/download.ts';
 import { openNetwork, usualTrust } from '../../../agent/connection/network.ts';
 import { openStorage } from '../../../agent/artifacts/storage.ts';
 import { uploadFile } from '../../../agent/artifacts/upload.ts';

@@ -2,7 +2,7 @@
 import { Agent, createServer, request } from 'node:http';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { unexpected } from '../../../main/http/routes/answer.ts';
+import { unexpected } from '../../../main/http/listener/answer.ts';
 import { Answer, createExpress } from '../../../main/http/listener/express-answer.ts';
 import { identify } from '../../../main/http/listener/requests.ts';
 import { createLog } from '../../../main/host/log.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished, vi } from 'vitest';
 import type { Log } from '../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore, type SqliteStore, type StoreDeps } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore, type SqliteStore, type StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';

@@ -11,7 +11,7 @@ import type {
   Store,
   Worker,
 } from '../../../main/orchestrator/ports/index.ts';
-import type { StoreDeps } from '../../../main/store/db/sqlite-store.ts';
+import type { StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 

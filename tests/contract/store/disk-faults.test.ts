@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { StorageError } from '../../../main/store/db/group-commit.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
 import { emptyPayload, jobId, makeJob, put, putWorkers, quietParts } from './builders.ts';
 import { everyJob } from '../../support/every-job.ts';

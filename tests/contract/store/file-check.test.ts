@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { findDamage } from '../../../main/store/db/file-check.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, scribble, sizeOf } from './bench.ts';
 import { makeJob, putWorkers, quietParts } from './builders.ts';
 

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { StorageError } from '../../../main/store/db/group-commit.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { modesIn, newFile, openBench } from './bench.ts';
 import {

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { openBench } from './bench.ts';
 import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, workerId } from './builders.ts';

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AuditRow, Store } from '../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../support/seal.ts';
 import { at, jobId, quietParts, workerId } from './builders.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Job, Store } from '../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { JobStatus } from '../../../protocol/job.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { at, jobId, makeWorker, quietParts, workerId } from './builders.ts';

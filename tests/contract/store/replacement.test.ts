@@ -8,7 +8,7 @@ import type { AuditFact, Store } from '../../../main/orchestrator/ports/index.ts
 import { type Backup, backupName } from '../../../main/store/backups/backup-plan.ts';
 import { openBackupFolder } from '../../../main/store/backups/backups.ts';
 import { prepareReplacement, type Replacement } from '../../../main/store/backups/replacement.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import { testSeal } from '../../support/seal.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

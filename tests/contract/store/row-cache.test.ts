@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Job, JobPayload, Tx } from '../../../main/orchestrator/ports/index.ts';
 import { createJobRows } from '../../../main/store/rows/job-rows.ts';
-import { openSqliteStore, type SqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore, type SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createWorkerRows } from '../../../main/store/rows/worker-rows.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, quietParts, workerId } from './builders.ts';

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type DataStore, openDataStore } from '../../../main/store/db/data-store.ts';
+import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
 import { createStopMark } from '../../../main/store/db/stop-mark.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';

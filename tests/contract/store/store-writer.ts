@@ -1,5 +1,5 @@
 /** Stores one worker in the given file, prints a line after the commit was confirmed, and runs until it is killed. */
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { makeWorker, quietParts } from './builders.ts';
 
 const store = openSqliteStore(process.argv[2] ?? '', quietParts());

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { type OpenStore, quietParts } from './builders.ts';
 import { describeStore } from './store.suite.ts';

@@ -1,7 +1,10 @@
 /** Replaces main/orchestrator/rules/job-lifecycle.ts during a simulation. It behaves the same and publishes every step. */
 import { channel } from 'node:diagnostics_channel';
-import type { Advance, JobEvent } from '../../../main/orchestrator/rules/job-lifecycle.ts';
-import { advance as decide } from '../../../main/orchestrator/rules/job-lifecycle.ts';
+import {
+  type Advance,
+  type JobEvent,
+  advance as decide,
+} from '../../../main/orchestrator/rules/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/ports/index.ts';
 import { type Step, stepChannel } from './steps.ts';
 

@@ -1,5 +1,4 @@
-import type { Random } from '../world/random.ts';
-import { createRandom } from '../world/random.ts';
+import { type Random, createRandom } from '../world/random.ts';
 import type { Exit, Nature } from '../world/trainer.ts';
 import { drawFaults } from './draw-faults.ts';
 import { drawManners, drawQueueActs } from './draw-queue.ts';

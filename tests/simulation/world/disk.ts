@@ -9,7 +9,7 @@ import type {
   StoredEvent,
   Tx,
 } from '../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore } from '../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { testSeal } from '../../support/seal.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { WireRequest } from './wire.ts';

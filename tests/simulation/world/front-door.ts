@@ -38,7 +38,7 @@ interface HttpListenerDeps {
   readonly ears: DoorEars;
 }
 
-/** The product's own routes and token check without sockets: `main/http/listener/server.ts` for a simulated network. */
+/** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
 export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({

@@ -1,6 +1,6 @@
 import { createAgent } from '../../../agent/session/agent.ts';
 import { holdWorkerToken, type TokenHolder } from '../../../agent/session/token-holder.ts';
-import type { JobOffer, PreparedJob } from '../../../agent/attempt/trainer.ts';
+import type { JobOffer, PreparedJob } from '../../../agent/job.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';

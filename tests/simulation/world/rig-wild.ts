@@ -1,4 +1,4 @@
-import type { JobOffer } from '../../../agent/attempt/trainer.ts';
+import type { JobOffer } from '../../../agent/job.ts';
 import type { Connection } from './connection.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';

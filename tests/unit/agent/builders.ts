@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { AgentConfig, Flags } from '../../../agent/config.ts';
-import { loadAgentConfig } from '../../../agent/config.ts';
-import type { JobOffer, PreparedJob, Rig } from '../../../agent/attempt/trainer.ts';
+import { type AgentConfig, type Flags, loadAgentConfig } from '../../../agent/config.ts';
+import type { Rig } from '../../../agent/attempt/trainer.ts';
+import type { JobOffer, PreparedJob } from '../../../agent/job.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { AttemptId, JobId } from '../../../protocol/ids.ts';
 

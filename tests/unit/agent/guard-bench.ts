@@ -14,7 +14,7 @@ import {
 import { ownProcesses } from '../../../agent/process/own-processes.ts';
 import { attendRun, type Run } from '../../../agent/attempt/run.ts';
 import type { RunEars } from '../../../agent/attempt/run-follow.ts';
-import type { PreparedJob } from '../../../agent/attempt/trainer.ts';
+import type { PreparedJob } from '../../../agent/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
 

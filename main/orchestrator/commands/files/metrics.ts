@@ -13,7 +13,6 @@ import { metricsRefusal, newPoints, pointOf, samplesByKey } from '../../rules/me
 import type { Attempt, LiveJob } from '../../model.ts';
 import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
 import {
-  type Bucket,
   bucketsOfPage,
   grow,
   halve,
@@ -25,6 +24,7 @@ import {
   thin,
   within,
 } from '../../rules/series.ts';
+import { type Bucket } from '../../ports/metrics.ts';
 
 /** The curves of one attempt, and where they start on the job's time axis. */
 interface AttemptCurves {

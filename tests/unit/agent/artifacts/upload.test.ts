@@ -1,7 +1,7 @@
 import { appendFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createRunningDigest } from '../../../../agent/artifacts/file-digest.ts';
+import { createRunningDigest } from '../../../../agent/files/file-digest.ts';
 import { uploadBytes, uploadFile } from '../../../../agent/artifacts/upload.ts';
 import { tempFolder, unreachable } from '../builders.ts';
 import {

@@ -8,7 +8,7 @@ import { readTrainer, writeStop, writeTrainer } from '../../../../agent/guard/gu
 import { createRunCommand } from '../../../../agent/process/run-command.ts';
 import type { Processes } from '../../../../agent/process/processes.ts';
 import type { TrainerChoice } from '../../../../agent/trainers/index.ts';
-import { readFields } from '../../../../agent/state/whole-file.ts';
+import { readFields } from '../../../../agent/files/whole-file.ts';
 import { startBusy } from '../agent-bench.ts';
 import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
 import { guardHere, processes } from '../guard-bench.ts';

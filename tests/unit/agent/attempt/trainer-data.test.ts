@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { prepareJob, type JobOffer, type Rig } from '../../../../agent/attempt/trainer.ts';
+import { prepareJob, type Rig } from '../../../../agent/attempt/trainer.ts';
+import { type JobOffer } from '../../../../agent/job.ts';
 import { WorkerCommand } from '../../../../protocol/worker-api.ts';
 import { offerOf, rigOf, tempFolder } from '../builders.ts';
 import { runToEnd } from '../guard-bench.ts';

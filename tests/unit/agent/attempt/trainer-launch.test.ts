@@ -2,7 +2,8 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { prepareJob, type PreparedJob, type Rig } from '../../../../agent/attempt/trainer.ts';
+import { prepareJob, type Rig } from '../../../../agent/attempt/trainer.ts';
+import { type PreparedJob } from '../../../../agent/job.ts';
 import {
   aiToolkit,
   diffusers,

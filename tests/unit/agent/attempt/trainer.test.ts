@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findSample } from '../../../../agent/simulated/sample.ts';
-import { prepareJob, type PreparedJob, trainerProbe } from '../../../../agent/attempt/trainer.ts';
+import { prepareJob, trainerProbe } from '../../../../agent/attempt/trainer.ts';
+import { type PreparedJob } from '../../../../agent/job.ts';
 import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;

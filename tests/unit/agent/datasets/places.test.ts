@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { prepareJob, type JobOffer } from '../../../../agent/attempt/trainer.ts';
+import { prepareJob } from '../../../../agent/attempt/trainer.ts';
+import { type JobOffer } from '../../../../agent/job.ts';
 import { parseTrainers } from '../../../../agent/trainers/index.ts';
 import { parseConfigText } from '../../../../trainers/index.ts';
 import { onetrainer } from '../../trainers/configs.ts';

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 import { conditionsOf, makeTrouble, missingFromStart } from '../../../../agent/gpu/conditions.ts';
-import { choiceOf, probeUtilisation } from '../../../../agent/gpu/probe.ts';
-import type { GpuReport } from '../../../../agent/gpu/probe.ts';
+import { choiceOf, probeUtilisation, type GpuReport } from '../../../../agent/gpu/probe.ts';
 import { exited, machine, MIXED, probe, probeNvidia, TIMED_OUT } from '../../../support/gpu-machine.ts';
 
 const uuids = [

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { probeGpus } from '../../../../agent/gpu/probe.ts';
-import type { RunCommand } from '../../../../agent/gpu/probe.ts';
+import { probeGpus, type RunCommand } from '../../../../agent/gpu/probe.ts';
 import {
   A100,
   exited,

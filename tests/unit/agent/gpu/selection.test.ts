@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { probeUtilisation, selectGpus, trainerGpuEnvironment } from '../../../../agent/gpu/probe.ts';
+import {
+  probeUtilisation,
+  selectGpus,
+  trainerGpuEnvironment,
+  type Environment,
+} from '../../../../agent/gpu/probe.ts';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
-import type { Environment } from '../../../../agent/gpu/probe.ts';
 import {
   A100,
   exited,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPlaces, type RunFolder, writePlaces } from '../../../../agent/guard/guard-files.ts';
 import { createGuardLog } from '../../../../agent/guard/guard-log.ts';
-import { createLogDisk, type LogDisk } from '../../../../agent/logs/log-disk.ts';
+import { createLogDisk, type LogDisk } from '../../../../agent/guard/log-disk.ts';
 import { createLogReader } from '../../../../agent/logs/log-reader.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { tempFolder } from '../builders.ts';

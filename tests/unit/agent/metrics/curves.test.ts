@@ -6,7 +6,7 @@ import {
   type CurveOrigin,
   type CurveDeps,
 } from '../../../../agent/metrics/curves.ts';
-import type { FileFigures, MetricsFiles } from '../../../../agent/metrics-files/index.ts';
+import type { FileFigures, MetricsFiles } from '../../../../agent/metrics/metrics-files/index.ts';
 import type { MetricPoint } from '../../../../protocol/metrics-api.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';

@@ -1,10 +1,8 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createProgressReader, createTail } from '../../../../agent/metrics/progress.ts';
-import type { OutputItem } from '../../../../agent/metrics/progress.ts';
-import { json, line, readAll } from '../../../support/trainer-output.ts';
-import type { Chunks } from '../../../support/trainer-output.ts';
+import { createProgressReader, createTail, type OutputItem } from '../../../../agent/metrics/progress.ts';
+import { json, line, readAll, type Chunks } from '../../../support/trainer-output.ts';
 
 describe('lines', () => {
   it.each<[string, Chunks, readonly OutputItem[]]>([

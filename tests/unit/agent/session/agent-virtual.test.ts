@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest
 import { createAgent } from '../../../../agent/session/agent.ts';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import type { StreamDeps } from '../../../../agent/connection/command-stream.ts';
-import { holdRegistrations } from '../../../../agent/session/registrations.ts';
+import { holdRegistrations } from '../../../../agent/state/registrations.ts';
 import { openStateFolder } from '../../../../agent/state/state-folder.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';

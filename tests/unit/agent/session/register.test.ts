@@ -6,7 +6,7 @@ import {
   holdRegistrations,
   openRegistrations,
   type Registrations,
-} from '../../../../agent/session/registrations.ts';
+} from '../../../../agent/state/registrations.ts';
 import { createRegister } from '../../../../agent/session/register.ts';
 import {
   holdWorkerToken,

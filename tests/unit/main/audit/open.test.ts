@@ -4,7 +4,7 @@ import type { HeadFile } from '../../../../main/audit/head.ts';
 import { createSeal, openAudit } from '../../../../main/audit/index.ts';
 import type { Witness } from '../../../../main/audit/witness.ts';
 import type { Store } from '../../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore } from '../../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../../main/store/sqlite-store.ts';
 import { wholeTrail } from '../../../support/seal.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../support/virtual-clock.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRetention } from '../../../../main/audit/retention.ts';
 import type { Store } from '../../../../main/orchestrator/ports/index.ts';
-import { openSqliteStore } from '../../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../../main/store/sqlite-store.ts';
 import { bookOf, testMarkSeal, testSeal, wholeTrail } from '../../../support/seal.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../support/virtual-clock.ts';
 

@@ -11,8 +11,8 @@ import type {
   StopOrder,
   StoredEvent,
   Worker,
+  Offering,
 } from '../../../../main/orchestrator/model.ts';
-import type { Offering } from '../../../../main/orchestrator/rules/matching.ts';
 import { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import {
   finalStatuses,

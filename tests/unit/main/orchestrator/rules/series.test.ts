@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Bucket,
   bucketsOfPage,
   grow,
   halve,
@@ -12,6 +11,7 @@ import {
   thin,
   within,
 } from '../../../../../main/orchestrator/rules/series.ts';
+import { type Bucket } from '../../../../../main/orchestrator/ports/metrics.ts';
 
 const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: n * 10, value });
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));

@@ -4,13 +4,12 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemIds } from '../../../../../main/host/system.ts';
 import { createOrchestrator } from '../../../../../main/orchestrator/index.ts';
-import { openSqliteStore } from '../../../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../../../main/store/sqlite-store.ts';
 import { NewWorker } from '../../../../../protocol/admin-api.ts';
 import type { UiEvent } from '../../../../../protocol/events.ts';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
-import type { Fleet } from '../../../../support/fleet.ts';
+import { type Fleet, ada } from '../../../../support/fleet.ts';
 import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
-import { ada } from '../../../../support/fleet.ts';
 import { quietParts } from '../../../../contract/store/builders.ts';
 
 /** A little of everything. */

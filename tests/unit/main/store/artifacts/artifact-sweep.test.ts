@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Upload } from '../../../../../main/orchestrator/ports/index.ts';
 import { startArtifactSweep } from '../../../../../main/store/artifacts/artifact-sweep.ts';
-import { openSqliteStore } from '../../../../../main/store/db/sqlite-store.ts';
+import { openSqliteStore } from '../../../../../main/store/sqlite-store.ts';
 import { AttemptId } from '../../../../../protocol/ids.ts';
 import { emptyPayload, jobId, makeJob, quietParts } from '../../../../contract/store/builders.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-clock.ts';

@@ -1,0 +1,161 @@
+/**
+ * Writes the images of TensorBoard's event files as files, so that they are uploaded like the samples that a trainer
+ * writes itself. They go into a folder of the worker: a trainer can replace any folder below its own by a link.
+ *
+ *     began.json   sizes of the event files before the attempt: what they hold belongs to earlier ones
+ *     files/       the images, under the keys that they have on the server
+ */
+
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { findMetricsFiles, type MetricsFile } from '../../metrics/metrics-files/find-files.ts';
+import { createRecordFile, type RecordFile } from '../../metrics/metrics-files/record-file.ts';
+import { walkOutputs } from '../output-walk.ts';
+import { readFields, writeWhole } from '../../files/whole-file.ts';
+import { decodeImages } from './decode.ts';
+import {
+  type Candidate,
+  type ChosenImage,
+  createSelection,
+  limits,
+  noMore,
+  type Selection,
+} from './selection.ts';
+
+export interface EventImages {
+  /** The folder of the images. */
+  readonly root: string;
+  /** Resolves when the event files of earlier attempts are known; the trainer may start then. */
+  readonly ready: Promise<void>;
+  /** Writes new images. Reads a bounded number of bytes, and returns whether there is more to read. */
+  look(onFlaw: (flaw: string) => void): Promise<boolean>;
+}
+
+export interface EventImagesOptions {
+  /** The folder that the trainer writes to. */
+  readonly outputDir: string;
+  /** The worker's own folder for this attempt; made if needed. */
+  readonly folder: string;
+  /** The trainer has not started yet. */
+  readonly isNew: boolean;
+}
+
+/** One image of the largest size, or several smaller ones as TensorFlow's batches have them. */
+const maxRecordBytes = 2 * limits.imageBytes;
+const partBytes = 4 * 1024 * 1024;
+/** In one look. */
+const maxReads = 4;
+
+/** Sizes by path, relative to the output folder. */
+type Offsets = ReadonlyMap<string, number>;
+
+export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions): EventImages {
+  const root = join(folder, 'files');
+  const beganFile = join(folder, 'began.json');
+  const files = new Map<string, RecordFile>();
+  let selection: Selection | null = null;
+  /** Null if it is not known which images belong to this attempt. Then no images are taken. */
+  let offsets: Offsets | null = null;
+
+  const findEventFiles = async (): Promise<readonly MetricsFile[]> =>
+    (await findMetricsFiles(outputDir)).filter(({ kind }) => kind === 'events');
+  const nameOf = ({ path }: MetricsFile): string => relative(outputDir, path).split(sep).join('/');
+
+  const begin = async (): Promise<void> => {
+    if (!isNew) {
+      offsets = readOffsets(beganFile);
+      return;
+    }
+    offsets = new Map((await findEventFiles()).map(file => [nameOf(file), file.bytes]));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    writeWhole(beganFile, JSON.stringify(Object.fromEntries(offsets)));
+  };
+  // If a full disk prevents this file, images are taken only until this process ends.
+  const ready = begin().catch(() => {});
+
+  const openSelection = async (): Promise<Selection> => {
+    const { files: written } = await walkOutputs(root);
+    return createSelection([...written].map(([path, { bytes }]) => [path, bytes] as const));
+  };
+
+  const recordsOf = (file: MetricsFile, offset: number): RecordFile => {
+    const known = files.get(file.path);
+    if (known !== undefined) return known;
+    // The reader of scalars reports corrupt files.
+    const opened = createRecordFile({ offset, maxRecordBytes, partBytes, onCorrupt: () => {} });
+    files.set(file.path, opened);
+    return opened;
+  };
+
+  return {
+    root,
+    ready,
+    async look(onFlaw) {
+      await ready;
+      if (offsets === null) return false;
+      selection ??= await openSelection();
+      let reads = 0;
+      for (const file of await findEventFiles())
+        for (let isBehind = true; isBehind; ) {
+          if (selection.isFull()) {
+            onFlaw(noMore);
+            return false;
+          }
+          if (reads === maxReads) return true;
+          const piece = await recordsOf(file, offsets.get(nameOf(file)) ?? 0).read(file);
+          ({ isBehind } = piece);
+          if (isBehind || piece.records.length > 0) reads += 1;
+          const { images, flaws } = selection.choose(candidatesIn(piece.records, folderOf(file)));
+          flaws.forEach(onFlaw);
+          await writeAll(root, images, onFlaw);
+        }
+      return false;
+    },
+  };
+}
+
+const folderOf = ({ folder }: MetricsFile): string => folder.split(sep).join('/');
+
+const candidatesIn = (records: readonly Uint8Array[], folder: string): readonly Candidate[] =>
+  records.flatMap(data => {
+    const event = decodeImages(data);
+    return event === null ? [] : event.images.map(image => ({ ...image, folder, step: event.step }));
+  });
+
+async function writeAll(
+  root: string,
+  images: readonly ChosenImage[],
+  onFlaw: (flaw: string) => void,
+): Promise<void> {
+  for (const { path, bytes } of images)
+    await writeImage(join(root, path), bytes).catch((cause: unknown) =>
+      onFlaw(`an image of an event file cannot be written into ${root} (${codeOf(cause)})`),
+    );
+}
+
+/** Without the path, so that a full disk is reported once and not for each image. */
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+
+/** Renames the file once all of it is on the disk. Otherwise a power failure could leave an empty picture for good. */
+async function writeImage(path: string, bytes: Uint8Array): Promise<void> {
+  const unfinished = `${path}.tmp`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    await writeFile(unfinished, bytes, { mode: 0o600, flush: true });
+    await rename(unfinished, path);
+  } catch (cause) {
+    await rm(unfinished, { force: true });
+    throw cause;
+  }
+}
+
+function readOffsets(file: string): Offsets | null {
+  const fields = readFields(file);
+  if (fields === null) return null;
+  return new Map(
+    Object.entries(fields).flatMap(([path, bytes]) =>
+      typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? [[path, bytes] as const] : [],
+    ),
+  );
+}

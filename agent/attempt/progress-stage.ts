@@ -1,0 +1,54 @@
+import { cleanLine } from '../../protocol/line.ts';
+import type { OutputItem } from '../metrics/progress.ts';
+import { stripAnsi } from '../metrics/progress-line.ts';
+import { latin1, showFrom } from '../logs/redact.ts';
+
+/** Text from a trainer's output: the stage of the run, and the newest line of its log. */
+export interface Words {
+  readonly stage: string | null;
+  /** As printed, at most 64 KiB. `shownLine` prepares it for sending. */
+  readonly line: string | null;
+}
+
+/** SimpleTuner's names of stages, each with a pattern for its lines. The first match counts. */
+const stages: readonly (readonly [string, RegExp])[] = [
+  ['Preprocessing', /\bpre-?process|\bloading\b/i],
+  ['Warmup', /\bwarm(?:ing)?[ -]?up\b/i],
+  ['Validation', /\bvalidat/i],
+  ['Saving checkpoint', /\bcheckpoint(?:-\d+)?\b/i],
+];
+
+/** Only the first characters of a line are searched for a stage; the rest is detail. */
+const stageChars = 400;
+
+/** Finds the current stage from the items of an output. Progress with a step means that the run is training. */
+export function createWordsReader() {
+  let words: Words = { stage: null, line: null };
+  return {
+    note(item: OutputItem): void {
+      if (item.kind === 'progress') {
+        const { stage, step } = item.progress;
+        if (stage !== undefined || step !== undefined) words = { ...words, stage: stage ?? 'Training' };
+      } else if (!item.redraw && item.text.trim() !== '') {
+        const head = item.text.slice(0, stageChars);
+        const [stage = words.stage] = stages.find(([, pattern]) => pattern.test(head)) ?? [];
+        words = { stage, line: item.text };
+      }
+    },
+    words: (): Words => words,
+  };
+}
+
+/** The length to which SimpleTuner's own progress call cuts the line. */
+const lineChars = 80;
+/** Only the first characters of a long line are processed. */
+const searchedChars = 4_096;
+/** A row of a private key, or other encoded data. No word is this long. */
+const blob = /[A-Za-z0-9+/=_-]{48,}/g;
+
+/** Returns one line of plain text without secrets, short enough to show beside a bar. */
+export function shownLine(line: string, known: readonly string[]): string {
+  const plain = stripAnsi(line.slice(0, searchedChars));
+  const shown = showFrom(latin1(plain), 0, known.map(latin1)).replaceAll(blob, '[redacted]');
+  return cleanLine(shown).trim().slice(0, lineChars).toWellFormed();
+}

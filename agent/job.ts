@@ -1,0 +1,27 @@
+import type { JobData } from '../protocol/dataset.ts';
+import type { WorkerCommand } from '../protocol/worker-api.ts';
+import type { Command } from './process/process-group.ts';
+
+/** A job as the orchestrator offers it to this worker. */
+export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
+
+/** Where a dataset of a job is on this rig, once it has been fetched. */
+export interface DataPlace {
+  readonly data: JobData;
+  readonly folder: string;
+  /** What replaces the path in the config: the folder, or the file in it. */
+  readonly path: string;
+}
+
+/** A job whose files are in place, so that its trainer can be started. */
+export interface PreparedJob extends Command {
+  /** The job's own folder. */
+  readonly folder: string;
+  readonly outputDir: string;
+  /** The trainer writes each sample as a file, so images in its event files are copies. */
+  readonly samplesAreFiles: boolean;
+  /** Where the job's data must be before the trainer starts. */
+  readonly places: readonly DataPlace[];
+  /** File for everything that the trainer prints. */
+  readonly logFile: string;
+}

@@ -1,0 +1,61 @@
+/** Maps names in metrics files to those of printed figures, so that both are one curve. */
+
+import { countOf, lossNames } from '../progress-figures.ts';
+
+/** The figures of a file for one step. */
+export interface FilePoint {
+  readonly step: number;
+  readonly epoch: number | undefined;
+  /** Null for NaN and Infinity. */
+  readonly values: Readonly<Record<string, number | null>>;
+  /** When the trainer logged it, in ms since 1970; null if the file does not say. */
+  readonly wallMs: number | null;
+}
+
+/** Hugging Face's Trainer logs `eval_loss` as `eval/loss`, and `loss` as `train/loss`; kohya's scripts log `avr_loss` as `loss/average`. */
+const splits: readonly (readonly [RegExp, string])[] = [
+  [/^loss\/average$/, 'avr_loss'],
+  [/^train\//, ''],
+  [/^eval\//, 'eval_'],
+  [/^test\//, 'test_'],
+];
+
+const plain = (name: string): string =>
+  splits.reduce((text, [pattern, prefix]) => text.replace(pattern, prefix), name);
+
+/**
+ * The name that becomes `loss`: the first one present of those that trainers use for it. If a file has the name `loss` itself,
+ * `train_loss` is another figure, as in the summary of Hugging Face's Trainer.
+ */
+export function findLossName(names: readonly string[], known: string | null): string | null {
+  const present = new Set([...names.map(plain), known]);
+  return lossNames.find(name => present.has(name)) ?? null;
+}
+
+export function toMetricName(name: string, lossName: string | null): string {
+  const short = plain(name);
+  if (short === 'lr') return 'learning_rate';
+  return short === lossName ? 'loss' : short;
+}
+
+/** Collects the figures of a file into one point per step, in the order of the file. */
+export function gatherPoints() {
+  const points = new Map<
+    number,
+    { epoch: number | undefined; values: Map<string, number | null>; wallMs: number | null }
+  >();
+  return {
+    add(step: number, wallMs: number | null, name: string, value: number): void {
+      const point = points.get(step) ?? { epoch: undefined, values: new Map(), wallMs };
+      points.set(step, point);
+      if (name === 'epoch') point.epoch = countOf(value) ?? point.epoch;
+      else point.values.set(name, Number.isFinite(value) ? value : null);
+    },
+    points: (): readonly FilePoint[] =>
+      [...points].map(([step, { values, ...rest }]) => ({
+        step,
+        ...rest,
+        values: Object.fromEntries(values),
+      })),
+  };
+}

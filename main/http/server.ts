@@ -1,0 +1,249 @@
+import { setFlagsFromString } from 'node:v8';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Express } from 'express';
+import type { ContentFiles } from '../../datasets/content-files.ts';
+import type { Locks } from '../../datasets/locks.ts';
+import { refuse } from '../../protocol/problem.ts';
+import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
+import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports/index.ts';
+import { mountWorkerAdminRoutes } from './routes/admin-routes.ts';
+import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './routes/agent-routes.ts';
+import { type AuditReader, mountAuditRoutes, mountJobEvents } from './routes/audit-routes.ts';
+import { sendProblem, unexpected } from './listener/answer.ts';
+import { createAuth } from './auth/auth.ts';
+import { type BackupDesk, mountBackupRoutes } from './routes/backup-routes.ts';
+import { type Calls, createCalls } from './listener/calls.ts';
+import type { TrustedProxies } from './auth/client-address.ts';
+import { mountConfigRoutes } from './routes/config-routes.ts';
+import type { DownloadLimits } from './routes/downloads.ts';
+import { guardEdge, type IsOurs } from './listener/edge.ts';
+import { createExpress } from './listener/express-answer.ts';
+import { createFront } from './listener/front.ts';
+import { createFailureLimit, type FailureLimit } from './auth/failure-limit.ts';
+import { guardFailures } from './auth/failures.ts';
+import { type SocketLimits, socketLimits, type TlsIdentity } from './listener/http-listener.ts';
+import { createContentDesk } from './uploads/content-handler.ts';
+import { mountDatasetRoutes } from './routes/dataset-routes.ts';
+import { mountHealthRoutes } from './routes/health-routes.ts';
+import { createListeners, type Listener } from './listener/listeners.ts';
+import { mountLogRoutes } from './routes/log-routes.ts';
+import { mountQueueRoutes } from './routes/queue-routes.ts';
+import { createOneTimeCodes } from './auth/one-time-codes.ts';
+import { servePanel } from './routes/panel.ts';
+import { identify, type RequestLog } from './listener/requests.ts';
+import { createRouter } from './routes/route.ts';
+import { mountSessionRoutes, signInPath } from './routes/session-routes.ts';
+import { mountCurveRoutes } from './routes/curve-routes.ts';
+import { createMetrics, type Metrics } from './routes/metrics.ts';
+import { mountSettingsRoutes, type SettingsDesk } from './routes/settings-routes.ts';
+import { mountArtifactRoutes, mountStorageRoutes } from './routes/storage-routes.ts';
+import { createStreamRegistry, type StreamRegistry } from './listener/stream-registry.ts';
+import { mountSystemRoutes, type Prove } from './routes/system-routes.ts';
+import type { Pace } from './uploads/receive-body.ts';
+import { createTransferHeap } from './listener/transfer-heap.ts';
+import { createUploadHandler } from './uploads/upload-handler.ts';
+import { mountTokenRoutes } from './routes/token-routes.ts';
+import { mountWorkerRoutes } from './routes/worker-routes.ts';
+
+export interface HttpDeps {
+  readonly orchestrator: Orchestrator;
+  readonly audit: AuditReader;
+  readonly settings: SettingsDesk;
+  readonly configs: ConfigFolder;
+  readonly artifacts: ArtifactDeps;
+  /** The contents of datasets. The folder exists; the code that removes contents shares the locks. */
+  readonly contents: { readonly files: ContentFiles; readonly folder: string; readonly locks: Locks };
+  readonly logFiles: LogFiles;
+  /** SHA-256 of the current admin token. */
+  readonly adminHash: () => Buffer;
+  readonly prove: Prove;
+  readonly log: RequestLog;
+  /** Log a line for each request. */
+  readonly logRequests: boolean;
+  readonly version: string;
+  /** Folder of the built panel; null when there is none. */
+  readonly panelDir: string | null;
+  /** The worker programs that rigs download to join. */
+  readonly programs: WorkerPrograms;
+  readonly mono: () => number;
+  readonly backups: BackupDesk;
+  readonly isOurHost: IsOurs;
+  /** Proxies whose client address the server trusts. */
+  readonly trustedProxies: TrustedProxies;
+  readonly failureLimit?: FailureLimit | undefined;
+  readonly socketLimits?: SocketLimits | undefined;
+  readonly downloadLimits?: DownloadLimits | undefined;
+}
+
+/** Where artifacts are stored, and who may upload them. */
+export interface ArtifactDeps {
+  readonly files: ArtifactFiles;
+  /** Disk space that uploads must leave free. */
+  readonly reserveBytes: number;
+  /** Returns the attempt that owns this upload token; null when the token is unknown. */
+  readonly uploaderOf: (token: string) => Uploader | null;
+  readonly pace?: Pace | undefined;
+}
+
+export interface HttpServer {
+  /** Returns a path that signs a browser in once. Append it to the address. */
+  signInPath(): string;
+  /**
+   * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish. Only the
+   * request `asker` still gets its real response.
+   */
+  hold(asker: IncomingMessage): Promise<void>;
+  /** Ends the streams of clients that have lost the right to read them. */
+  recheck(): void;
+  /** Resumes with these parts. */
+  serve(parts: HttpDeps): void;
+  /** Starts listening on another address. Rejects as `listen` does: EADDRINUSE, EACCES, ... */
+  listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
+  /** Sets the certificate for new TLS connections of all listeners. */
+  present(identity: TlsIdentity): void;
+  /** Stops listening, ends event streams, and gives requests in progress a moment to finish. */
+  close(): Promise<void>;
+}
+
+export function createHttpServer(parts: HttpDeps): HttpServer {
+  const streams = createStreamRegistry();
+  const calls = createCalls();
+  let orchestrator = parts.orchestrator;
+  const lasting = {
+    streams,
+    calls,
+    failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
+    metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
+  };
+  let app = createApp(parts, lasting);
+  const front = createFront(app.handler, createHeld(parts), lasting);
+  const listeners = createListeners(front.handler, lasting, parts.socketLimits ?? socketLimits);
+  return {
+    signInPath: () => app.signInPath(),
+    hold: front.hold,
+    recheck: streams.recheck,
+    serve(next) {
+      orchestrator = next.orchestrator;
+      app = createApp(next, lasting);
+      front.serve(app.handler);
+    },
+    listen: listeners.listen,
+    present: listeners.present,
+    close: listeners.closeAll,
+  };
+}
+
+/** An application without any routes. */
+function createBare({ log, logRequests }: Pick<HttpDeps, 'log' | 'logRequests'>): Express {
+  return createExpress().use(identify(log, logRequests));
+}
+
+/** Answers 503 while a restore replaces the database. */
+function createHeld(parts: HttpDeps): RequestListener {
+  const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
+  return createBare(parts).use((_request, response) =>
+    sendProblem(response, refuse('restoring', detail).refusal),
+  );
+}
+
+/** Parts that survive a restore. */
+interface Lasting {
+  readonly streams: StreamRegistry;
+  readonly calls: Calls;
+  readonly failureLimit: FailureLimit;
+  readonly metrics: Metrics;
+}
+
+interface App {
+  readonly handler: RequestListener;
+  signInPath(): string;
+}
+
+function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
+  const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
+  const app = createBare(parts);
+  // As in Express, an empty list trusts no address.
+  app.set('trust proxy', parts.trustedProxies);
+  app.use(guardEdge(parts.isOurHost, log));
+  const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
+    orchestrator;
+  const auth = createAuth({
+    admin: adminPrincipal,
+    adminHash,
+    workerByTokenHash,
+    knowsJoinToken,
+    uploaderOf: parts.artifacts.uploaderOf,
+    mayUpload: orchestrator.mayUpload,
+    principalByTokenHash,
+    principalBySessionHash(hash) {
+      const session = sessionByHash(hash);
+      return session === null ? null : principalOfToken(session.tokenId);
+    },
+  });
+  const failures = guardFailures(failureLimit, orchestrator.noteRefusal);
+  const router = createRouter(app, {
+    authenticate: auth.authenticate,
+    ownerOf: orchestrator.ownerOf,
+    onRefused: failures,
+    onAnswered: metrics.noteCall,
+  });
+  const codes = createOneTimeCodes(mono, () => adminHash().toString('hex'));
+  const { idleMs } = parts.socketLimits ?? socketLimits;
+  const { uploaderOf } = parts.artifacts;
+  mountWorkerRoutes(router, { orchestrator, streams, uploaderOf, idleMs });
+  mountAgentRoutes(router, parts);
+  mountWorkerAdminRoutes(router, {
+    orchestrator,
+    joinAddress: settings.joinAddress,
+    scriptHash: () => scriptHash(parts),
+  });
+  mountCurveRoutes(router, orchestrator);
+  mountQueueRoutes(router, orchestrator);
+  mountStorage(router, parts, calls);
+  mountLogRoutes(router, {
+    orchestrator,
+    files: parts.logFiles,
+    streams,
+    authenticate: auth.authenticate,
+    mono,
+    log,
+  });
+  mountConfigRoutes(router, orchestrator, configs);
+  mountAuditRoutes(router, audit);
+  mountJobEvents(router, orchestrator, audit);
+  mountSessionRoutes(router, {
+    orchestrator,
+    codes,
+    principalOf: auth.principalOf,
+    recheck: streams.recheck,
+  });
+  mountSettingsRoutes(router, settings);
+  mountBackupRoutes(router, { backups: parts.backups, orchestrator, log });
+  mountTokenRoutes(router, orchestrator, streams.recheck);
+  mountHealthRoutes(router, { ...parts.artifacts, orchestrator, backups: parts.backups, version });
+  mountSystemRoutes(router, {
+    orchestrator,
+    streams,
+    version,
+    authenticate: auth.authenticate,
+    metrics,
+    prove: parts.prove,
+  });
+  if (panelDir !== null) servePanel(app, panelDir);
+  router.seal();
+  app.use(unexpected(log));
+  return { handler: app, signInPath: () => signInPath(codes.make(adminPrincipal)) };
+}
+
+function mountStorage(
+  router: ReturnType<typeof createRouter>,
+  { orchestrator, artifacts: { files, reserveBytes, pace }, contents, log }: HttpDeps,
+  calls: Calls,
+): void {
+  const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));
+  const desk = createUploadHandler({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
+  mountStorageRoutes(router, { orchestrator, desk, files, contents: contents.files, calls, heap });
+  mountArtifactRoutes(router, { orchestrator, files, heap });
+  const contentDesk = createContentDesk({ ...contents, orchestrator, reserveBytes, pace, log });
+  mountDatasetRoutes(router, { orchestrator, desk: contentDesk, files: contents.files, calls, heap });
+}

@@ -1,0 +1,192 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports/index.ts';
+import { createArtifactRows } from './rows/artifact-rows.ts';
+import { createAuditAppend, createAuditTrail } from './rows/audit-rows.ts';
+import { movedAway, openFailure } from './db/disk-fault.ts';
+import { createDiskState, type DiskState } from './db/disk-state.ts';
+import { createDatasetRows } from './rows/dataset-rows.ts';
+import { createEventRows, passOverEvents } from './rows/event-rows.ts';
+import { createWriter } from './db/group-commit.ts';
+import { enterLate } from './job-entry.ts';
+import { createJobRows } from './rows/job-rows.ts';
+import { createJoinTokenRows } from './rows/join-token-rows.ts';
+import { createMetricRows } from './rows/metric-rows.ts';
+import { createQueueRows } from './rows/queue-rows.ts';
+import { cacheRows } from './rows/row-cache.ts';
+import { companions } from './db/file-check.ts';
+import { migrate, schemaOf } from './db/migrations.ts';
+import { createSessionRows } from './rows/session-rows.ts';
+import { createTokenRows } from './rows/token-rows.ts';
+import { createWorkerRows } from './rows/worker-rows.ts';
+import { wrapEach } from './db/wrap-each.ts';
+import { createWriteAheadLog } from './db/write-ahead-log.ts';
+
+export interface StoreDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly seal: AuditSeal;
+  /** Dates the rows of the audit trail; without it, each row keeps the time passed in. */
+  readonly time?: TrustedTime;
+  /**
+   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit at once, and pending calls stay
+   * unanswered. Nothing is stored afterwards.
+   */
+  readonly onFatal: (cause: unknown) => void;
+  /** Called with the new schema version before an existing database is migrated. */
+  readonly beforeMigration?: (db: Database.Database, schema: number) => void;
+}
+
+export interface SqliteStore extends Store {
+  /** This start created the database. */
+  readonly isNew: boolean;
+  /**
+   * Copies all committed changes to an empty file, a few pages per turn of the event loop. Changes during the copy are included.
+   * Rejects when `signal` aborts it.
+   */
+  copyTo(file: string, signal: AbortSignal): Promise<void>;
+}
+
+/** SQLite's number for `synchronous = FULL`: a commit returns once it is on disk. */
+const full = 2;
+/** Only another program can hold the lock, for example a `sqlite3` shell. The event loop blocks this long. */
+const waitForLockMs = 1_000;
+
+/** Opens, creates or migrates the database (`:memory:` for none on disk). Throws with a reason on failure. */
+export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
+  const { log, clock, seal, onFatal } = parts;
+  const { db, isNew } = openDatabase(file, parts);
+  const stored = {
+    ...createWorkerRows(db),
+    ...createJobRows(db),
+    ...createQueueRows(db),
+    ...createSessionRows(db),
+    ...createTokenRows(db),
+    ...createJoinTokenRows(db),
+    ...createArtifactRows(db),
+    ...createMetricRows(db),
+    ...createDatasetRows(db),
+    ...createEventRows(db),
+  };
+  const wal = createWriteAheadLog(db);
+  const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
+  const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
+  const { afterCommit, afterRollback } = writer;
+  const entry = enterLate(stored);
+  const rows = { ...entry.rows, ...cacheRows(entry.rows, afterRollback) };
+  const tx: Tx = {
+    ...rows,
+    ...createAuditAppend(db, seal, afterRollback, parts.time),
+    afterCommit,
+    afterRollback,
+  };
+  return {
+    ...watched(rows, disk),
+    audit: watched(createAuditTrail(db), disk),
+    isNew,
+    write: command => writer.write(() => entry.within(() => command(tx))),
+    takesChanges: () => disk.now() === 'working',
+    onRecovery: disk.onRecovery,
+    async copyTo(target, signal) {
+      const progress = (): number => {
+        signal.throwIfAborted();
+        return pagesATurn;
+      };
+      await db.backup(target, { progress });
+    },
+    async close() {
+      writer.close();
+      // Callers of commands that were just committed may read once more before they respond.
+      await setImmediate();
+      // Closing writes to the disk, which is forbidden after a fatal fault.
+      if (disk.now() !== 'dead') db.close();
+    },
+  };
+}
+
+/** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
+const cacheKib = 32_768;
+
+const pagesATurn = 100;
+
+/** Reports disk faults that reads discover. */
+const watched = <R extends object>(rows: R, disk: DiskState): R =>
+  wrapEach(rows, read => (...input) => {
+    try {
+      return read(...input);
+    } catch (cause) {
+      disk.note(cause);
+      throw cause;
+    }
+  });
+
+function openDatabase(file: string, { beforeMigration }: StoreDeps) {
+  const opened = guarded(file, () => {
+    if (file !== ':memory:') makePrivate(file);
+    return new Database(file, { timeout: waitForLockMs });
+  });
+  return guarded(file, () => {
+    try {
+      schemaOf(opened);
+      if (opened.pragma('journal_mode', { simple: true }) === 'delete') passOverEvents(opened);
+      opened.pragma('journal_mode = WAL');
+      opened.pragma('foreign_keys = ON');
+      opened.pragma(`cache_size = -${cacheKib}`);
+      // By default, SQLite stores savepoint data in a file beside the database.
+      opened.pragma('temp_store = MEMORY');
+      // Required: in WAL mode, the default becomes NORMAL with the first write, although the pragma reads FULL until then.
+      opened.pragma('synchronous = FULL');
+      if (process.platform === 'darwin') opened.pragma('fullfsync = 1');
+      const was = migrate(opened, beforeMigration);
+      const synchronous = opened.pragma('synchronous', { simple: true });
+      if (synchronous !== full)
+        throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
+      return { db: opened, isNew: was === 0 };
+    } catch (cause) {
+      opened.close();
+      throw cause;
+    }
+  });
+}
+
+/** Returns a check that throws when the open file was removed or replaced. Windows does not allow either. */
+function createPlaceCheck(file: string): () => void {
+  if (file === ':memory:' || process.platform === 'win32') return () => {};
+  const { ino } = statSync(file);
+  return () => {
+    if (inodeNow(file, ino) !== ino) throw movedAway(file);
+  };
+}
+
+/**
+ * Returns null when the file does not exist, and `unknown` when it cannot be read, which says nothing about the open file.
+ */
+function inodeNow(file: string, unknown: number): number | null {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.ino ?? null;
+  } catch {
+    return unknown;
+  }
+}
+
+/** Creates the file with its mode before SQLite writes to it; companion files inherit the mode. */
+function makePrivate(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) closeSync(openSync(file, 'wx', 0o600));
+  else if (!found.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
+  // The owner made the file read-only on purpose, so the server does not undo that.
+  else if ((found.mode & 0o200) === 0)
+    throw new Error(`${file} is read-only: "chmod 600" it, or use another --data-dir`);
+  for (const name of companions.map(suffix => file + suffix)) {
+    if (existsSync(name)) chmodSync(name, 0o600);
+  }
+}
+
+function guarded<T>(file: string, open: () => T): T {
+  try {
+    return open();
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}

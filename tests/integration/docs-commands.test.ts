@@ -1,0 +1,81 @@
+/** Every code block of README.md and docs: its syntax, its commands and options, and running it as a reader would. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { parse as parseToml } from 'smol-toml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import {
+  type Block,
+  doesRun,
+  isShell,
+  listPages,
+  placeOf,
+  readBlocks,
+  textOf,
+} from '../support/docs/blocks.ts';
+import { createCommands, findBadCommands } from '../support/docs/command-check.ts';
+import { runPage } from '../support/docs/page-session.ts';
+import { findMissingKeys } from '../support/docs/responses.ts';
+import { openFleet } from '../support/docs/sample-fleet.ts';
+import { buildPrograms } from '../support/rig.ts';
+
+/** Several pages run at once. */
+const testLimitMs = 90_000;
+
+const pages = listPages();
+const blocksOf = new Map(pages.map(page => [page, readBlocks(page)] as const));
+const all = [...blocksOf.values()].flat();
+
+const parsers: Readonly<Record<string, (text: string) => unknown>> = {
+  json: text => JSON.parse(text) as unknown,
+  yaml: parseYaml,
+  toml: parseToml,
+};
+
+/** Returns the place and the error of each block for which the check throws. */
+async function failuresOf(
+  blocks: readonly Block[],
+  check: (block: Block) => unknown,
+): Promise<readonly string[]> {
+  const checked = await Promise.allSettled(blocks.map(async block => check(block)));
+  return checked.flatMap((result, at) =>
+    result.status === 'rejected' ? [`${placeOf(blocks[at]!)}: ${String(result.reason)}`] : [],
+  );
+}
+
+describe('code blocks of README.md and docs', () => {
+  it('parse as the JSON, YAML or TOML that their fence names', async () => {
+    const blocks = all.filter(({ language }) => language in parsers);
+    expect(await failuresOf(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
+  });
+
+  it('have valid shell syntax', async () => {
+    const run = promisify(execFile);
+    expect(await failuresOf(all.filter(isShell), block => run('bash', ['-nc', textOf(block)]))).toEqual([]);
+  });
+
+  it('name only commands and options that trainyard has', async () => {
+    const program = await createCommands();
+    expect(all.flatMap(block => findBadCommands(program, block))).toEqual([]);
+  });
+});
+
+describe('running the code blocks of a page', () => {
+  let programs = '';
+  beforeAll(async () => {
+    programs = (await buildPrograms()).folder;
+  }, 60_000);
+
+  it.concurrent.for(pages.filter(page => blocksOf.get(page)?.some(doesRun)))(
+    '%s: every runnable block succeeds on a fresh server, and prints the documented keys',
+    { timeout: testLimitMs },
+    async (page, { expect: check, onTestFinished }) => {
+      const blocks = blocksOf.get(page) ?? [];
+      const { session, close } = await openFleet(blocks, programs);
+      onTestFinished(close);
+      const { failure, printed } = await runPage(blocks, session);
+      check(failure).toBeNull();
+      check(findMissingKeys(blocks, printed)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createBackoff, pause } from '../../../agent/backoff.ts';
+import { systemClock } from '../../../agent/clock.ts';
+
+const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>
+  Array.from({ length: times }, () => backoff.nextMs());
+
+describe('backoff', () => {
+  it('doubles from the first wait to the longest', () => {
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 8_000 }), 6)).toEqual([
+      1_000, 2_000, 4_000, 8_000, 8_000, 8_000,
+    ]);
+  });
+
+  it('begins anew after a reset', () => {
+    const backoff = createBackoff({ firstMs: 500, maxMs: 15_000 });
+    waits(backoff, 4);
+    backoff.reset();
+    expect(waits(backoff, 2)).toEqual([500, 1_000]);
+  });
+
+  it.each([
+    [0, [0, 0, 0]],
+    [0.5, [500, 1_000, 1_500]],
+    [1, [1_000, 2_000, 3_000]],
+  ])('spreads over the whole wait: with %j', (random, expected) => {
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 3_000, random: () => random }), 3)).toEqual(expected);
+  });
+
+  it('stays finite for as long as a server can be away', () => {
+    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
+  });
+});
+
+describe('pause', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('resolves with true when the time has passed, and not before', async () => {
+    const ended = vi.fn<(passed: boolean) => void>();
+    void pause(systemClock, 1_000, new AbortController().signal).then(ended);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(ended).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ended).toHaveBeenCalledWith(true);
+  });
+
+  it('resolves with false at once when it is cut, and leaves no timer behind', async () => {
+    const cut = new AbortController();
+    const paused = pause(systemClock, 60_000, cut.signal);
+    cut.abort();
+    expect(await paused).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('does not begin when it has been cut already', async () => {
+    expect(await pause(systemClock, 60_000, AbortSignal.abort())).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('leaves no listener behind on a signal that many pauses share', async () => {
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    for (let n = 0; n < 20; n += 1) {
+      const paused = pause(systemClock, 10, signal);
+      await vi.advanceTimersByTimeAsync(10);
+      await paused;
+    }
+    expect(removed.mock.calls.length).toBe(added.mock.calls.length);
+  });
+});

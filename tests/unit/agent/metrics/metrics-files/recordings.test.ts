@@ -1,0 +1,195 @@
+/** Every value that a real trainer logged is on the curve, at its own step. */
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { decodeScalars } from '../../../../../agent/metrics/metrics-files/event.ts';
+import { readRecord } from '../../../../../agent/metrics/metrics-files/records.ts';
+import type { MetricPoint } from '../../../../../protocol/metrics-api.ts';
+import { chunksOf, createReplay, curveOf, outputOf, replay } from '../../../../support/recordings.ts';
+
+type Logged = readonly (readonly [step: number, key: string, value: number])[];
+
+const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'recording-'));
+
+/** As transformers prints it: `f'{value:.4g}'`. */
+const printed = (value: number): number => Number(value.toPrecision(4));
+
+function historyOf(name: string, isWanted: (entry: Readonly<Record<string, number>>) => boolean): Logged {
+  const { log_history: history } = JSON.parse(
+    readFileSync(join(outputOf(name), 'log_history.json'), 'utf8'),
+  ) as { readonly log_history: readonly Readonly<Record<string, number>>[] };
+  return history
+    .filter(isWanted)
+    .flatMap(({ step = 0, ...values }) =>
+      Object.entries(values).map(([key, value]) => [step, key, value] as const),
+    );
+}
+
+const eventFileIn = (folder: string): string => {
+  const name = readdirSync(folder, { recursive: true })
+    .map(String)
+    .find(each => each.includes('tfevents'));
+  return join(folder, name ?? 'none');
+};
+
+/** Each scalar by its tag. */
+function eventsOf(name: string): Logged {
+  const bytes = readFileSync(eventFileIn(outputOf(name)));
+  const logged: (readonly [number, string, number])[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const outcome = readRecord(bytes.subarray(at), bytes.length);
+    if (outcome.kind !== 'record') throw new Error(`the fixture is damaged at ${at}: ${outcome.kind}`);
+    const event = decodeScalars(outcome.data);
+    for (const [tag, value] of event?.values ?? []) logged.push([event?.step ?? 0, tag, value]);
+    at += outcome.bytes;
+  }
+  return logged;
+}
+
+function expectOnCurve(points: readonly MetricPoint[], logged: Logged): void {
+  const missing = logged.filter(([step, key, value]) => {
+    const found = curveOf(points, key).get(step);
+    return typeof found !== 'number' || printed(found) !== printed(value);
+  });
+  expect(logged.length).toBeGreaterThan(0);
+  expect(missing).toEqual([]);
+}
+
+const isStep = (entry: Readonly<Record<string, number>>): boolean => !Object.hasOwn(entry, 'train_runtime');
+
+describe("the curve of Hugging Face's Trainer", () => {
+  it.each(['hf', 'hf-tensorboard'])('has every printed value at its own step: %s', async name => {
+    const { points } = await replay(name, null);
+    expectOnCurve(points, historyOf(name, isStep));
+    const summary = historyOf(name, entry => !isStep(entry)).filter(([, key]) => key !== 'total_flos');
+    expectOnCurve(points, summary);
+    expect([...curveOf(points, 'loss').keys()]).toEqual(Array.from({ length: 12 }, (_, at) => (at + 1) * 10));
+  });
+
+  it.each(['hf', 'hf-tensorboard'])('is the same whichever of two pipes is read first: %s', async name => {
+    const run = createReplay(null);
+    const chunks = chunksOf(name);
+    // The bar that tqdm draws anew behind a dict arrives before it.
+    const swapped = chunks.map((chunk, at) => {
+      if (chunk.fd === 1) return chunks[at + 1] ?? chunk;
+      return chunks[at - 1]?.fd === 1 ? (chunks[at - 1] ?? chunk) : chunk;
+    });
+    for (const { bytes } of swapped) run.print(bytes);
+    expectOnCurve((await run.end()).points, historyOf(name, isStep));
+  });
+
+  it('has every value of the event file, under the names that are printed', async () => {
+    const { points } = await replay('hf-tensorboard', temporaryFolder());
+    expectOnCurve(
+      points,
+      eventsOf('hf-tensorboard').map(([step, tag, value]) => [step, tag.slice(6), value]),
+    );
+    const losses = points.filter(({ values }) => Object.hasOwn(values, 'loss'));
+    expect(losses).toHaveLength(12);
+    // More digits than were printed, and none that 32 bits have made up.
+    expect(losses[0]?.values).toMatchObject({ loss: 6.945546, learning_rate: 0.000135 });
+  });
+
+  it('has the exact values of trainer_state.json where no event file is written', async () => {
+    const { points } = await replay('hf', temporaryFolder());
+    const logged = historyOf('hf', isStep);
+    expectOnCurve(points, logged);
+    for (const [step, key, value] of logged) expect(curveOf(points, key).get(step)).toBe(value);
+    expect(points.filter(({ values }) => Object.hasOwn(values, 'loss'))).toHaveLength(12);
+  });
+});
+
+const named = (key: string): string => (key === 'train_loss' ? 'loss' : key);
+
+describe('the curve of Lightning', () => {
+  it.each(['lightning-default', 'lightning-tqdm'])('has every value of the event file: %s', async name => {
+    const { points } = await replay(name, temporaryFolder());
+    const logged = eventsOf(name);
+    expectOnCurve(
+      points,
+      logged.map(([step, key, value]) => [step, named(key), value]),
+    );
+    const losses = logged.filter(([, key]) => key === 'train_loss').map(([step]) => step);
+    expect(points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []))).toEqual(
+      losses,
+    );
+  });
+
+  it.each(['lightning-default', 'lightning-tqdm'])(
+    'has the end of the run from what is printed: %s',
+    async name => {
+      const { points, progress } = await replay(name, null);
+      expect(progress).toMatchObject({ step: 300, totalSteps: 300, percent: 100, epoch: 2 });
+      expect(curveOf(points, 'loss').get(300)).toBe(name === 'lightning-tqdm' ? 0.073 : 0.074);
+    },
+  );
+
+  it('counts the steps of all epochs from its bars', async () => {
+    const run = createReplay(null);
+    const steps: number[] = [];
+    for (const { bytes } of chunksOf('lightning-tqdm')) {
+      run.print(bytes);
+      await run.send();
+    }
+    const { points } = await run.end();
+    for (const { step, values } of points) if (Object.hasOwn(values, 'loss')) steps.push(step ?? -1);
+    expect(steps).toEqual(Array.from({ length: 300 }, (_, at) => at + 1));
+  });
+});
+
+describe('while a recording is written', () => {
+  it.each(['hf-tensorboard', 'lightning-tqdm'])(
+    'every value of the event file is on the curve once, wherever a look finds it cut off: %s',
+    async name => {
+      const root = temporaryFolder();
+      const source = readFileSync(eventFileIn(outputOf(name)));
+      const target = join(root, eventFileIn(outputOf(name)).slice(outputOf(name).length));
+      mkdirSync(dirname(target), { recursive: true });
+      const run = createReplay(root);
+      const chunks = chunksOf(name);
+      let written = 0;
+      for (const [at, { bytes }] of chunks.entries()) {
+        run.print(bytes);
+        const until = Math.floor((source.length * (at + 1)) / chunks.length);
+        appendFileSync(target, source.subarray(written, until));
+        written = until;
+        await run.send();
+      }
+      const { points } = await run.end();
+      const short = (key: string): string =>
+        name === 'hf-tensorboard' ? key.replace(/^train\//, '') : named(key);
+      expectOnCurve(
+        points,
+        eventsOf(name).map(([step, key, value]) => [step, short(key), value]),
+      );
+      const steps = points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []));
+      expect(steps).toEqual([...new Set(steps)]);
+    },
+  );
+
+  it('a file that is cut and goes on later brings each value once', async () => {
+    const root = temporaryFolder();
+    cpSync(outputOf('lightning-default'), root, { recursive: true });
+    const file = eventFileIn(root);
+    const whole = readFileSync(file);
+    const run = createReplay(root);
+    await run.send();
+    truncateSync(file, Math.floor(statSync(file).size / 2));
+    await run.send();
+    appendFileSync(file, whole.subarray(Math.floor(whole.length / 2)));
+    const { points } = await run.end();
+    expect(points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []))).toEqual(
+      eventsOf('lightning-default').flatMap(([step, key]) => (key === 'train_loss' ? [step] : [])),
+    );
+  });
+});
