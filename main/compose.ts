@@ -161,7 +161,7 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
       allowConfigScripts: config.localAllowConfigScripts,
       folder: join(config.dataDir, 'local-worker'),
       url: network.url,
-      issue: () => orchestrator.localWorker(workerNameOf(hostname())),
+      issue: () => orchestrator.workers.local(workerNameOf(hostname())),
     }),
   );
   const settings = createSettings({
@@ -286,9 +286,9 @@ async function openWorks(ground: Ground): Promise<Works> {
     },
     logFiles: logs.files,
   });
-  const releaseUploads = orchestrator.releaseClosedUploads;
+  const releaseUploads = orchestrator.files.releaseClosedUploads;
   const sweep = startArtifactSweep({ ...parts, store: data.store, files, releaseUploads });
-  const collect = orchestrator.collectDatasets;
+  const collect = orchestrator.files.collectDatasets;
   const contentSweep = startContentSweep({ ...parts, ...contents, store: data.store, collect });
   const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
   return {
@@ -334,7 +334,7 @@ async function openWorks(ground: Ground): Promise<Works> {
 async function closeWorks(works: Works, http: HttpServer): Promise<void> {
   // Stop the local worker first, so that it can still report that it goes offline.
   await works.localWorker.close();
-  works.orchestrator.stop();
+  works.orchestrator.lifecycle.stop();
   await http.close();
   await closeFiles(works);
   await works.audit.stop();
@@ -371,7 +371,7 @@ function createExchange({
       async quiet(asker) {
         // Stop the local worker first, so that it can still report that it goes offline.
         await works().localWorker.close();
-        works().orchestrator.stop();
+        works().orchestrator.lifecycle.stop();
         await http.hold(asker);
         await closeFiles(works());
         await works().audit.stop();
@@ -399,7 +399,7 @@ function createExchange({
       async reopen() {
         try {
           setWorks(await openWorks(ground));
-          works().orchestrator.start();
+          works().orchestrator.lifecycle.start();
         } catch (cause) {
           // The replacement was checked before, so only a restart can help; the log explains why.
           log.error('restore.not_opened', { cause });
@@ -415,7 +415,7 @@ function createExchange({
 }
 
 function endAdminSessions({ orchestrator }: Works, http: HttpServer): void {
-  orchestrator.endReplacedAdminSessions();
+  orchestrator.access.endReplacedAdminSessions();
   http.recheck();
 }
 
@@ -437,7 +437,9 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
     present: ({ key, certificate }) => http.present({ key, certificate }),
     clock,
     log,
-    orchestrator: { noteSettings: (facts, by) => works.orchestrator.noteSettings(facts, by) },
+    orchestrator: {
+      access: { noteSettings: (facts, by) => works.orchestrator.access.noteSettings(facts, by) },
+    },
   });
   const ground: Ground = {
     config,
@@ -473,7 +475,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   };
   try {
     adminToken.follow();
-    works.orchestrator.start();
+    works.orchestrator.lifecycle.start();
     if (network.isSecure) await certificates.open();
     await network.open();
     const { url } = network;
@@ -486,7 +488,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
       adminToken: adminToken.now,
       restored: works.data.restored && { ...works.data.restored, lostRows: works.audit.lost },
       ...reachFromAfar(network, certificates.shown),
-      awoken: () => works.orchestrator.awoken(),
+      awoken: () => works.orchestrator.lifecycle.awoken(),
       async close() {
         withdraw();
         await close();

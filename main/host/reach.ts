@@ -22,7 +22,7 @@ export interface ReachDeps {
   readonly present: TlsDeps['present'];
   readonly clock: Clock;
   readonly log: Log;
-  readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
+  readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
 }
 
 /** Creates the network and the certificates that it presents. */

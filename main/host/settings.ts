@@ -31,7 +31,10 @@ export interface SettingsDeps extends NetworkViewDeps {
   /** Call it when the host names may have changed. */
   readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
-  readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally' | 'holdBackFor'>;
+  readonly orchestrator: {
+    readonly access: Pick<Orchestrator['access'], 'noteSettings'>;
+    readonly lifecycle: Pick<Orchestrator['lifecycle'], 'runLocally' | 'holdBackFor'>;
+  };
   readonly keepAuditFor: (days: number | null) => void;
   readonly about: Pick<SettingsView, 'version' | 'configs_dir' | 'data_dir'> & {
     readonly hasSample: boolean;
@@ -101,12 +104,12 @@ export function createSettings(parts: SettingsDeps) {
     move.value?.settle();
     if (next.audit_retention_days !== was.audit_retention_days) parts.keepAuditFor(next.audit_retention_days);
     if (facts.some(({ type }) => type === 'settings.gpu_troubles_changed'))
-      orchestrator.holdBackFor(next.gpu_troubles);
+      orchestrator.lifecycle.holdBackFor(next.gpu_troubles);
     if (next.tls) await parts.refreshCertificate();
     if (facts.some(({ type }) => type === 'settings.local_worker_changed')) {
       const { local_worker: worker } = next;
       await localWorker.turn(worker.enabled ? workerSettingsOf(worker) : null);
-      orchestrator.runLocally(worker.enabled);
+      orchestrator.lifecycle.runLocally(worker.enabled);
     }
     return accept(view(by.isHere));
   };
@@ -244,7 +247,7 @@ async function keep(
   const draft = drafted(file, settings);
   if (!draft.ok) return draft;
   try {
-    await orchestrator.noteSettings(facts, by);
+    await orchestrator.access.noteSettings(facts, by);
   } catch (cause) {
     draft.value.drop();
     throw cause;

@@ -113,7 +113,7 @@ export function createHttpServer(parts: HttpDeps): HttpServer {
     streams,
     calls,
     failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
-    metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
+    metrics: createMetrics({ version: parts.version, figures: () => orchestrator.queue.figures() }),
   };
   let app = createApp(parts, lasting);
   const front = createFront(app.handler, createHeld(parts), lasting);
@@ -165,25 +165,24 @@ function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: L
   // As in Express, an empty list trusts no address.
   app.set('trust proxy', parts.trustedProxies);
   app.use(guardEdge(parts.isOurHost, log));
-  const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
-    orchestrator;
+  const { workers, access } = orchestrator;
   const auth = createAuth({
     admin: adminPrincipal,
     adminHash,
-    workerByTokenHash,
-    knowsJoinToken,
+    workerByTokenHash: workers.byTokenHash,
+    knowsJoinToken: workers.knowsJoinToken,
     uploaderOf: parts.artifacts.uploaderOf,
-    mayUpload: orchestrator.mayUpload,
-    principalByTokenHash,
+    mayUpload: orchestrator.files.mayUpload,
+    principalByTokenHash: access.principalByTokenHash,
     principalBySessionHash(hash) {
-      const session = sessionByHash(hash);
-      return session === null ? null : principalOfToken(session.tokenId);
+      const session = access.sessionByHash(hash);
+      return session === null ? null : access.principalOfToken(session.tokenId);
     },
   });
-  const failures = guardFailures(failureLimit, orchestrator.noteRefusal);
+  const failures = guardFailures(failureLimit, orchestrator.access.noteRefusal);
   const router = createRouter(app, {
     authenticate: auth.authenticate,
-    ownerOf: orchestrator.ownerOf,
+    ownerOf: orchestrator.jobs.ownerOf,
     onRefused: failures,
     onAnswered: metrics.noteCall,
   });

@@ -131,7 +131,7 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
     const body = workerApi.register.body.parse(
       introduction(parts, agent, currentJobId ?? null, attemptId ?? null),
     );
-    return settled(orchestrator().register(id, body, agent.address ?? '10.0.0.7'));
+    return settled(orchestrator().workers.register(id, body, agent.address ?? '10.0.0.7'));
   };
   const register: FleetWorker['register'] = async changes => valueOf(await tryRegister(changes));
 
@@ -144,7 +144,7 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
 
   const report: FleetWorker['report'] = (jobId, status, more = {}) =>
     settled(
-      orchestrator().report(id, jobId, StatusReport.parse({ status, ...attemptField(jobId), ...more })),
+      orchestrator().jobs.report(id, jobId, StatusReport.parse({ status, ...attemptField(jobId), ...more })),
     );
 
   return {
@@ -156,7 +156,7 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
     commands,
     commandsOf,
     lastOffer: () => last(commandsOf('job_submit'), 'offer'),
-    view: () => valueOf(orchestrator().worker(id)),
+    view: () => valueOf(orchestrator().workers.get(id)),
     register,
     tryRegister,
     openStream,
@@ -172,14 +172,14 @@ export function createFleetWorker(parts: FleetWorkerDeps): FleetWorker {
         ...attemptField(jobId),
         ...more,
       };
-      return settled(orchestrator().heartbeat(id, workerApi.heartbeat.body.parse(body)));
+      return settled(orchestrator().workers.heartbeat(id, workerApi.heartbeat.body.parse(body)));
     },
     report,
     async run(jobId) {
       valueOf(await report(jobId, 'starting'));
       valueOf(await report(jobId, 'running'));
     },
-    disconnect: () => settled(orchestrator().disconnect(id)),
+    disconnect: () => settled(orchestrator().workers.disconnect(id)),
   };
 }
 
@@ -222,7 +222,7 @@ function openFleetStream(
 ): FleetStream {
   const commands: WorkerCommand[] = [];
   let ended = false;
-  const close = orchestrator.openStream(id, {
+  const close = orchestrator.workers.openStream(id, {
     send(command) {
       if (ended) throw new Error(`${command.type} was sent to ${id} on a stream that has ended`);
       commands.push(command);

@@ -48,8 +48,8 @@ export interface WorkerOptions {
 }
 
 type JobOptions = z.input<typeof SubmitRequest>;
-type IdempotencyKey = NonNullable<Parameters<Orchestrator['submit']>[2]>;
-type Submitted = Extract<Awaited<ReturnType<Orchestrator['submit']>>, { ok: true }>['value'];
+type IdempotencyKey = NonNullable<Parameters<Orchestrator['jobs']['submit']>[2]>;
+type Submitted = Extract<Awaited<ReturnType<Orchestrator['jobs']['submit']>>, { ok: true }>['value'];
 type Accepted = Exclude<Submitted, { readonly status: 'rejected' }>;
 
 export interface Fleet {
@@ -70,11 +70,15 @@ export interface Fleet {
   /** Submits a job with an inline config and the API's defaults, by default as ada. Throws when it is refused. */
   submit(options?: JobOptions, by?: Actor): Promise<Accepted>;
   /** Like `submit`, but returns a refusal. */
-  trySubmit(options?: JobOptions, by?: Actor, key?: IdempotencyKey): ReturnType<Orchestrator['submit']>;
+  trySubmit(
+    options?: JobOptions,
+    by?: Actor,
+    key?: IdempotencyKey,
+  ): ReturnType<Orchestrator['jobs']['submit']>;
   /** Submits a job, which must be dispatched to this worker, and runs it there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
-  cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
-  release(id: JobId): ReturnType<Orchestrator['release']>;
+  cancel(id: JobId): ReturnType<Orchestrator['jobs']['cancel']>;
+  release(id: JobId): ReturnType<Orchestrator['jobs']['release']>;
   /** Returns the worker after the drain; throws when the drain is refused. */
   drain(
     worker: FleetWorker,
@@ -137,8 +141,8 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       v1SilenceMs,
       runsLocally: runs,
     });
-    orchestrator.start();
-    const stopFollowing = orchestrator.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
+    orchestrator.lifecycle.start();
+    const stopFollowing = orchestrator.lifecycle.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
     return { orchestrator, time, stopFollowing, kill: timers.kill };
   }
 
@@ -152,7 +156,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       worker_type: type,
       labels,
     });
-    const { workerId, token } = await life.orchestrator.createWorker(wanted, ada);
+    const { workerId, token } = await life.orchestrator.workers.create(wanted, ada);
     const persistent = type === 'persistent';
     return createFleetWorker({
       id: workerId,
@@ -171,7 +175,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const trySubmit: Fleet['trySubmit'] = (job = {}, by = ada, key?) => {
     const inLine = job.config_name === undefined ? { config: {} } : {};
     const request = SubmitRequest.parse({ ...inLine, ...job });
-    return settled(life.orchestrator.submit(request, by, key));
+    return settled(life.orchestrator.jobs.submit(request, by, key));
   };
   const submit = async (job?: JobOptions, by?: Actor): Promise<Accepted> => {
     const submitted = valueOf(await trySubmit(job, by));
@@ -207,13 +211,13 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       await worker.run(jobId);
       return jobId;
     },
-    cancel: id => settled(life.orchestrator.cancel(id, ada)),
-    release: id => settled(life.orchestrator.release(id, ada)),
+    cancel: id => settled(life.orchestrator.jobs.cancel(id, ada)),
+    release: id => settled(life.orchestrator.jobs.release(id, ada)),
     async drain(worker, { reason = null, deadlineMs = null } = {}) {
-      return valueOf(await settled(life.orchestrator.drainWorker(worker.id, { reason, deadlineMs }, ada)));
+      return valueOf(await settled(life.orchestrator.workers.drain(worker.id, { reason, deadlineMs }, ada)));
     },
-    undrain: async worker => valueOf(await settled(life.orchestrator.undrainWorker(worker.id, ada))),
-    job: id => valueOf(life.orchestrator.job(id)),
+    undrain: async worker => valueOf(await settled(life.orchestrator.workers.undrain(worker.id, ada))),
+    job: id => valueOf(life.orchestrator.jobs.get(id)),
     audit: () => database.store.audit.after(0, 1_000_000),
     async setDiskFull(full) {
       database.setFull(full);
@@ -228,7 +232,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     async restart({ crash = false, runsLocally: runs = runsLocally, awayMs = 0, forgetsTime = false } = {}) {
       life.stopFollowing();
       if (crash) life.kill();
-      else life.orchestrator.stop();
+      else life.orchestrator.lifecycle.stop();
       mark = forgetsTime ? null : life.time.mark();
       await database.restart(crash);
       if (awayMs > 0) await clock.pause(awayMs);
@@ -237,7 +241,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     },
     async close() {
       life.stopFollowing();
-      life.orchestrator.stop();
+      life.orchestrator.lifecycle.stop();
       await clock.settle();
       await database.close();
       if (errors.length > 0) throw new Error(`errors were logged:\n${errors.join('\n')}`);

@@ -15,7 +15,7 @@ export interface TlsDeps {
   readonly names: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
-  readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
+  readonly orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> };
   /** Called with each certificate to present from then on. */
   readonly present: (identity: Identity) => void;
 }
@@ -28,7 +28,7 @@ export function createCertificates(parts: TlsDeps): Certificates {
     log,
     onChange: present,
     note: (identity: Identity, why: Why) =>
-      orchestrator.noteSettings([factOf(identity, why)], { type: 'system' }),
+      orchestrator.access.noteSettings([factOf(identity, why)], { type: 'system' }),
   };
   if (files === null) return createOwnCertificate({ ...common, folder, names });
   return createGivenCertificate({ ...common, certificateFile: files.certificate, keyFile: files.key });

@@ -26,7 +26,7 @@ const tooMany = refuse(
 ).refusal;
 
 /** Counts unauthenticated requests, records their credentials' hashes in the audit trail, and throttles addresses that keep failing. */
-export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefusal']): OnRefused {
+export function guardFailures(limit: FailureLimit, note: Orchestrator['access']['noteRefusal']): OnRefused {
   return (request, refusal, caller) => {
     if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
       // The worker's token is valid, so the server keeps answering it. Only the audit rows are limited.

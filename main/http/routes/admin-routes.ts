@@ -39,43 +39,43 @@ export function mountWorkerAdminRoutes(
     replyFor(issued, joinAddress(calledUrl(request)));
   router.answer(workersApi.list, ({ query }) => {
     const { status_filter: status, limit, cursor = null } = query;
-    const as_of_seq = orchestrator.lastSeq();
+    const as_of_seq = orchestrator.lifecycle.lastSeq();
     if (limit === undefined) {
-      const workers = [...orchestrator.listWorkers(status)];
+      const workers = [...orchestrator.workers.list(status)];
       return accept({ workers, total: workers.length, next_cursor: null, as_of_seq });
     }
-    const { workers, next } = orchestrator.pageOfWorkers(cursor, limit, status);
+    const { workers, next } = orchestrator.workers.page(cursor, limit, status);
     return accept({ workers: [...workers], total: workers.length, next_cursor: next, as_of_seq });
   });
   router.answer(workersApi.create, async ({ body, caller, request }) =>
-    accept(issuedReply(await orchestrator.createWorker(body, actorOf(caller, request)), request)),
+    accept(issuedReply(await orchestrator.workers.create(body, actorOf(caller, request)), request)),
   );
-  router.answer(workersApi.get, ({ params }) => orchestrator.worker(params.id));
+  router.answer(workersApi.get, ({ params }) => orchestrator.workers.get(params.id));
   router.answer(workersApi.remove, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.deleteWorker(params.id, actorOf(caller, request));
+    const outcome = await orchestrator.workers.remove(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, worker_id: outcome.value.workerId }) : outcome;
   });
   router.answer(workersApi.update, ({ params, body, caller, request }) =>
-    orchestrator.updateWorker(params.id, body, actorOf(caller, request)),
+    orchestrator.workers.update(params.id, body, actorOf(caller, request)),
   );
   router.answer(workersApi.drain, ({ params, body, caller, request }) => {
     const { reason = null, deadline_s: deadlineS = null } = body;
     const wish = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
-    return orchestrator.drainWorker(params.id, wish, actorOf(caller, request));
+    return orchestrator.workers.drain(params.id, wish, actorOf(caller, request));
   });
   router.answer(workersApi.undrain, ({ params, caller, request }) =>
-    orchestrator.undrainWorker(params.id, actorOf(caller, request)),
+    orchestrator.workers.undrain(params.id, actorOf(caller, request)),
   );
   router.answer(workersApi.unquarantine, ({ params, caller, request }) =>
-    orchestrator.unquarantineWorker(params.id, actorOf(caller, request)),
+    orchestrator.workers.unquarantine(params.id, actorOf(caller, request)),
   );
   router.answer(workersApi.rotateToken, async ({ params, body, caller, request }) => {
-    const outcome = await orchestrator.rotateToken(params.id, body.mode, actorOf(caller, request));
+    const outcome = await orchestrator.workers.rotateToken(params.id, body.mode, actorOf(caller, request));
     return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
   });
   router.answer(workersApi.createJoinToken, async ({ params, body, caller, request }) => {
     const lastsMs = body.expires_in_s * 1000;
-    const outcome = await orchestrator.createJoinToken(params.id, lastsMs, actorOf(caller, request));
+    const outcome = await orchestrator.workers.createJoinToken(params.id, lastsMs, actorOf(caller, request));
     if (!outcome.ok) return outcome;
     const { workerId, name, token, persistent, expiresAt } = outcome.value;
     const at = joinAddress(calledUrl(request));

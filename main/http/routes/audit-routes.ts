@@ -70,11 +70,11 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
 /** Serves the audit rows of one job to callers who may read jobs. It leaves out addresses and rows of other targets. */
 export function mountJobEvents(
   router: Router,
-  orchestrator: Pick<Orchestrator, 'job'>,
+  orchestrator: { readonly jobs: Pick<Orchestrator['jobs'], 'get'> },
   audit: Pick<AuditReader, 'list'>,
 ): void {
   router.answer(queueApi.events, ({ params: { id }, query }) => {
-    const job = orchestrator.job(id);
+    const job = orchestrator.jobs.get(id);
     if (!job.ok) return job;
     const { entries, total } = audit.list({ ...sieveOf({ target_type: 'job', target_id: id }), ...query });
     return accept({

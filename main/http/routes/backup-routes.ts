@@ -41,7 +41,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
     const by = actorOf(caller, request);
     try {
       const made = await backups.make('manual');
-      await orchestrator.noteBackup(made.name, by);
+      await orchestrator.access.noteBackup(made.name, by);
       log.info('backup.made', { name: made.name, by: nameOf(by) });
       return accept(viewOf(made));
     } catch (cause) {

@@ -34,7 +34,7 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     const expected = expectedBy(request);
     if (!expected.ok) return expected;
     const wanted = { name, config, files, expected: expected.value };
-    const outcome = await orchestrator.changeConfig(by, record => configs.put(wanted, record));
+    const outcome = await orchestrator.files.changeConfig(by, record => configs.put(wanted, record));
     if (!outcome.ok) return outcome;
     const { file, what, tag, bytes } = outcome.value;
     sendTag(request, tag);
@@ -60,7 +60,7 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
   router.answer(configsApi.remove, async ({ params: { name }, caller, request }) => {
     const expected = expectedBy(request);
     if (!expected.ok) return expected;
-    const outcome = await orchestrator.changeConfig(actorOf(caller, request), record =>
+    const outcome = await orchestrator.files.changeConfig(actorOf(caller, request), record =>
       configs.remove({ name, expected: expected.value }, record),
     );
     return outcome.ok ? accept({ success: true, name, file: outcome.value.file }) : outcome;

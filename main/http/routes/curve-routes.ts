@@ -12,18 +12,18 @@ const maxPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 type Read = ReplyOf<typeof metricsApi.read>;
-type Curves = Pick<Orchestrator, 'jobCurves' | 'curve' | 'bringMetrics'>;
+type Curves = { readonly files: Pick<Orchestrator['files'], 'jobCurves' | 'curve' | 'reportMetrics'> };
 
 /** Training curves: workers upload points, and people read them. */
 export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
   router.answer(metricsApi.bring, ({ caller, params, body }) =>
     caller.kind === 'worker'
-      ? orchestrator.bringMetrics(caller.id, params.id, body.attempt_id, body.points)
+      ? orchestrator.files.reportMetrics(caller.id, params.id, body.attempt_id, body.points)
       : refuse('token_missing', 'Send the worker token in the header X-Worker-Token'),
   );
   router.answer(metricsApi.read, async ({ params: { id }, query }) => {
     const { attempt = null, keys, points, ...range } = query;
-    const found = orchestrator.jobCurves(id, attempt);
+    const found = orchestrator.files.jobCurves(id, attempt);
     if (!found.ok) return found;
     const wanted = chosen(found.value, keys);
     const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
@@ -38,7 +38,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     for (const { attempt: of, startedAt, endedAt, offsetMs, keys: own } of wanted) {
       const series: Read['attempts'][number]['series'] = [];
       for (const key of own) {
-        series.push({ key, points: orchestrator.curve(of.id, key, sieve, most) });
+        series.push({ key, points: orchestrator.files.curve(of.id, key, sieve, most) });
         await otherCalls();
       }
       attempts.push({
@@ -54,7 +54,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     return accept({ job_id: id, keys: [...found.value.latest], attempts });
   });
   router.stream(metricsApi.download, ({ params: { id }, query: { attempt = null, keys } }, response) => {
-    const found = orchestrator.jobCurves(id, attempt);
+    const found = orchestrator.files.jobCurves(id, attempt);
     if (!found.ok) return found;
     response.set({
       'Content-Type': 'text/csv; charset=utf-8',
@@ -92,13 +92,13 @@ const columns = [
 
 /** Yields one curve per portion. */
 function* csvOf(
-  orchestrator: Pick<Curves, 'curve'>,
+  { files }: Pick<Curves, 'files'>,
   attempts: JobCurves['attempts'],
 ): Generator<string, void, undefined> {
   yield `${columns.join(',')}\r\n`;
   for (const { attempt, keys } of attempts) {
     for (const key of keys) {
-      const rows = orchestrator.curve(attempt.id, key, everything, Number.MAX_SAFE_INTEGER);
+      const rows = files.curve(attempt.id, key, everything, Number.MAX_SAFE_INTEGER);
       yield rows
         .map(point => ({ ...point, attempt: attempt.n, key: cell(key) }))
         .map(row => `${columns.map(column => row[column] ?? '').join(',')}\r\n`)

@@ -33,7 +33,10 @@ export function mountDatasetRoutes(
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
-    const found = orchestrator.datasets({ owner: onlyUserOf(caller), name }, { all, workerId: worker_id });
+    const found = orchestrator.files.datasets(
+      { owner: onlyUserOf(caller), name },
+      { all, workerId: worker_id },
+    );
     if (!found.ok) return found;
     const { datasets, storedBytes, limitBytes } = found.value;
     return accept({ datasets: [...datasets], stored_bytes: storedBytes, limit_bytes: limitBytes });
@@ -68,7 +71,7 @@ export function mountDatasetRoutes(
       const manifest = await manifestAt(files, version, orchestrator);
       if (!manifest.ok) return manifest;
       const publication = { name, version, files: manifest.value, isPinned: pinned };
-      const made = await orchestrator.publishDataset(publication, actorOf(caller, request));
+      const made = await orchestrator.files.publishDataset(publication, actorOf(caller, request));
       return made.ok ? accept({ ...made.value, success: true as const }) : made;
     } finally {
       publications -= 1;
@@ -76,12 +79,12 @@ export function mountDatasetRoutes(
   });
   router.answer(datasetsApi.pin, async ({ params, body, caller, request }) => {
     const by = actorOf(caller, request);
-    const outcome = await orchestrator.pinDataset(params.id, body.pinned, onlyUserOf(caller), by);
+    const outcome = await orchestrator.files.pinDataset(params.id, body.pinned, onlyUserOf(caller), by);
     return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
   });
   router.answer(datasetsApi.prune, async ({ body, caller, request }) => {
     const wish = { which: choiceOf(body), isDryRun: body.dry_run, owner: onlyUserOf(caller) };
-    const { removed, freedBytes } = await orchestrator.pruneDatasets(wish, actorOf(caller, request));
+    const { removed, freedBytes } = await orchestrator.files.pruneDatasets(wish, actorOf(caller, request));
     return accept({ success: true as const, removed: [...removed], freed_bytes: freedBytes });
   });
 }
@@ -94,7 +97,7 @@ function choiceOf({ names, versions }: BodyOf<typeof datasetsApi.prune>): PruneC
 async function manifestAt(
   files: ContentFiles,
   version: string,
-  { storedContents }: Pick<Orchestrator, 'storedContents'>,
+  { files: { storedContents } }: { readonly files: Pick<Orchestrator['files'], 'storedContents'> },
 ): Promise<Outcome<readonly DatasetFile[]>> {
   const [stored] = storedContents([version]);
   if (stored === undefined || !(await files.has(stored)))

@@ -24,7 +24,7 @@ export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
   const { orchestrator, version } = deps;
   router.answer(healthApi.live, () => accept({ status: 'ok' as const }));
   router.answer(healthApi.ready, () =>
-    orchestrator.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
+    orchestrator.lifecycle.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
   );
   router.answer(healthApi.report, async () => {
     const components = judgeHealth(await check(deps));
@@ -43,8 +43,8 @@ export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
       uptime_seconds: uptime(),
       load_avg_5min: platform() === 'win32' ? null : (loadavg()[1] ?? null),
       memory_percent: Math.round((1 - freemem() / totalmem()) * 1_000) / 10,
-      ...orchestrator.gpusHere(),
-      ...(query.include_allocation && { gpu_allocation: orchestrator.gpuAllocation(maySeeWorkers) }),
+      ...orchestrator.queue.localGpus(),
+      ...(query.include_allocation && { gpu_allocation: orchestrator.queue.gpuAllocation(maySeeWorkers) }),
     });
   });
 }
@@ -52,9 +52,9 @@ export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
 const uptime = (): number => Math.round(process.uptime() * 10) / 10;
 
 async function check({ orchestrator, backups, files, reserveBytes }: HealthDeps): Promise<Checks> {
-  const facts = orchestrator.healthFacts();
+  const facts = orchestrator.lifecycle.health();
   const [commitMs, freeBytes] = await Promise.all([
-    facts.takesChanges ? orchestrator.timeCommit().catch(() => null) : null,
+    facts.takesChanges ? orchestrator.lifecycle.timeCommit().catch(() => null) : null,
     files.freeBytes().catch(() => null),
   ]);
   const newest = backups.list()[0];

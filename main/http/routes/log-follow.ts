@@ -6,7 +6,7 @@ import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/por
 import type { EventStream } from '../listener/sse.ts';
 
 export interface LogFollowing {
-  readonly orchestrator: Pick<Orchestrator, 'isLogOver' | 'attemptAfter'>;
+  readonly orchestrator: { readonly files: Pick<Orchestrator['files'], 'isLogOver' | 'attemptAfter'> };
   readonly files: LogFiles;
   readonly place: LogPlace;
   /** Number of the first line to send. */
@@ -54,8 +54,8 @@ export async function followLog(following: LogFollowing): Promise<void> {
         if (next === before) await waitFor(null, shortestMs, gone.signal);
         continue;
       }
-      if (following.orchestrator.isLogOver(place.jobId, place.attempt, facts)) {
-        const after = following.orchestrator.attemptAfter(place.jobId, place.attempt);
+      if (following.orchestrator.files.isLogOver(place.jobId, place.attempt, facts)) {
+        const after = following.orchestrator.files.attemptAfter(place.jobId, place.attempt);
         tell(stream, { type: 'end', next_attempt: after }, next);
         return stream.end();
       }

@@ -46,7 +46,7 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
   router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
     if (caller.kind !== 'worker')
       return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
-    const outcome = await orchestrator.shipLog(caller.id, params.id, body);
+    const outcome = await orchestrator.files.shipLog(caller.id, params.id, body);
     return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
   });
   router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
@@ -74,7 +74,7 @@ export function mountLogRoutes(router: Router, parts: LogDeps): void {
       const found = await findLog(parts, params.id, attempt);
       if (!found.ok) return found;
       const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
-      const { pingMs } = orchestrator.times;
+      const { pingMs } = orchestrator.lifecycle.times;
       const ping = { kind: 'ping' as const, every_ms: pingMs };
       const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
       if (pings) stream.send(ping);
@@ -135,7 +135,7 @@ async function findLog(
   id: JobId,
   asked: number | undefined,
 ): Promise<Outcome<Found>> {
-  const place = await orchestrator.findLog(id, asked ?? null);
+  const place = await orchestrator.files.findLog(id, asked ?? null);
   if (!place.ok) return place;
   const facts = await files.facts(id, place.value.attempt);
   // The log was removed in between, or holds no complete segment.
@@ -154,7 +154,7 @@ const stateOf = (
   total_lines: facts.totalLines,
   first_line: facts.firstLine,
   bytes: facts.bytes,
-  is_complete: orchestrator.isLogOver(jobId, attempt, facts),
+  is_complete: orchestrator.files.isLogOver(jobId, attempt, facts),
 });
 
 const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({

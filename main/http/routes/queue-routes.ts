@@ -23,50 +23,50 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     if (!key.ok) return key;
     const idempotency = key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) };
     if (body.dry_run) {
-      const tried = await orchestrator.dryRun(body, actorOf(caller, request));
+      const tried = await orchestrator.jobs.dryRun(body, actorOf(caller, request));
       return tried.ok ? accept(triedOutReply(tried.value)) : tried;
     }
-    const outcome = await orchestrator.submit(body, actorOf(caller, request), idempotency);
+    const outcome = await orchestrator.jobs.submit(body, actorOf(caller, request), idempotency);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
   router.answer(queueApi.retry, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.retry(params.id, actorOf(caller, request));
+    const outcome = await orchestrator.jobs.retry(params.id, actorOf(caller, request));
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
-  router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.get, ({ params }) => orchestrator.jobs.get(params.id));
   router.answer(queueApi.config, ({ params, request }) => {
-    const found = orchestrator.jobConfig(params.id);
+    const found = orchestrator.jobs.config(params.id);
     if (!found.ok) return found;
     const { configName, config, dataloader, files } = found.value;
     keepPrivate(request);
     return accept({ job_id: params.id, config_name: configName, config, dataloader, files: { ...files } });
   });
-  router.answer(queueApi.explain, ({ params }) => orchestrator.explainJob(params.id));
+  router.answer(queueApi.explain, ({ params }) => orchestrator.jobs.explain(params.id));
   router.answer(queueApi.remove, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.removeJob(params.id, actorOf(caller, request));
+    const outcome = await orchestrator.jobs.remove(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, job_id: outcome.value }) : outcome;
   });
   router.answer(queueApi.cancel, async ({ params, caller, request }) =>
-    done(await orchestrator.cancel(params.id, actorOf(caller, request))),
+    done(await orchestrator.jobs.cancel(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.ask, async ({ params, body, caller, request }) => {
-    const asked = await orchestrator.ask(params.id, body.what, actorOf(caller, request));
+    const asked = await orchestrator.jobs.requestAction(params.id, body.what, actorOf(caller, request));
     return asked.ok ? accept({ ...asked.value.job, success: true, duplicate: asked.value.duplicate }) : asked;
   });
   router.answer(queueApi.release, async ({ params, caller, request }) =>
-    done(await orchestrator.release(params.id, actorOf(caller, request))),
+    done(await orchestrator.jobs.release(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.setPriority, async ({ params, body, caller, request }) =>
-    done(await orchestrator.setPriority(params.id, body.priority, actorOf(caller, request))),
+    done(await orchestrator.jobs.setPriority(params.id, body.priority, actorOf(caller, request))),
   );
   router.answer(queueApi.moveToTop, async ({ params, caller, request }) =>
-    done(await orchestrator.moveToTop(params.id, actorOf(caller, request))),
+    done(await orchestrator.jobs.moveToTop(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.approve, async ({ params, caller, request }) =>
-    done(await orchestrator.approve(params.id, actorOf(caller, request))),
+    done(await orchestrator.jobs.approve(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.reject, async ({ params, query, caller, request }) =>
-    done(await orchestrator.reject(params.id, query.reason ?? null, actorOf(caller, request))),
+    done(await orchestrator.jobs.reject(params.id, query.reason ?? null, actorOf(caller, request))),
   );
 }
 
@@ -99,15 +99,15 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
       limit,
       offset,
     };
-    const { entries, next } = orchestrator.listJobs(filter);
-    const { total_pending, total_running } = orchestrator.queue();
+    const { entries, next } = orchestrator.jobs.list(filter);
+    const { total_pending, total_running } = orchestrator.queue.view();
     return accept({
       entries: [...entries],
       total_pending,
       total_running,
       next_cursor: next === null ? null : cursorOf(next, sort),
-      as_of_seq: orchestrator.lastSeq(),
-      ...(query.counts && { counts: orchestrator.countJobs(filter) }),
+      as_of_seq: orchestrator.lifecycle.lastSeq(),
+      ...(query.counts && { counts: orchestrator.jobs.count(filter) }),
     });
   });
 }
@@ -117,21 +117,23 @@ const userAmong = (asked: string | null, only: string | null): string | null =>
   only === null || asked === only ? asked : asked === null ? only : '';
 
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
-  router.answer(queueApi.status, ({ caller }) => accept(ownLimits(orchestrator.queue(), onlyUserOf(caller))));
+  router.answer(queueApi.status, ({ caller }) =>
+    accept(ownLimits(orchestrator.queue.view(), onlyUserOf(caller))),
+  );
   router.answer(queueApi.stats, ({ caller }) => accept(statsReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.line, ({ caller }) => {
     const only = onlyUserOf(caller);
-    const line = orchestrator.line();
-    const as_of_seq = orchestrator.lastSeq();
+    const line = orchestrator.queue.order();
+    const as_of_seq = orchestrator.lifecycle.lastSeq();
     if (only === null) return accept({ job_ids: [...line], as_of_seq });
     const own = line
       .map((id, index) => ({ id, place: index + 1 }))
-      .filter(({ id }) => orchestrator.ownerOf(id) === only);
+      .filter(({ id }) => orchestrator.jobs.ownerOf(id) === only);
     return accept({ job_ids: own.map(({ id }) => id), places: own.map(({ place }) => place), as_of_seq });
   });
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
-    const { entries, nextPosition } = orchestrator.jobsOf(user);
+    const { entries, nextPosition } = orchestrator.queue.jobsOf(user);
     const waiting = entries.filter(({ status }) => isWaiting(status));
     const pendingJobs = waiting.filter(({ status }) => status === 'pending');
     const runningJobs = entries.filter(({ status }) => !isWaiting(status));
@@ -139,7 +141,7 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
       user,
       pending: waiting.length,
       running: runningJobs.length,
-      user_max_concurrent: orchestrator.concurrency().user_max_concurrent,
+      user_max_concurrent: orchestrator.queue.concurrency().user_max_concurrent,
       next_position: nextPosition,
       entries,
       pending_count: pendingJobs.length,
@@ -151,29 +153,29 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     });
   });
   router.answer(queueApi.concurrency, ({ caller }) =>
-    accept(ownLimits(orchestrator.concurrency(), onlyUserOf(caller))),
+    accept(ownLimits(orchestrator.queue.concurrency(), onlyUserOf(caller))),
   );
   router.answer(queueApi.limit, async ({ body, caller, request }) =>
-    accept(await orchestrator.limitQueue(body, actorOf(caller, request))),
+    accept(await orchestrator.queue.limit(body, actorOf(caller, request))),
   );
   router.answer(queueApi.pause, async ({ body, caller, request }) =>
-    accept(await orchestrator.pauseQueue(body.note ?? null, actorOf(caller, request))),
+    accept(await orchestrator.queue.pause(body.note ?? null, actorOf(caller, request))),
   );
   router.answer(queueApi.resume, async ({ caller, request }) =>
-    accept(await orchestrator.resumeQueue(actorOf(caller, request))),
+    accept(await orchestrator.queue.resume(actorOf(caller, request))),
   );
   router.answer(queueApi.process, async () =>
-    accept({ success: true as const, dispatched: await orchestrator.processQueue() }),
+    accept({ success: true as const, dispatched: await orchestrator.queue.process() }),
   );
   router.answer(queueApi.cleanup, async ({ query, caller, request }) =>
     accept({
       success: true as const,
       days: query.days,
-      deleted: await orchestrator.cleanUp(query.days, actorOf(caller, request)),
+      deleted: await orchestrator.queue.cleanUp(query.days, actorOf(caller, request)),
     }),
   );
   router.answer(queueApi.position, ({ params }) => {
-    const outcome = orchestrator.position(params.id);
+    const outcome = orchestrator.queue.position(params.id);
     if (!outcome.ok) return outcome;
     const { status, position, pending } = outcome.value;
     return accept({ job_id: params.id, status, position, total_pending: pending });
@@ -220,8 +222,8 @@ const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
 const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };
 
 function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.stats> {
-  const queue = ownLimits(orchestrator.queue(), only);
-  const figures = orchestrator.queueStats(only);
+  const queue = ownLimits(orchestrator.queue.view(), only);
+  const figures = orchestrator.queue.stats(only);
   const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable, waitingForOffline } = figures;
   return {
     ...queue,
@@ -241,7 +243,7 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
       job_id: firstJob,
       count,
     })),
-    ...(only === null ? orchestrator.localAndWorkers() : { local: null, workers: null }),
+    ...(only === null ? orchestrator.queue.localAndWorkers() : { local: null, workers: null }),
   };
 }
 

@@ -39,14 +39,14 @@ export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
   const { orchestrator, codes, principalOf, recheck } = parts;
   const current = (request: Request) => {
     const token = sessionOf(request);
-    const session = token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
-    const principal = session === null ? null : orchestrator.principalOfToken(session.tokenId);
+    const session = token === null ? null : orchestrator.access.sessionByHash(hashOf(token).toString('hex'));
+    const principal = session === null ? null : orchestrator.access.principalOfToken(session.tokenId);
     return session === null || principal === null ? null : { principal, session };
   };
   const principalFor = (body: SignIn): Outcome<Principal> => {
     if ('code' in body) {
       const holder = codes.redeem(body.code);
-      const principal = holder === null ? null : orchestrator.principalOfToken(holder.tokenId);
+      const principal = holder === null ? null : orchestrator.access.principalOfToken(holder.tokenId);
       return principal === null ? outdated : accept(principal);
     }
     const principal = principalOf(body.token);
@@ -76,7 +76,7 @@ export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
     if (!principal.ok) return principal;
     const device = describeDevice(request.headers['user-agent']);
     const by = personAt(principal.value.user, request);
-    const opened = await orchestrator.openSession(principal.value, device, by);
+    const opened = await orchestrator.access.openSession(principal.value, device, by);
     if (opened === null) return outdated;
     setCookie(request, opened.token, new Date(opened.until));
     return accept(replyFor(principal.value, opened.until));
@@ -85,7 +85,7 @@ export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
     const found = current(request);
     if (found !== null) {
-      await orchestrator.closeSession(found.session, personAt(found.principal.user, request));
+      await orchestrator.access.closeSession(found.session, personAt(found.principal.user, request));
       recheck();
     }
     setCookie(request, '', new Date(0));
@@ -99,17 +99,17 @@ export function mountSessionRoutes(router: Router, parts: SessionDeps): void {
   const currentId = (request: Request) =>
     bearerOf(request) === null ? (current(request)?.session.id ?? null) : null;
   router.answer(sessionApi.list, ({ request }) =>
-    accept({ sessions: [...orchestrator.listSessions(currentId(request))] }),
+    accept({ sessions: [...orchestrator.access.listSessions(currentId(request))] }),
   );
   router.answer(sessionApi.revoke, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.revokeSession(params.id, actorOf(caller, request));
+    const outcome = await orchestrator.access.revokeSession(params.id, actorOf(caller, request));
     if (!outcome.ok) return outcome;
     recheck();
     return accept({ success: true as const, session_id: outcome.value });
   });
   router.answer(sessionApi.revokeAll, async ({ query, caller, request }) => {
     const kept = query.keep_current === 'true' ? currentId(request) : null;
-    const revoked = await orchestrator.revokeSessions(kept, actorOf(caller, request));
+    const revoked = await orchestrator.access.revokeSessions(kept, actorOf(caller, request));
     recheck();
     return accept({ success: true as const, revoked });
   });

@@ -36,7 +36,7 @@ export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
     const uploader = uploaderBehind(caller);
     const sending = { response, heap };
     if (bucket === dataBucket) {
-      const content = orchestrator.contentOfJob(uploader.jobId, key);
+      const content = orchestrator.files.contentOfJob(uploader.jobId, key);
       if (content.ok) sendContent(sending, contents, content.value);
       return content.ok ? accept(undefined) : content;
     }
@@ -50,7 +50,7 @@ export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
         return accept(undefined);
       }
     }
-    const found = orchestrator.artifact(uploader.jobId, place.value);
+    const found = orchestrator.files.artifact(uploader.jobId, place.value);
     if (!found.ok) return found;
     sayOffset(response, { offset: found.value.bytes, total: found.value.bytes });
     sendArtifact(sending, files, found.value);
@@ -58,14 +58,14 @@ export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
   });
   router.answer(storageApi.outstanding, async ({ body, caller }) => {
     const report = { files: body.files, bytes: body.bytes, reason: body.reason ?? null };
-    const outcome = await orchestrator.reportOutstanding(uploaderBehind(caller), report);
+    const outcome = await orchestrator.files.reportOutstanding(uploaderBehind(caller), report);
     return outcome.ok ? accept({ success: true as const }) : outcome;
   });
   router.answer(storageApi.list, ({ params: { bucket }, query, caller }) => {
     const uploader = uploaderBehind(caller);
     const own = ownBucket(bucket, uploader);
     if (!own.ok) return own;
-    const page = orchestrator.listArtifacts(uploader.jobId, query.cursor ?? null, pageOfTrainers);
+    const page = orchestrator.files.listArtifacts(uploader.jobId, query.cursor ?? null, pageOfTrainers);
     if (!page.ok) return page;
     const { artifacts, next } = page.value;
     return accept({
@@ -119,7 +119,7 @@ export function mountArtifactRoutes(
   { orchestrator, files, heap }: Pick<StorageDeps, 'orchestrator' | 'files' | 'heap'>,
 ): void {
   router.answer(artifactsApi.list, ({ params, query: { cursor, limit } }) => {
-    const page = orchestrator.listArtifacts(params.id, cursor ?? null, limit);
+    const page = orchestrator.files.listArtifacts(params.id, cursor ?? null, limit);
     if (!page.ok) return page;
     const { artifacts, count, bytes, next } = page.value;
     return accept({
@@ -130,20 +130,20 @@ export function mountArtifactRoutes(
     });
   });
   router.answer(artifactsApi.checkpoints, ({ params: { id } }) => {
-    const found = orchestrator.listCheckpoints(id);
+    const found = orchestrator.files.listCheckpoints(id);
     return found.ok ? accept({ checkpoints: [...found.value] }) : found;
   });
   router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
-    const found = orchestrator.artifact(id, key);
+    const found = orchestrator.files.artifact(id, key);
     if (found.ok) sendArtifact({ response, heap }, files, found.value);
     return found.ok ? accept(undefined) : found;
   });
   router.answer(artifactsApi.giveUp, async ({ params: { id }, caller, request }) => {
-    const outcome = await orchestrator.giveUpOutstanding(id, actorOf(caller, request));
+    const outcome = await orchestrator.files.giveUpOutstanding(id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, job_id: id }) : outcome;
   });
   router.answer(artifactsApi.remove, async ({ params: { id, key }, caller, request }) => {
-    const outcome = await orchestrator.removeArtifact(id, key, actorOf(caller, request));
+    const outcome = await orchestrator.files.removeArtifact(id, key, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, job_id: id, key }) : outcome;
   });
 }

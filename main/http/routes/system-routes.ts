@@ -42,7 +42,7 @@ export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
   });
   router.page('/docs', createDocs(describe));
   router.answer(systemApi.ready, () =>
-    orchestrator.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
+    orchestrator.lifecycle.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
   );
   router.stream(systemApi.metrics, (_input, response) => {
     response.set('Content-Type', metrics.contentType);
@@ -69,13 +69,13 @@ export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
     if (!streams.hasRoom(holder))
       return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
     const isAllowed = (): boolean => authenticate(request, eventsApi.stream).ok;
-    const { pingMs } = orchestrator.times;
+    const { pingMs } = orchestrator.lifecycle.times;
     const ping = { kind: 'ping' as const, every_ms: pingMs };
     const stream = streams.open(response, { pingMs, holder, isAllowed, ...(query.pings && { ping }) });
     if (query.pings) stream.send(ping);
     const send = (event: UiEvent): void =>
       stream.sendFrame(frameOf(isLimited ? ownEvents(event, principal) : event));
-    const stop = orchestrator.follow(lastEventId(request), send, stream);
+    const stop = orchestrator.lifecycle.follow(lastEventId(request), send, stream);
     response.on('close', stop);
     return accept(undefined);
   });

@@ -23,42 +23,45 @@ export function mountWorkerRoutes(
 ): void {
   router.answer(workerApi.join, ({ caller, body, request }) =>
     caller.kind === 'joiner'
-      ? orchestrator.join(caller.hash, body.token_sha256, addressOf(request))
+      ? orchestrator.workers.join(caller.hash, body.token_sha256, addressOf(request))
       : refuse('token_missing', 'Send the join token in the header X-Worker-Token'),
   );
   router.answer(workerApi.register, ({ caller, body, request }) =>
-    forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
+    forWorker(caller, null, id => orchestrator.workers.register(id, body, addressOf(request))),
   );
   router.answer(workerApi.heartbeat, ({ caller, body, request }) =>
     forWorker(caller, body.worker_id, id => {
       // The idle connection would time out before the next heartbeat, so close it now and free its memory on both sides.
-      if (orchestrator.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
-      return orchestrator.heartbeat(id, body);
+      if (orchestrator.workers.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
+      return orchestrator.workers.heartbeat(id, body);
     }),
   );
   router.answer(workerApi.disconnect, ({ caller, body }) =>
-    forWorker(caller, body.worker_id, id => orchestrator.disconnect(id)),
+    forWorker(caller, body.worker_id, id => orchestrator.workers.disconnect(id)),
   );
   // An ephemeral worker takes only one job, as the guide describes.
   router.answer(workerApi.queue, ({ caller, query }) =>
     forWorker(caller, query.worker_id, () => accept({ has_jobs: false })),
   );
   router.answer(workerApi.reportStatus, async ({ caller, params, body }) => {
-    const outcome = await forWorker(caller, null, id => orchestrator.report(id, params.id, body));
+    const outcome = await forWorker(caller, null, id => orchestrator.jobs.report(id, params.id, body));
     return outcome.ok
       ? accept({ success: true as const, ...(outcome.value.duplicate && { duplicate: true }) })
       : outcome;
   });
   router.answer(workerApi.renewUploadToken, ({ caller, body }) =>
-    forWorker(caller, null, id => orchestrator.renewUploadToken(id, uploaderOf(body.upload_token))),
+    forWorker(caller, null, id => orchestrator.files.renewUploadToken(id, uploaderOf(body.upload_token))),
   );
   router.answer(workerApi.reportTrainerKeys, ({ caller, body }) =>
-    forWorker(caller, null, id => orchestrator.reportTrainerKeys(id, body)),
+    forWorker(caller, null, id => orchestrator.workers.reportTrainerKeys(id, body)),
   );
   router.stream(workerApi.stream, ({ caller, query }, response) =>
     ownId(caller, query.worker_id, id => {
-      const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });
-      response.on('close', orchestrator.openStream(id, stream));
+      const stream = streams.open(response, {
+        pingMs: orchestrator.lifecycle.times.pingMs,
+        ping: { type: 'ping' },
+      });
+      response.on('close', orchestrator.workers.openStream(id, stream));
       return accept(undefined);
     }),
   );

@@ -11,7 +11,9 @@ import { createUnfinishedUploads, type UnfinishedUploads } from './unfinished-up
 import { mismatch, type UploadPlan } from './upload-plan.ts';
 
 export interface ContentDeps {
-  readonly orchestrator: Pick<Orchestrator, 'roomForContent' | 'contentStored' | 'storedContents'>;
+  readonly orchestrator: {
+    readonly files: Pick<Orchestrator['files'], 'roomForContent' | 'contentStored' | 'storedContents'>;
+  };
   readonly files: ContentFiles;
   /** An existing folder on the disk of the contents. */
   readonly folder: string;
@@ -105,12 +107,12 @@ export function createContentDesk(parts: ContentDeps): ContentDesk {
       }
     },
     async progressOf(sha256) {
-      const [stored] = parts.orchestrator.storedContents([sha256]);
+      const [stored] = parts.orchestrator.files.storedContents([sha256]);
       const isComplete = stored !== undefined && (await files.has(stored));
       return { bytes: isComplete ? stored.bytes : await files.arrived(sha256), isComplete };
     },
     async missing(sha256s) {
-      const stored = parts.orchestrator.storedContents(sha256s);
+      const stored = parts.orchestrator.files.storedContents(sha256s);
       const there = await Promise.all(stored.map(content => files.has(content)));
       const found = new Set(stored.filter((_, index) => there[index]).map(({ sha256 }) => sha256));
       return sha256s.filter(sha256 => !found.has(sha256));
@@ -134,7 +136,7 @@ async function admit(
   const comes = new Map(others.map(each => [each.sha256, each.bytes]));
   comes.delete(sha256);
   const incomplete = await unfinished.besides(new Set([sha256, ...comes.keys()]));
-  const room = orchestrator.roomForContent(bytesOf(plan), incomplete + sumOf(comes.values()));
+  const room = orchestrator.files.roomForContent(bytesOf(plan), incomplete + sumOf(comes.values()));
   if (!room.ok) {
     unfinished.recount();
     return room;
@@ -174,7 +176,7 @@ async function take(
       'checksum_mismatch',
       'The file does not have this SHA-256: it has changed since it was read. Push it again',
     );
-  await orchestrator.contentStored(content);
+  await orchestrator.files.contentStored(content);
   return accept(total);
 }
 

@@ -10,17 +10,19 @@ import { mismatch, type UploadPlan } from './upload-plan.ts';
 import { type Claim, type Growing, lookAheadBytes, type UploadRoom } from './upload-room.ts';
 
 export interface UploadDeps {
-  readonly orchestrator: Pick<
-    Orchestrator,
-    | 'mayUpload'
-    | 'beginUpload'
-    | 'growUpload'
-    | 'settleUpload'
-    | 'finishUpload'
-    | 'dropUpload'
-    | 'upload'
-    | 'sharedFile'
-  >;
+  readonly orchestrator: {
+    readonly files: Pick<
+      Orchestrator['files'],
+      | 'mayUpload'
+      | 'beginUpload'
+      | 'growUpload'
+      | 'settleUpload'
+      | 'finishUpload'
+      | 'dropUpload'
+      | 'upload'
+      | 'sharedFile'
+    >;
+  };
   readonly files: ArtifactFiles;
   /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
@@ -54,7 +56,7 @@ export async function takeWhole(
   const { orchestrator, files } = scope;
   const file = files.newName();
   const reserved = Math.min(plan.length, lookAheadBytes);
-  const begun = await orchestrator.beginUpload(uploader, {
+  const begun = await orchestrator.files.beginUpload(uploader, {
     file,
     key,
     bytes: plan.length,
@@ -161,11 +163,11 @@ async function finish(
   upload: Pick<Upload, 'file' | 'key'>,
   content: Pick<Artifact, 'bytes' | 'sha256'>,
 ): Promise<Outcome<ArtifactView>> {
-  const known = orchestrator.sharedFile(uploader.jobId, content);
+  const known = orchestrator.files.sharedFile(uploader.jobId, content);
   // Sharing an empty file saves nothing, and a missing file also has size 0.
   const isThere =
     known !== null && content.bytes > 0 && (await files.sizeOf(uploader.jobId, known)) === content.bytes;
-  return orchestrator.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
+  return orchestrator.files.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
 }
 
 /** Returns the upload of this part. The first part starts a new upload; a later part must start where the stored bytes end. */
@@ -176,14 +178,14 @@ async function uploadAt(
   { first, total, reserved }: NonNullable<UploadPlan['part']> & { readonly reserved: number },
 ): Promise<Outcome<Pick<Upload, 'file'>>> {
   if (first === 0)
-    return orchestrator.beginUpload(uploader, {
+    return orchestrator.files.beginUpload(uploader, {
       file: files.newName(),
       key,
       bytes: total,
       reserved,
       isResumable: true,
     });
-  const known = orchestrator.upload(uploader, key);
+  const known = orchestrator.files.upload(uploader, key);
   const there = known === null ? 0 : await files.sizeOf(uploader.jobId, known.file);
   if (known === null || known.bytes !== total || there !== first)
     return refuse(
@@ -192,7 +194,7 @@ async function uploadAt(
         ? 'Nothing of this file is there: begin with its first byte'
         : `There are ${there} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
     );
-  const may = await orchestrator.growUpload(uploader, known.file, { was: known.reserved, reserved });
+  const may = await orchestrator.files.growUpload(uploader, known.file, { was: known.reserved, reserved });
   return may.ok ? accept(known) : may;
 }
 
@@ -216,7 +218,7 @@ async function drop(
 ): Promise<void> {
   try {
     await files.remove(jobId, file);
-    await orchestrator.dropUpload(file);
+    await orchestrator.files.dropUpload(file);
   } catch (cause) {
     log.warn('artifact.not_dropped', { job_id: jobId, file, cause });
   }

@@ -77,7 +77,7 @@ export function createUploadHandler(parts: UploadDeps): UploadHandler {
       } catch (cause) {
         if (cause instanceof OutOfRoom) return refuseFor(cause);
         // The file of an upload is removed with its attempt, which can end at any time.
-        const may = orchestrator.mayUpload(uploader);
+        const may = orchestrator.files.mayUpload(uploader);
         if (!may.ok) return may;
         if (!isFull(cause)) throw cause;
         parts.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
@@ -89,7 +89,7 @@ export function createUploadHandler(parts: UploadDeps): UploadHandler {
       }
     },
     async progressOf(uploader, key) {
-      const upload = orchestrator.upload(uploader, key);
+      const upload = orchestrator.files.upload(uploader, key);
       if (upload === null) return null;
       return { offset: await files.sizeOf(upload.jobId, upload.file), total: upload.bytes };
     },

@@ -11,7 +11,7 @@ export interface Claim {
 }
 
 export interface RoomDeps {
-  readonly orchestrator: Pick<Orchestrator, 'growUpload' | 'settleUpload'>;
+  readonly orchestrator: { readonly files: Pick<Orchestrator['files'], 'growUpload' | 'settleUpload'> };
   readonly files: Pick<ArtifactFiles, 'freeBytes' | 'sizeOf' | 'remove'>;
   /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
@@ -76,7 +76,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
       const grow = async (): Promise<void> => {
         const next = Math.min(last, until + lookAheadBytes);
         if (!(await claimMore(claim, next - until, next - until))) throw new OutOfRoom(noRoom.refusal);
-        const grown = await orchestrator.growUpload(uploader, file, { was: until, reserved: next });
+        const grown = await orchestrator.files.growUpload(uploader, file, { was: until, reserved: next });
         if (!grown.ok) throw new OutOfRoom(afterStart(grown.refusal));
         until = next;
       };
@@ -94,7 +94,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
     /** Call after a request that did not finish the file. The upload's reservation becomes the bytes that are on the disk. */
     async settle({ jobId }: Uploader, file: string): Promise<void> {
       try {
-        const isThere = await orchestrator.settleUpload(file, await files.sizeOf(jobId, file));
+        const isThere = await orchestrator.files.settleUpload(file, await files.sizeOf(jobId, file));
         if (!isThere) await files.remove(jobId, file);
       } catch (cause) {
         log.warn('artifact.not_settled', { job_id: jobId, file, cause });

@@ -20,42 +20,35 @@ export interface FleetFigures {
 }
 
 /** Figures of the fleet for monitoring. Reads each worker once. */
-export function createFleetFigures(core: Core) {
+export function fleetFigures(core: Core): FleetFigures {
+  const { store } = core;
+  const read = withBatchedReads(store);
+  const workers: Partial<Record<WorkerStatus, number>> = {};
+  const gpus = { total: 0, busy: 0 };
+  const gpuTroubles: Record<GpuTroubleKind, number> = { missing: 0, errors: 0, held: 0 };
+  let quarantined = 0;
+  for (const worker of read.workers()) {
+    const { status } = statusOf(core, read, worker);
+    workers[status] = (workers[status] ?? 0) + 1;
+    if (worker.quarantine !== null) quarantined += 1;
+    for (const { kind } of worker.agent?.gpuTroubles ?? []) gpuTroubles[kind] += 1;
+    if (status === 'offline') continue;
+    const count = worker.agent?.capabilities.gpuCount ?? 0;
+    gpus.total += count;
+    const job = read.liveJobOf(worker.id);
+    gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
+  }
+  const jobs: Partial<Record<ShownStatus, number>> = {};
+  for (const { status, count } of store.countJobs()) jobs[status] = (jobs[status] ?? 0) + count;
   return {
-    /** Whether the store accepts changes. Reads and heartbeats work in either case. */
-    takesChanges: (): boolean => core.store.takesChanges(),
-
-    fleetFigures(): FleetFigures {
-      const { store } = core;
-      const read = withBatchedReads(store);
-      const workers: Partial<Record<WorkerStatus, number>> = {};
-      const gpus = { total: 0, busy: 0 };
-      const gpuTroubles: Record<GpuTroubleKind, number> = { missing: 0, errors: 0, held: 0 };
-      let quarantined = 0;
-      for (const worker of read.workers()) {
-        const { status } = statusOf(core, read, worker);
-        workers[status] = (workers[status] ?? 0) + 1;
-        if (worker.quarantine !== null) quarantined += 1;
-        for (const { kind } of worker.agent?.gpuTroubles ?? []) gpuTroubles[kind] += 1;
-        if (status === 'offline') continue;
-        const count = worker.agent?.capabilities.gpuCount ?? 0;
-        gpus.total += count;
-        const job = read.liveJobOf(worker.id);
-        gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
-      }
-      const jobs: Partial<Record<ShownStatus, number>> = {};
-      for (const { status, count } of store.countJobs()) jobs[status] = (jobs[status] ?? 0) + count;
-      return {
-        workers,
-        quarantined,
-        gpuTroubles,
-        gpus,
-        jobs,
-        oldestWaitMs: oldestWait(core),
-        isPaused: (store.queueSettings()?.pause ?? null) !== null,
-        streams: core.connections.streaming().length,
-      };
-    },
+    workers,
+    quarantined,
+    gpuTroubles,
+    gpus,
+    jobs,
+    oldestWaitMs: oldestWait(core),
+    isPaused: (store.queueSettings()?.pause ?? null) !== null,
+    streams: core.connections.streaming().length,
   };
 }
 

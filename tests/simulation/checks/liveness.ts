@@ -37,7 +37,7 @@ export const watchStatuses: Check = scene => ({
 });
 
 function lookAt(scene: Scene, { rig }: SceneRig): void {
-  const seen = scene.host.life?.orchestrator.worker(rig.workerId);
+  const seen = scene.host.life?.orchestrator.workers.get(rig.workerId);
   if (seen === undefined || !seen.ok || rig.process === null || rig.process.isPaused) return;
   const { status, status_reason: reason, drain } = seen.value;
   if (status === 'offline' || status === 'connecting')

@@ -7,7 +7,7 @@ export const watchStreams: Check = scene => {
   const newest = new Map<WorkerId, ServerEnd>();
   const compare = (worker: WorkerId): void => {
     const { life } = scene.host;
-    const seen = life?.orchestrator.worker(worker);
+    const seen = life?.orchestrator.workers.get(worker);
     if (life === null || life.process.isPaused || !newest.has(worker) || seen === undefined || !seen.ok)
       return;
     if (seen.value.status_reason === 'no_stream')

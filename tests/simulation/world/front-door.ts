@@ -43,10 +43,10 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
     adminHash: () => hashOf('nobody has this one'),
-    workerByTokenHash: orchestrator.workerByTokenHash,
-    knowsJoinToken: orchestrator.knowsJoinToken,
+    workerByTokenHash: orchestrator.workers.byTokenHash,
+    knowsJoinToken: orchestrator.workers.knowsJoinToken,
     uploaderOf: () => null,
-    mayUpload: orchestrator.mayUpload,
+    mayUpload: orchestrator.files.mayUpload,
     admin: adminPrincipal,
     principalByTokenHash: () => null,
     principalBySessionHash: () => null,
@@ -106,7 +106,7 @@ export function createFrontDoor({ orchestrator, process, ears }: HttpListenerDep
   const openStream = (request: WireRequest, end: ServerEnd): number => {
     if (request.kind === 'person') throw new Error('people call, and open no stream');
     if (request.kind === 'panel') {
-      end.onClose(orchestrator.follow(request.after, event => end.send(event)));
+      end.onClose(orchestrator.lifecycle.follow(request.after, event => end.send(event)));
       return 200;
     }
     const input = readRequest(routes, request, authenticate);

@@ -97,7 +97,7 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
     const { server, reset } = serverOf(process, door);
     const life: Life = { ...server, orchestrator, startedAt: machine.mono() };
     now = { life, diskLife, reset };
-    orchestrator.start();
+    orchestrator.lifecycle.start();
     parts.onStart(life);
   };
   const crash = (): void => {
@@ -124,7 +124,7 @@ export function createOrchestratorHost(parts: HostDeps): OrchestratorHost {
       const { life, diskLife, reset } = now;
       now = null;
       change('stops');
-      life.orchestrator.stop();
+      life.orchestrator.lifecycle.stop();
       // The process answers the calls in progress, then ends.
       machine.after(1, () => {
         diskLife.end();

@@ -76,7 +76,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
   };
   const rotate = async (rig: Rig, mode: 'now' | 'after_job'): Promise<void> => {
     const answer = await insist(`rotate the token of ${rig.workerId} ${mode}`, orchestrator =>
-      orchestrator.rotateToken(rig.workerId, mode, ada),
+      orchestrator.workers.rotateToken(rig.workerId, mode, ada),
     );
     const token = fieldOf(answer, 'token');
     if (token === null) return;
@@ -96,17 +96,17 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     switch (act.kind) {
       case 'drain': {
         const wish = { reason: 'maintenance', deadlineMs: act.deadlineMs };
-        await insist(what, orchestrator => orchestrator.drainWorker(id, wish, ada));
+        await insist(what, orchestrator => orchestrator.workers.drain(id, wish, ada));
         return;
       }
       case 'undrain':
-        await insist(what, orchestrator => orchestrator.undrainWorker(id, ada));
+        await insist(what, orchestrator => orchestrator.workers.undrain(id, ada));
         return;
       case 'unquarantine':
-        await insist(what, orchestrator => orchestrator.unquarantineWorker(id, ada));
+        await insist(what, orchestrator => orchestrator.workers.unquarantine(id, ada));
         return;
       case 'delete':
-        await insist(what, orchestrator => orchestrator.deleteWorker(id, ada));
+        await insist(what, orchestrator => orchestrator.workers.remove(id, ada));
         return;
       case 'rotate':
         await rotate(rig, act.mode);
@@ -119,7 +119,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
         if (team === null) continue;
         const wanted = NewToken.parse({ name, team, permissions: ['queue.submit'] });
         await insist(`create the token of ${name}`, orchestrator =>
-          orchestrator.createToken(wanted, permissions, ada),
+          orchestrator.access.createToken(wanted, permissions, ada),
         );
       }
     },
@@ -128,7 +128,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
       // Submits only once without a key, because a retry after a lost answer could create a second job.
       const answer = await (hasKey ? insist : ask)(submissionOf(job), orchestrator =>
-        orchestrator.submit(requestOf(job), personCalled(user), hasKey ? key : null),
+        orchestrator.jobs.submit(requestOf(job), personCalled(user), hasKey ? key : null),
       );
       const id = fieldOf(answer, 'jobId');
       if (id !== null) jobs.set(job.index, id as JobId);
@@ -143,7 +143,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
       });
       const answer = await insist(`create ${plan.name}`, async orchestrator => ({
         ok: true,
-        value: await orchestrator.createWorker(wanted, ada),
+        value: await orchestrator.workers.create(wanted, ada),
       }));
       const workerId = fieldOf(answer, 'workerId');
       const token = fieldOf(answer, 'token');

@@ -35,15 +35,15 @@ const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max
 /** The acts of people who manage the queue. Each act may be repeated, except a retry, which would create two jobs. */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
-    insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.limitQueue(limits, by)));
+    insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.queue.limit(limits, by)));
   const resume = (): Promise<WireAnswer> =>
-    insist('resume', orchestrator => answered(orchestrator.resumeQueue(by)));
+    insist('resume', orchestrator => answered(orchestrator.queue.resume(by)));
 
   return {
     async onQueue(act: QueueAct): Promise<void> {
       switch (act.kind) {
         case 'pause':
-          await insist('pause', orchestrator => answered(orchestrator.pauseQueue('mains', by)));
+          await insist('pause', orchestrator => answered(orchestrator.queue.pause('mains', by)));
           return;
         case 'resume':
           await resume();
@@ -56,7 +56,7 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
           });
           return;
         case 'clean up':
-          await insist('clean up', orchestrator => answered(orchestrator.cleanUp(0, by)));
+          await insist('clean up', orchestrator => answered(orchestrator.queue.cleanUp(0, by)));
       }
     },
 
@@ -64,28 +64,28 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
       const what = `${act.kind} ${id}`;
       switch (act.kind) {
         case 'cancel':
-          await insist(what, orchestrator => orchestrator.cancel(id, by));
+          await insist(what, orchestrator => orchestrator.jobs.cancel(id, by));
           return;
         case 'release':
-          await insist(what, orchestrator => orchestrator.release(id, by));
+          await insist(what, orchestrator => orchestrator.jobs.release(id, by));
           return;
         case 'approve':
-          await insist(what, orchestrator => orchestrator.approve(id, by));
+          await insist(what, orchestrator => orchestrator.jobs.approve(id, by));
           return;
         case 'reject':
-          await insist(what, orchestrator => orchestrator.reject(id, 'too dear', by));
+          await insist(what, orchestrator => orchestrator.jobs.reject(id, 'too dear', by));
           return;
         case 'priority':
-          await insist(what, orchestrator => orchestrator.setPriority(id, act.priority, by));
+          await insist(what, orchestrator => orchestrator.jobs.setPriority(id, act.priority, by));
           return;
         case 'move to top':
-          await insist(what, orchestrator => orchestrator.moveToTop(id, by));
+          await insist(what, orchestrator => orchestrator.jobs.moveToTop(id, by));
           return;
         case 'remove':
-          await insist(what, orchestrator => orchestrator.removeJob(id, by));
+          await insist(what, orchestrator => orchestrator.jobs.remove(id, by));
           return;
         case 'retry':
-          await ask(what, orchestrator => orchestrator.retry(id, by));
+          await ask(what, orchestrator => orchestrator.jobs.retry(id, by));
       }
     },
 
@@ -106,10 +106,10 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
     await limit(none);
     const blocked: JobId[] = [];
     await insist('list the blocked', orchestrator => {
-      const { entries } = orchestrator.listJobs({ ...everyJob, blocked: true, limit: 100, offset: 0 });
+      const { entries } = orchestrator.jobs.list({ ...everyJob, blocked: true, limit: 100, offset: 0 });
       blocked.splice(0, blocked.length, ...entries.map(({ id }) => id));
       return answered(Promise.resolve(entries.length));
     });
-    for (const id of blocked) await insist(`approve ${id}`, orchestrator => orchestrator.approve(id, by));
+    for (const id of blocked) await insist(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
   }
 }

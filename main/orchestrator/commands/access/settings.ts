@@ -41,17 +41,19 @@ export interface SettingsFact {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Settings of the orchestrator that concern jobs or the audit trail. */
+/** Records all of these facts in the audit trail, or none if it rejects. */
+export const noteSettings =
+  (core: Core) =>
+  (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
+    core.store.write(tx => {
+      const at = core.clock.wall();
+      const target = { type: 'settings', id: 'settings' } as const;
+      for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
+    });
+
+/** Settings of the orchestrator that concern jobs, and that change at runtime. */
 export function createSettingsCalls(core: Core, home: LocalWorkerSettings, caution: GpuTroublePolicy) {
   return {
-    /** Records all of these facts in the audit trail, or none if it rejects. */
-    noteSettings: (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
-      core.store.write(tx => {
-        const at = core.clock.wall();
-        const target = { type: 'settings', id: 'settings' } as const;
-        for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
-      }),
-
     /** Sets whether an agent runs on this machine, and dispatches again for jobs that wait for it. */
     runLocally(runs: boolean): void {
       if (home.runsLocally() === runs) return;

@@ -61,12 +61,16 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
       close: () => Promise.resolve(),
     },
     orchestrator: {
-      noteSettings: async facts => {
-        await note();
-        told.push(...facts.map(({ type }) => type));
+      access: {
+        noteSettings: async facts => {
+          await note();
+          told.push(...facts.map(({ type }) => type));
+        },
       },
-      holdBackFor: kinds => void told.push(`holds back for ${JSON.stringify(kinds)}`),
-      runLocally: runs => void told.push(`runs locally: ${runs}`),
+      lifecycle: {
+        holdBackFor: kinds => void told.push(`holds back for ${JSON.stringify(kinds)}`),
+        runLocally: runs => void told.push(`runs locally: ${runs}`),
+      },
     },
     keepAuditFor: days => void told.push(`keeps the trail for ${days}`),
     about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },

@@ -162,21 +162,25 @@ const isPending = ({ status }: JobDetail): boolean => isWaiting(status);
 const isBlocked = ({ status }: JobDetail): boolean => status === 'blocked';
 const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(word => word === status);
 
-const approvals = aboutJob('approval', (id, { orchestrator }) => orchestrator.approve(id, bob), isBlocked);
+const approvals = aboutJob(
+  'approval',
+  (id, { orchestrator }) => orchestrator.jobs.approve(id, bob),
+  isBlocked,
+);
 const rejections = aboutJob(
   'rejection',
-  (id, { orchestrator }) => orchestrator.reject(id, 'too dear', bob),
+  (id, { orchestrator }) => orchestrator.jobs.reject(id, 'too dear', bob),
   isBlocked,
   (id, _model, { fleet }) => expectThat(fleet.job(id).cause === 'rejected', `${id} says not why it failed`),
 );
 const priorityChanges = aboutJob(
   'priority',
-  (id, { orchestrator }) => orchestrator.setPriority(id, 30, bob),
+  (id, { orchestrator }) => orchestrator.jobs.setPriority(id, 30, bob),
   isPending,
 );
 const movesToTop = aboutJob(
   'move to the top',
-  (id, { orchestrator }) => orchestrator.moveToTop(id, bob),
+  (id, { orchestrator }) => orchestrator.jobs.moveToTop(id, bob),
   isPending,
   (id, _model, { fleet }) => {
     const { status, position } = fleet.job(id);
@@ -186,7 +190,7 @@ const movesToTop = aboutJob(
 );
 const retries = aboutJob(
   'retry',
-  (id, { orchestrator }) => orchestrator.retry(id, bob),
+  (id, { orchestrator }) => orchestrator.jobs.retry(id, bob),
   hasEnded,
   (id, model, real, again) => {
     if (again.status === 'rejected') throw new Error(`the retry of ${id} was rejected`);
@@ -196,7 +200,7 @@ const retries = aboutJob(
 );
 const jobDeletions = aboutJob(
   'deletion',
-  (id, { orchestrator }) => orchestrator.removeJob(id, bob),
+  (id, { orchestrator }) => orchestrator.jobs.remove(id, bob),
   hasEnded,
   (id, model, { jobs }) => {
     jobs.splice(jobs.indexOf(id), 1);
@@ -207,7 +211,7 @@ const jobDeletions = aboutJob(
 
 const pauses = fc.boolean().map(isPause =>
   command(isPause ? 'pause' : 'resume', async (model, { fleet: { orchestrator } }) => {
-    await (isPause ? orchestrator.pauseQueue('mains', bob) : orchestrator.resumeQueue(bob));
+    await (isPause ? orchestrator.queue.pause('mains', bob) : orchestrator.queue.resume(bob));
     model.isPaused = isPause;
   }),
 );
@@ -215,7 +219,7 @@ const pauses = fc.boolean().map(isPause =>
 const anyLimit = fc.constantFrom(undefined, null, null, 0, 1, 2);
 const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit }).map(wish =>
   command(`limits ${JSON.stringify(wish)}`, async (model, { fleet: { orchestrator } }) => {
-    await orchestrator.limitQueue(wish, bob);
+    await orchestrator.queue.limit(wish, bob);
     if (wish.max_concurrent !== undefined) model.limits.max_concurrent = wish.max_concurrent;
     if (wish.user_max_concurrent !== undefined) model.limits.user_max_concurrent = wish.user_max_concurrent;
   }),
@@ -268,7 +272,7 @@ const rotations = fc
   .map(({ index, mode }) =>
     byWorker(index, `rotation ${mode}`, async (rig, model, { fleet, tokens }) => {
       const holds = fleet.store.liveJobOf(rig.id) !== null;
-      const issued = await fleet.orchestrator.rotateToken(rig.id, mode, ada);
+      const issued = await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada);
       if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
       if (mode === 'now' || !holds) model.deadTokens.push(tokens[index] ?? '');
       // With a job to wait for it dies later, if at all: whoever rotates again meanwhile keeps the one that the agent has.
@@ -280,7 +284,7 @@ const deletions = worker.map(index =>
   byWorker(index, 'deletion', async (rig, model, { fleet, tokens }) => {
     const { status } = rig.view();
     const isHeld = fleet.store.liveJobOf(rig.id) !== null;
-    const { ok } = await fleet.orchestrator.deleteWorker(rig.id, ada);
+    const { ok } = await fleet.orchestrator.workers.remove(rig.id, ada);
     expectThat(!ok || (status === 'offline' && !isHeld), `${rig.id} was deleted while it was ${status}`);
     if (!ok) return;
     model.deleted.add(index);
@@ -424,7 +428,7 @@ const disks = fc.boolean().map(isFull =>
 
 /** Whether a worker has this token. */
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
-  fleet.orchestrator.workerByTokenHash(hashOf(token)) !== null;
+  fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 
 /** The calls of a working fleet more often than the rest. */
 const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [

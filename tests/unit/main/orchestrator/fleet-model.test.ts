@@ -58,7 +58,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
     const rows = fleet.store.audit.after(rowsSeen, 10_000);
     rowsSeen += rows.length;
     expect(rows.flatMap(row => rules.take(row))).toEqual([]);
-    const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue();
+    const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue.view();
     expect(paused !== null).toBe(model.isPaused);
     expect({ max_concurrent, user_max_concurrent }).toEqual(model.limits);
     for (const id of model.deletedJobs) expect(fleet.store.job(id)).toBe(null);
@@ -102,7 +102,7 @@ function expectPlaces({ fleet, jobs }: RealFleet): void {
   expect(blocked?.map(({ position }) => position)).toEqual(blocked?.map(() => null));
   const places = inLine?.map(({ position }) => position ?? 0).toSorted((a, b) => a - b);
   expect(places).toEqual(inLine?.map((_, index) => index + 1));
-  expect(fleet.orchestrator.queue()).toMatchObject({
+  expect(fleet.orchestrator.queue.view()).toMatchObject({
     total_pending: waiting.length,
     total_blocked: blocked?.length,
   });
@@ -130,9 +130,10 @@ async function expectAllEnd({
 }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   model.isDiskFull = false;
   await fleet.setDiskFull(false);
-  await fleet.orchestrator.resumeQueue(ada);
-  await fleet.orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada);
-  for (const id of jobs) if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.approve(id, ada);
+  await fleet.orchestrator.queue.resume(ada);
+  await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
+  for (const id of jobs)
+    if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.jobs.approve(id, ada);
   const fresh = await fleet.addIdleWorker();
   const areEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
   for (let round = 0; round < maxRounds && !areEnded(); round += 1) {

@@ -32,7 +32,7 @@ async function open() {
     names: () => [],
     clock,
     log: { info: say, warn: say, error: say },
-    orchestrator: { noteSettings: async told => void facts.push(...told) },
+    orchestrator: { access: { noteSettings: async told => void facts.push(...told) } },
     present: identity => void shown.push(identity),
   });
   onTestFinished(() => certificates.stop());

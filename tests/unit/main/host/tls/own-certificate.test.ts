@@ -35,9 +35,11 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     clock,
     log: { info: say, warn: say, error: say },
     orchestrator: {
-      async noteSettings(told) {
-        await fate.note();
-        facts.push(...told);
+      access: {
+        async noteSettings(told) {
+          await fate.note();
+          facts.push(...told);
+        },
       },
     },
     present(identity) {

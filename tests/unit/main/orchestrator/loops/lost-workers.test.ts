@@ -66,7 +66,7 @@ describe('a job whose worker is lost for the second time', () => {
 
   it('names the time of the backoff as its predicted start', async () => {
     const { fleet, second, jobId } = await openLostTwice();
-    const explained = fleet.orchestrator.explainJob(jobId);
+    const explained = fleet.orchestrator.jobs.explain(jobId);
     expect(explained).toMatchObject({
       ok: true,
       value: {

@@ -116,10 +116,10 @@ describe.each([
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     await rig.disconnect();
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     await fleet.restart(how);
     expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye' });
-    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+    expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
     await fleet.submit();
     expect(fleet.events.at(-1)).toMatchObject({ type: 'job.submitted', seq: seq + 1 });
   });
@@ -176,7 +176,7 @@ test('what was answered survives a crash, and what was only asked for is not the
     answered = true;
   });
   await fleet.restart({ crash: true });
-  const { entries } = fleet.orchestrator.listJobs({
+  const { entries } = fleet.orchestrator.jobs.list({
     ...everyJob,
     includeFinal: true,
     limit: 9,

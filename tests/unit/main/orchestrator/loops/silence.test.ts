@@ -61,7 +61,7 @@ describe('offline', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 1);
     // Set after the alarm of the same moment, so that it comes when the decision is made but not yet carried out.
-    fleet.clock.after(1, () => void fleet.orchestrator.heartbeat(rig.id, {}));
+    fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
     expect(fleet.trail(rig.id)).not.toContain('worker.offline');

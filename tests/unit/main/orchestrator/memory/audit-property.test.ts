@@ -133,7 +133,7 @@ function expectQueueAsReplayed({ fleet }: World): void {
   const rows = fleet.audit().filter(row => row.target_type === 'queue');
   const turned = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
   const limited = rows.findLast(({ type }) => type === 'queue.limits_changed');
-  const { paused, ...queue } = fleet.orchestrator.queue();
+  const { paused, ...queue } = fleet.orchestrator.queue.view();
   expect(paused !== null).toBe(turned?.type === 'queue.paused');
   const { clock_offset_ms: _offset, ...limits } = limited
     ? detailsOf(limited)

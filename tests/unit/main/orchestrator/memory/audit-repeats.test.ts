@@ -53,8 +53,14 @@ describe('one worker', () => {
 test('callers without a valid token are counted by where they come from', async () => {
   const fleet = await openFleet();
   for (let time = 0; time < 40; time += 1)
-    fleet.orchestrator.noteRefusal('auth.refused', `127.0.0.${time}`, 'GET /api/queue', {}, 'loopback');
-  fleet.orchestrator.noteRefusal('auth.refused', '10.0.0.9', 'GET /api/queue', {});
+    fleet.orchestrator.access.noteRefusal(
+      'auth.refused',
+      `127.0.0.${time}`,
+      'GET /api/queue',
+      {},
+      'loopback',
+    );
+  fleet.orchestrator.access.noteRefusal('auth.refused', '10.0.0.9', 'GET /api/queue', {});
   await fleet.clock.settle();
   expect(rowsOf(fleet, 'auth.refused').map(row => row.address)).toHaveLength(31);
   await fleet.clock.advance(window);
@@ -68,7 +74,7 @@ test('a log that a worker sends for the job of another one is refused, and writt
   const attempt = fleet.store.job(job)?.attempt;
   if (!attempt) throw new Error('the job runs');
   const chunk = { attempt_id: attempt.id, after: 0, from: 0, to: 2, text: 'a\n', is_last: false };
-  expect(await fleet.orchestrator.shipLog(other.id, job, chunk)).toMatchObject({
+  expect(await fleet.orchestrator.files.shipLog(other.id, job, chunk)).toMatchObject({
     ok: false,
     refusal: { code: 'not_your_job' },
   });

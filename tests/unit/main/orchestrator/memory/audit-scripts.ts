@@ -57,9 +57,10 @@ const reports = (
 
 /** Somebody makes a join token and uses it, twice: the second time nothing happens. */
 const joinAgain: OfWorker = async (worker, { fleet: { orchestrator } }) => {
-  const { token } = valueOf(await orchestrator.createJoinToken(worker.id, hourMs, ada));
+  const { token } = valueOf(await orchestrator.workers.createJoinToken(worker.id, hourMs, ada));
   const own = hashOf(`wt_for_${token}`);
-  for (let time = 0; time < 2; time += 1) valueOf(await orchestrator.join(hashOf(token), own, '10.0.0.9'));
+  for (let time = 0; time < 2; time += 1)
+    valueOf(await orchestrator.workers.join(hashOf(token), own, '10.0.0.9'));
 };
 
 const submits =
@@ -103,7 +104,7 @@ const ask = toWorker(async (worker, { fleet, jobs }) => {
   const { jobId, workerId } = await fleet.submit({ config });
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
-  for (let time = 0; time < 2; time += 1) await fleet.orchestrator.ask(jobId, 'save', bob);
+  for (let time = 0; time < 2; time += 1) await fleet.orchestrator.jobs.requestAction(jobId, 'save', bob);
 });
 const failToStart = toWorker(async (worker, { fleet, jobs }) => {
   for (let job = 0; job < 3; job++) {
@@ -116,7 +117,7 @@ const failToStart = toWorker(async (worker, { fleet, jobs }) => {
 });
 const cancel = toJob((job, { fleet }) => fleet.cancel(job));
 const retry = toJob(async (job, { fleet, jobs }) => {
-  const again = await fleet.orchestrator.retry(job, ada);
+  const again = await fleet.orchestrator.jobs.retry(job, ada);
   if (again.ok && again.value.status !== 'rejected') jobs.push(again.value.jobId);
 });
 const submitAgain: Does = async ({ fleet, jobs }, { job }) => {
@@ -127,9 +128,9 @@ const submitAgain: Does = async ({ fleet, jobs }, { job }) => {
 const endAll: Does = async ({ fleet, jobs }) => {
   for (const job of jobs) await fleet.cancel(job);
 };
-const pauseQueue = queue(orchestrator => orchestrator.pauseQueue('mains', bob));
+const pauseQueue = queue(orchestrator => orchestrator.queue.pause('mains', bob));
 const submitBlocked = submits({ requires_approval: true });
-const approve = toJob((job, { fleet }) => fleet.orchestrator.approve(job, bob));
+const approve = toJob((job, { fleet }) => fleet.orchestrator.jobs.approve(job, bob));
 const isRunning = reports('running');
 
 const acts = {
@@ -180,32 +181,34 @@ const acts = {
   failToStart,
   cancel,
   approve,
-  reject: toJob((job, { fleet }) => fleet.orchestrator.reject(job, 'too dear', bob)),
-  setPriority: toJob((job, { fleet }) => fleet.orchestrator.setPriority(job, 20, bob)),
-  moveToTop: toJob((job, { fleet }) => fleet.orchestrator.moveToTop(job, bob)),
+  reject: toJob((job, { fleet }) => fleet.orchestrator.jobs.reject(job, 'too dear', bob)),
+  setPriority: toJob((job, { fleet }) => fleet.orchestrator.jobs.setPriority(job, 20, bob)),
+  moveToTop: toJob((job, { fleet }) => fleet.orchestrator.jobs.moveToTop(job, bob)),
   retry,
-  deleteJob: toJob((job, { fleet }) => fleet.orchestrator.removeJob(job, bob)),
-  cleanUp: queue(orchestrator => orchestrator.cleanUp(0, bob)),
+  deleteJob: toJob((job, { fleet }) => fleet.orchestrator.jobs.remove(job, bob)),
+  cleanUp: queue(orchestrator => orchestrator.queue.cleanUp(0, bob)),
   pauseQueue,
-  resumeQueue: queue(orchestrator => orchestrator.resumeQueue(bob)),
-  limitOne: queue(orchestrator => orchestrator.limitQueue({ max_concurrent: 1 }, bob)),
-  limitUsers: queue(orchestrator => orchestrator.limitQueue({ user_max_concurrent: 1 }, bob)),
+  resumeQueue: queue(orchestrator => orchestrator.queue.resume(bob)),
+  limitOne: queue(orchestrator => orchestrator.queue.limit({ max_concurrent: 1 }, bob)),
+  limitUsers: queue(orchestrator => orchestrator.queue.limit({ user_max_concurrent: 1 }, bob)),
   limitNone: queue(orchestrator =>
-    orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, bob),
+    orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, bob),
   ),
-  processQueue: queue(orchestrator => orchestrator.processQueue()),
+  processQueue: queue(orchestrator => orchestrator.queue.process()),
   rename: toWorker((worker, { fleet }, { job }) =>
-    fleet.orchestrator.updateWorker(worker.id, { name: `rig ${job}`, labels: { team: `t${job}` } }, bob),
+    fleet.orchestrator.workers.update(worker.id, { name: `rig ${job}`, labels: { team: `t${job}` } }, bob),
   ),
   release: toJob((job, { fleet }) => fleet.release(job)),
   drain: toWorker((worker, { fleet }) => fleet.drain(worker, { reason: 'dust' })),
   drainSoon: toWorker((worker, { fleet }) => fleet.drain(worker, { deadlineMs: 1_000 })),
   undrain: toWorker((worker, { fleet }) => fleet.undrain(worker)),
-  unquarantine: toWorker((worker, { fleet }) => fleet.orchestrator.unquarantineWorker(worker.id, ada)),
-  rotate: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'now', ada)),
-  rotateLater: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'after_job', ada)),
+  unquarantine: toWorker((worker, { fleet }) => fleet.orchestrator.workers.unquarantine(worker.id, ada)),
+  rotate: toWorker((worker, { fleet }) => fleet.orchestrator.workers.rotateToken(worker.id, 'now', ada)),
+  rotateLater: toWorker((worker, { fleet }) =>
+    fleet.orchestrator.workers.rotateToken(worker.id, 'after_job', ada),
+  ),
   join: toWorker(joinAgain),
-  remove: toWorker((worker, { fleet }) => fleet.orchestrator.deleteWorker(worker.id, ada)),
+  remove: toWorker((worker, { fleet }) => fleet.orchestrator.workers.remove(worker.id, ada)),
   endAll,
   second: ({ fleet }) => fleet.clock.advance(1_000),
   hour: ({ fleet }) => fleet.clock.advance(hourMs),

@@ -110,7 +110,7 @@ describe('while the orchestrator is held up', () => {
     await fleet.runJob(rig);
     await fleet.clock.advance(T - 1_000);
     fleet.clock.shiftWall(5_000);
-    fleet.orchestrator.awoken();
+    fleet.orchestrator.lifecycle.awoken();
     await fleet.clock.advance(T - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
@@ -150,7 +150,7 @@ describe('a wall clock that is set', () => {
     ['ten years back', -tenYears],
   ])('%s causes no transition', async (_what, ms) => {
     const fleet = await openBusyFleet();
-    const [rig, other] = fleet.orchestrator.listWorkers(undefined);
+    const [rig, other] = fleet.orchestrator.workers.list(undefined);
     await fleet.addWorker({ type: 'ephemeral' });
     const leaver = await fleet.addIdleWorker({ type: 'ephemeral', agent: { gpus: 0 } });
     await leaver.disconnect();
@@ -159,7 +159,7 @@ describe('a wall clock that is set', () => {
     fleet.clock.shiftWall(ms);
     await fleet.clock.advance(1_000);
     expect(transitions(fleet)).toEqual(before);
-    expect(fleet.orchestrator.listWorkers(undefined).map(({ status }) => status)).toEqual([
+    expect(fleet.orchestrator.workers.list(undefined).map(({ status }) => status)).toEqual([
       rig?.status,
       other?.status,
       'connecting',

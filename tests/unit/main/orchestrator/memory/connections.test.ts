@@ -82,29 +82,29 @@ describe('a new token', () => {
   test('ends the stream before it is answered, and the old one is dead', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBe(rig.id);
-    const endedBefore = fleet.orchestrator
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBe(rig.id);
+    const endedBefore = fleet.orchestrator.workers
       .rotateToken(rig.id, 'now', ada)
       .then(outcome => [outcome, rig.stream.ended]);
     const [outcome, ended] = await endedBefore;
     expect(ended).toBe(true);
     expect(outcome).toMatchObject({ ok: true, value: { workerId: rig.id, name: 'rig-1', persistent: true } });
-    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
-    expect(fleet.orchestrator.workerByTokenHash(hashOf('wt_2'))).toBe(rig.id);
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBeNull();
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf('wt_2'))).toBe(rig.id);
   });
 
   test('does not cost a running job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.orchestrator.rotateToken(rig.id, 'now', ada);
+    await fleet.orchestrator.workers.rotateToken(rig.id, 'now', ada);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: { job_id: job } });
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
   test('is not given for a worker that nobody knows', async () => {
     const fleet = await openFleet();
-    expect(refusalOf(await fleet.orchestrator.rotateToken('w_9' as never, 'now', ada)).code).toBe(
+    expect(refusalOf(await fleet.orchestrator.workers.rotateToken('w_9' as never, 'now', ada)).code).toBe(
       'worker_not_found',
     );
   });
@@ -123,15 +123,15 @@ describe('deleting', () => {
     if (status === 'connecting') await rig.stream.drop();
     if (status === 'draining') await fleet.drain(rig);
     expect(rig.view().status).toBe(status);
-    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
+    expect(refusalOf(await fleet.orchestrator.workers.remove(rig.id, ada)).code).toBe('worker_not_offline');
     expect(rig.view().status).toBe(status);
   });
 
   test('a worker that never came is done at once', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
-    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
+    expect(valueOf(await fleet.orchestrator.workers.remove(rig.id, ada))).toEqual({ workerId: rig.id });
+    expect(fleet.orchestrator.workers.list(undefined)).toEqual([]);
   });
 
   test('an offline worker takes row and token; history keeps its jobs', async () => {
@@ -140,14 +140,14 @@ describe('deleting', () => {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'completed');
     await rig.disconnect();
-    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
-    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
-    expect(refusalOf(fleet.orchestrator.worker(rig.id)).code).toBe('worker_not_found');
-    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
+    expect(valueOf(await fleet.orchestrator.workers.remove(rig.id, ada))).toEqual({ workerId: rig.id });
+    expect(fleet.orchestrator.workers.list(undefined)).toEqual([]);
+    expect(refusalOf(fleet.orchestrator.workers.get(rig.id)).code).toBe('worker_not_found');
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBeNull();
     expect(fleet.job(job)).toMatchObject({ status: 'completed', worker_id: rig.id });
     expect([null, 'old-rig']).toContain(fleet.job(job).worker_name);
     expect(fleet.events.at(-1)).toMatchObject({ type: 'worker.deleted', worker_id: rig.id, worker: null });
-    const { entries } = fleet.orchestrator.listJobs({
+    const { entries } = fleet.orchestrator.jobs.list({
       ...everyJob,
       includeFinal: true,
       limit: 9,
@@ -161,7 +161,7 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(120_000);
     expect(rig.stream.ended).toBe(false);
-    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+    expect((await fleet.orchestrator.workers.remove(rig.id, ada)).ok).toBe(true);
     expect(rig.stream.ended).toBe(true);
   });
 
@@ -171,7 +171,7 @@ describe('deleting', () => {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'completed');
     await rig.disconnect();
-    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    await fleet.orchestrator.workers.remove(rig.id, ada);
     expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
     expect(refusalOf(await rig.report(job, 'completed')).code).toBe('token_invalid');
     expect(refusalOf(await rig.disconnect()).code).toBe('token_invalid');
@@ -187,7 +187,7 @@ describe('deleting', () => {
     await rig.disconnect();
     await fleet.clock.advance(160_000);
     expect(fleet.job(job).status).toBe('pending');
-    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    await fleet.orchestrator.workers.remove(rig.id, ada);
     const other = await fleet.addIdleWorker();
     await other.run(job);
     await other.report(job, 'completed');
@@ -202,9 +202,9 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
     await rig.disconnect();
-    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
+    expect(refusalOf(await fleet.orchestrator.workers.remove(rig.id, ada)).code).toBe('worker_not_offline');
     await fleet.clock.advance(160_000);
-    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+    expect((await fleet.orchestrator.workers.remove(rig.id, ada)).ok).toBe(true);
   });
 });
 
@@ -215,7 +215,7 @@ describe('the list', () => {
     const gone = await fleet.addIdleWorker();
     await gone.disconnect();
     const ids = (status: 'idle' | 'offline' | 'busy' | undefined) =>
-      fleet.orchestrator.listWorkers(status).map(({ id }) => id);
+      fleet.orchestrator.workers.list(status).map(({ id }) => id);
     expect(ids(undefined)).toEqual([idle.id, gone.id]);
     expect(ids('idle')).toEqual([idle.id]);
     expect(ids('offline')).toEqual([gone.id]);

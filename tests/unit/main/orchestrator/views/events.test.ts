@@ -24,7 +24,7 @@ async function liveALittle(fleet: Fleet): Promise<void> {
 
 function read(fleet: Fleet, after: number | null): { readonly seen: UiEvent[]; readonly stop: () => void } {
   const seen: UiEvent[] = [];
-  const stop = fleet.orchestrator.follow(after, event => seen.push(event));
+  const stop = fleet.orchestrator.lifecycle.follow(after, event => seen.push(event));
   return { seen, stop };
 }
 const seqsOf = (events: readonly UiEvent[]): number[] => events.map(({ seq }) => seq);
@@ -38,17 +38,17 @@ test('numbers grow by one, whatever happens and however often it is restarted', 
   await liveALittle(fleet);
   expect(fleet.events.length).toBeGreaterThan(20);
   expect(seqsOf(fleet.events)).toEqual(fleet.events.map((_event, index) => index + 1));
-  expect(fleet.orchestrator.lastSeq()).toBe(fleet.events.length);
+  expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(fleet.events.length);
 });
 
 test('an event is told when its change is stored, and before the call is answered', async () => {
   const fleet = await openFleet();
   const heard: [string, string | undefined][] = [];
-  fleet.orchestrator.follow(null, event => {
+  fleet.orchestrator.lifecycle.follow(null, event => {
     if (event.kind === 'job') heard.push([event.type, fleet.store.job(event.job_id)?.status]);
   });
   const rig = await fleet.addIdleWorker();
-  const answer = fleet.orchestrator.submit(SubmitRequest.parse({ config: {} }), ada);
+  const answer = fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {} }), ada);
   expect(heard).toEqual([]);
   await answer;
   expect(heard).toEqual([
@@ -61,7 +61,7 @@ test('an event is told when its change is stored, and before the call is answere
 test('no event is told before the commit', async () => {
   const fleet = await openFleet();
   const order: string[] = [];
-  fleet.orchestrator.follow(null, event => order.push(event.kind));
+  fleet.orchestrator.lifecycle.follow(null, event => order.push(event.kind));
   void fleet.store.write(tx => tx.afterCommit(() => order.push('committed')));
   const rig = fleet.addWorker();
   const job = fleet.submit();
@@ -95,7 +95,7 @@ test('what happens to a job shows its worker as it is then, but for news that le
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const told: (readonly [string, string | undefined])[] = [];
-  fleet.orchestrator.follow(null, event => {
+  fleet.orchestrator.lifecycle.follow(null, event => {
     if (event.kind === 'job') told.push([event.type, event.worker?.status]);
   });
   const job = await fleet.runJob(rig);
@@ -158,9 +158,9 @@ test('what an event shows is looked up once, however many follow, and not at all
     heartbeatTimeoutMs: 120_000,
   });
   const looksFor = async (readers: number): Promise<number> => {
-    const ends = Array.from({ length: readers }, () => orchestrator.follow(null, () => undefined));
+    const ends = Array.from({ length: readers }, () => orchestrator.lifecycle.follow(null, () => undefined));
     const before = looks;
-    await orchestrator.createWorker(NewWorker.parse({ name: `rig-${readers}` }), ada);
+    await orchestrator.workers.create(NewWorker.parse({ name: `rig-${readers}` }), ada);
     for (const end of ends) end();
     return looks - before;
   };
@@ -228,7 +228,7 @@ test('a command that throws takes only itself back: no row, no event, no effect'
   const fleet = await openFleet();
   const effects: string[] = [];
   const event = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
-  const before = fleet.orchestrator.lastSeq();
+  const before = fleet.orchestrator.lifecycle.lastSeq();
   const first = fleet.submit();
   const broken = fleet.store.write(tx => {
     tx.appendEvent(event, fleet.clock.wall());
@@ -246,7 +246,7 @@ test('a command that throws takes only itself back: no row, no event, no effect'
 test('a reader that throws is dropped, and the others go on', async () => {
   const fleet = await openFleet();
   let calls = 0;
-  fleet.orchestrator.follow(null, () => {
+  fleet.orchestrator.lifecycle.follow(null, () => {
     calls++;
     throw new Error('no');
   });

@@ -70,11 +70,11 @@ const submit = fc
           ...wish,
           no_wait: noWait && !wish.requires_approval,
         });
-        const before = [fleet.writes, fleet.orchestrator.lastSeq(), fleet.audit().length];
-        const said = valueOf(await fleet.orchestrator.dryRun(body, by));
-        expect([fleet.writes, fleet.orchestrator.lastSeq(), fleet.audit().length]).toEqual(before);
+        const before = [fleet.writes, fleet.orchestrator.lifecycle.lastSeq(), fleet.audit().length];
+        const said = valueOf(await fleet.orchestrator.jobs.dryRun(body, by));
+        expect([fleet.writes, fleet.orchestrator.lifecycle.lastSeq(), fleet.audit().length]).toEqual(before);
         expectNoContradiction(said);
-        const done = valueOf(await fleet.orchestrator.submit(body, by));
+        const done = valueOf(await fleet.orchestrator.jobs.submit(body, by));
         await fleet.clock.settle();
         expect(said).toMatchObject(
           done.status === 'rejected'
@@ -183,7 +183,7 @@ const limits = fc
   .map(
     (limit): Act =>
       named(`limit ${JSON.stringify(limit)}`, ['limit'], async ({ fleet }) => {
-        await fleet.orchestrator.limitQueue(limit, ada);
+        await fleet.orchestrator.queue.limit(limit, ada);
         await fleet.clock.settle();
       }),
   );
@@ -207,13 +207,13 @@ const act = fc.oneof(
   onJob('cancel', freed, (id, fleet) => fleet.cancel(id)),
   {
     weight: 2,
-    arbitrary: onJob('approve', ['approval'], (id, fleet) => fleet.orchestrator.approve(id, ada)),
+    arbitrary: onJob('approve', ['approval'], (id, fleet) => fleet.orchestrator.jobs.approve(id, ada)),
   },
-  onJob('priority', [], (id, fleet) => fleet.orchestrator.setPriority(id, 30, ada)),
-  onJob('top', [], (id, fleet) => fleet.orchestrator.moveToTop(id, ada)),
+  onJob('priority', [], (id, fleet) => fleet.orchestrator.jobs.setPriority(id, 30, ada)),
+  onJob('top', [], (id, fleet) => fleet.orchestrator.jobs.moveToTop(id, ada)),
   { weight: 2, arbitrary: limits },
-  onQueue('pause', [], fleet => fleet.orchestrator.pauseQueue('new disks', ada)),
-  { weight: 3, arbitrary: onQueue('resume', ['paused'], fleet => fleet.orchestrator.resumeQueue(ada)) },
+  onQueue('pause', [], fleet => fleet.orchestrator.queue.pause('new disks', ada)),
+  { weight: 3, arbitrary: onQueue('resume', ['paused'], fleet => fleet.orchestrator.queue.resume(ada)) },
   fc
     .constantFrom(1, 20, 50, 170, 700)
     .map(
@@ -234,7 +234,7 @@ const script = fc
   )
   .map(parts => parts.flat());
 
-const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.explainJob(id));
+const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.jobs.explain(id));
 
 /** As a person would work it out, from what the lists show. */
 function couldTake(worker: WorkerView, job: JobDetail): boolean {
@@ -248,7 +248,7 @@ function couldTake(worker: WorkerView, job: JobDetail): boolean {
 }
 
 function blockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
-  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = jobs.filter(
     ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
   );
@@ -265,7 +265,7 @@ const seen = new Map<string, number>();
 
 function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
   const all = jobs.map(id => fleet.job(id));
-  const workers = fleet.orchestrator.listWorkers(undefined);
+  const workers = fleet.orchestrator.workers.list(undefined);
   const pending = all.filter(({ status }) => isWaiting(status));
   return new Map(
     pending.map(job => {

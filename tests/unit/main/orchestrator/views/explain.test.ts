@@ -9,7 +9,7 @@ import { openFleet } from '../../../../support/fleet-bench.ts';
 import { ada, type Fleet } from '../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 
-const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.explainJob(id));
+const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.jobs.explain(id));
 const codesOf = ({ reasons }: Explanation): readonly string[] => reasons.map(({ code }) => code);
 const workerCodes = ({ workers }: Explanation, rig: FleetWorker): readonly string[] | undefined =>
   workers.find(({ worker_id: id }) => id === rig.id)?.reasons.map(({ code }) => code);
@@ -17,7 +17,9 @@ const workerCodes = ({ workers }: Explanation, rig: FleetWorker): readonly strin
 const ci: Actor = { type: 'admin', id: 'ci', address: null };
 
 async function submitAs(fleet: Fleet, by: Actor, job = {}): Promise<JobId> {
-  const submitted = valueOf(await fleet.orchestrator.submit(SubmitRequest.parse({ config: {}, ...job }), by));
+  const submitted = valueOf(
+    await fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {}, ...job }), by),
+  );
   if (submitted.status === 'rejected') throw new Error('the job was rejected');
   await fleet.clock.settle();
   return submitted.jobId;
@@ -247,24 +249,24 @@ describe('what holds a job itself back', () => {
   test('a pause, with who and why', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    await fleet.orchestrator.pauseQueue('new disks', ada);
+    await fleet.orchestrator.queue.pause('new disks', ada);
     const { jobId, reason } = await fleet.submit();
     expect(reason).toBe('The queue is paused by ada: new disks');
     expect(explain(fleet, jobId)).toMatchObject({ summary: reason, reasons: [{ code: 'paused' }] });
-    await fleet.orchestrator.resumeQueue(ada);
+    await fleet.orchestrator.queue.resume(ada);
     expect(fleet.job(jobId).status).toBe('dispatched');
   });
 
   test('limits, of the queue and of each user, with their figures', async () => {
     const fleet = await openFleet();
     for (let n = 0; n < 3; n++) await fleet.addIdleWorker();
-    await fleet.orchestrator.limitQueue({ user_max_concurrent: 2 }, ada);
+    await fleet.orchestrator.queue.limit({ user_max_concurrent: 2 }, ada);
     for (let n = 0; n < 2; n++) await submitAs(fleet, ci);
     const job = await submitAs(fleet, ci);
     expect(fleet.job(job).reason).toBe('2 of 2 jobs of ci run: the limit of each user');
     const others = await submitAs(fleet, ada);
     expect(fleet.job(others).status).toBe('dispatched');
-    await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada);
+    await fleet.orchestrator.queue.limit({ max_concurrent: 3 }, ada);
     expect(explain(fleet, job).reasons.map(({ detail }) => detail)).toEqual([
       '3 of 3 jobs run: the limit of the queue',
       '2 of 2 jobs of ci run: the limit of each user',
@@ -290,7 +292,7 @@ describe('what holds a job itself back', () => {
 
   test('a disk that takes no changes comes before all of it', async () => {
     const fleet = await openFleet();
-    await fleet.orchestrator.pauseQueue(null, ada);
+    await fleet.orchestrator.queue.pause(null, ada);
     const { jobId } = await fleet.submit({ requires_approval: true });
     await fleet.setDiskFull(true);
     const explanation = explain(fleet, jobId);
@@ -314,8 +316,8 @@ describe('what holds a job itself back', () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     await fleet.cancel(jobId);
-    await fleet.orchestrator.removeJob(jobId, ada);
-    expect(fleet.orchestrator.explainJob(jobId)).toMatchObject({
+    await fleet.orchestrator.jobs.remove(jobId, ada);
+    expect(fleet.orchestrator.jobs.explain(jobId)).toMatchObject({
       ok: false,
       refusal: { code: 'job_not_found' },
     });

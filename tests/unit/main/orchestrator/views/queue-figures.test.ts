@@ -15,7 +15,7 @@ test('jobs that only offline workers could take are counted by those workers', a
   await fleet.submit({ gpu_count: 1 });
   const { id } = big;
   const { name } = big.view();
-  const stuck = () => fleet.orchestrator.queueStats(null).waitingForOffline;
+  const stuck = () => fleet.orchestrator.queue.stats(null).waitingForOffline;
   expect(stuck()).toMatchObject([{ worker: { id, name }, workerCount: 1, firstJob: first, count: 3 }]);
 
   // Now two offline workers could take the last job.
@@ -28,5 +28,5 @@ test('jobs that only offline workers could take are counted by those workers', a
   // A job that no worker could ever take waits for nobody.
   await fleet.submit({ gpu_count: 8 });
   expect(stuck()).toHaveLength(2);
-  expect(fleet.orchestrator.queueStats(null).unsatisfiable).toHaveLength(1);
+  expect(fleet.orchestrator.queue.stats(null).unsatisfiable).toHaveLength(1);
 });

@@ -25,7 +25,7 @@ describe('a change of a config', () => {
   test('stands in the trail before it is made', async () => {
     const fleet = await openFleet();
     const seen: unknown[] = [];
-    const outcome = await fleet.orchestrator.changeConfig(ada, async record => {
+    const outcome = await fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
       seen.push(...rows(fleet));
       return accept(change);
@@ -42,7 +42,7 @@ describe('a change of a config', () => {
 
   test('that was announced and then failed is said to have failed', async () => {
     const fleet = await openFleet();
-    const outcome = await fleet.orchestrator.changeConfig(ada, async record => {
+    const outcome = await fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
       return refuse('storage', 'full');
     });
@@ -52,7 +52,7 @@ describe('a change of a config', () => {
 
   test('that was refused leaves nothing', async () => {
     const fleet = await openFleet();
-    await fleet.orchestrator.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
+    await fleet.orchestrator.files.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
     expect(rows(fleet)).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describe('a change of a config', () => {
     const fleet = await openFleet();
     await fleet.setDiskFull(true);
     let isMade = false;
-    const attempt = fleet.orchestrator.changeConfig(ada, async record => {
+    const attempt = fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
       isMade = true;
       return accept(change);
@@ -80,22 +80,24 @@ describe('the config of a job', () => {
     const { jobId } = await fleet.submit({ config_name: 'lora', config: undefined });
     lr = 2;
     const own = { configName: 'lora', config: { lr: 1 }, dataloader: [1], files: {} };
-    expect(fleet.orchestrator.jobConfig(jobId)).toEqual({ ok: true, value: own });
+    expect(fleet.orchestrator.jobs.config(jobId)).toEqual({ ok: true, value: own });
     await fleet.cancel(jobId);
-    const again = await fleet.orchestrator.retry(jobId, ada);
+    const again = await fleet.orchestrator.jobs.retry(jobId, ada);
     const retried = again.ok && 'jobId' in again.value ? again.value.jobId : jobId;
     expect(retried).not.toBe(jobId);
-    expect(fleet.orchestrator.jobConfig(retried)).toEqual({ ok: true, value: own });
+    expect(fleet.orchestrator.jobs.config(retried)).toEqual({ ok: true, value: own });
   });
 
   test('has the dataloader that was sent along', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ config: { lr: 1 }, dataloader: [{ id: 'images' }] });
-    expect(fleet.orchestrator.jobConfig(jobId)).toMatchObject({ value: { dataloader: [{ id: 'images' }] } });
+    expect(fleet.orchestrator.jobs.config(jobId)).toMatchObject({
+      value: { dataloader: [{ id: 'images' }] },
+    });
   });
 
   test('of a job that nobody knows is not there', async () => {
     const fleet = await openFleet();
-    expect(refusalOf(fleet.orchestrator.jobConfig(JobId.parse('j_none'))).code).toBe('job_not_found');
+    expect(refusalOf(fleet.orchestrator.jobs.config(JobId.parse('j_none'))).code).toBe('job_not_found');
   });
 });

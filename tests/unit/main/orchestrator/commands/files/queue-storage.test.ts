@@ -32,21 +32,21 @@ const calls: Readonly<Record<string, Call>> = {
   'a submission': ({ fleet }) => fleet.trySubmit(),
   'a submission that is not to wait': ({ fleet }) => fleet.trySubmit({ no_wait: true }),
   'a submission with a key': ({ fleet }) => fleet.trySubmit({}, ada, { key: 'k', fingerprint: 'f' }),
-  'an approval': ({ fleet, blocked }) => fleet.orchestrator.approve(blocked, bob),
-  'a rejection': ({ fleet, blocked }) => fleet.orchestrator.reject(blocked, 'too dear', bob),
-  'a priority': ({ fleet, waiting }) => fleet.orchestrator.setPriority(waiting, 50, bob),
-  'a move to the top': ({ fleet, waiting }) => fleet.orchestrator.moveToTop(waiting, bob),
-  'a retry': ({ fleet, ended }) => fleet.orchestrator.retry(ended, bob),
-  'a deletion': ({ fleet, ended }) => fleet.orchestrator.removeJob(ended, bob),
-  'a clean-up': ({ fleet }) => fleet.orchestrator.cleanUp(0, bob),
-  'a pause': ({ fleet }) => fleet.orchestrator.pauseQueue('mains', bob),
-  'a limit': ({ fleet }) => fleet.orchestrator.limitQueue({ max_concurrent: 0 }, bob),
-  'a label': ({ fleet, rig }) => fleet.orchestrator.updateWorker(rig.id, { labels: { team: 'nlp' } }, bob),
+  'an approval': ({ fleet, blocked }) => fleet.orchestrator.jobs.approve(blocked, bob),
+  'a rejection': ({ fleet, blocked }) => fleet.orchestrator.jobs.reject(blocked, 'too dear', bob),
+  'a priority': ({ fleet, waiting }) => fleet.orchestrator.jobs.setPriority(waiting, 50, bob),
+  'a move to the top': ({ fleet, waiting }) => fleet.orchestrator.jobs.moveToTop(waiting, bob),
+  'a retry': ({ fleet, ended }) => fleet.orchestrator.jobs.retry(ended, bob),
+  'a deletion': ({ fleet, ended }) => fleet.orchestrator.jobs.remove(ended, bob),
+  'a clean-up': ({ fleet }) => fleet.orchestrator.queue.cleanUp(0, bob),
+  'a pause': ({ fleet }) => fleet.orchestrator.queue.pause('mains', bob),
+  'a limit': ({ fleet }) => fleet.orchestrator.queue.limit({ max_concurrent: 0 }, bob),
+  'a label': ({ fleet, rig }) => fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp' } }, bob),
 };
 
 const standing = ({ fleet, rig }: Scene) => ({
   jobs: fleet.store.jobs({ ...everyJob, limit: 100, offset: 0 }),
-  queue: fleet.orchestrator.queue(),
+  queue: fleet.orchestrator.queue.view(),
   labels: rig.view().labels,
   events: fleet.events.length,
   rows: fleet.audit().length,
@@ -92,9 +92,9 @@ test('after a limit was taken back with its transaction, the one before it holds
   const fleet = await openFleet();
   await fleet.addIdleWorker();
   await fleet.addIdleWorker();
-  await fleet.orchestrator.limitQueue({ max_concurrent: 1 }, bob);
+  await fleet.orchestrator.queue.limit({ max_concurrent: 1 }, bob);
   await fleet.setDiskFull(true);
-  await expect(fleet.orchestrator.limitQueue({ max_concurrent: null }, bob)).rejects.toThrow('full');
+  await expect(fleet.orchestrator.queue.limit({ max_concurrent: null }, bob)).rejects.toThrow('full');
   await fleet.setDiskFull(false);
   expect(await fleet.submit()).toMatchObject({ status: 'running' });
   expect(await fleet.submit()).toMatchObject({ status: 'queued' });
@@ -105,7 +105,7 @@ test('after an end was taken back with its transaction, the job still counts as 
   const rig = await fleet.addIdleWorker();
   await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  await fleet.orchestrator.limitQueue({ user_max_concurrent: 1 }, bob);
+  await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, bob);
   const { jobId: next } = await fleet.submit();
   await fleet.setDiskFull(true);
   await expect(rig.report(job, 'completed')).rejects.toThrow('full');
@@ -118,13 +118,13 @@ test('after an end was taken back with its transaction, the job still counts as 
 test('a resume that was taken back leaves the queue paused', async () => {
   const fleet = await openFleet();
   await fleet.addIdleWorker();
-  await fleet.orchestrator.pauseQueue(null, bob);
+  await fleet.orchestrator.queue.pause(null, bob);
   const { jobId } = await fleet.submit();
   await fleet.setDiskFull(true);
-  await expect(fleet.orchestrator.resumeQueue(bob)).rejects.toThrow('full');
+  await expect(fleet.orchestrator.queue.resume(bob)).rejects.toThrow('full');
   await fleet.setDiskFull(false);
   await fleet.clock.advance(60_000);
   expect(fleet.job(jobId).status).toBe('pending');
-  await fleet.orchestrator.resumeQueue(bob);
+  await fleet.orchestrator.queue.resume(bob);
   expect(fleet.job(jobId).status).toBe('dispatched');
 });

@@ -49,11 +49,11 @@ describe('while the disk is full', () => {
   test('nobody is told of what was refused, and no job is given out', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     await fleet.setDiskFull(true);
     await refused(fleet.submit());
     await refused(fleet.drain(rig));
-    expect([rig.commands, fleet.orchestrator.lastSeq()]).toEqual([[], seq]);
+    expect([rig.commands, fleet.orchestrator.lifecycle.lastSeq()]).toEqual([[], seq]);
     await fleet.setDiskFull(false);
     expect(rig.view()).toMatchObject({ status: 'idle', drain: null });
     expect(rig.commands).toEqual([]);
@@ -206,7 +206,7 @@ describe('a deadline of what was refused', () => {
     await refused(rig.register());
     await fleet.setDiskFull(false);
     await fleet.clock.advance(3_600_000);
-    expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
+    expect(fleet.orchestrator.workers.list(undefined)).toEqual([]);
     expectOnlyFailedCommands(fleet);
   });
 

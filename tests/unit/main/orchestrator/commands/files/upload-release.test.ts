@@ -42,7 +42,7 @@ test('they stay while the job of a lost worker is pending and are dropped when i
   await rig.disconnect();
   await fleet.clock.advance(20 * minute);
   expect([fleet.job(job).status, reserved()]).toEqual(['pending', 10]);
-  await fleet.orchestrator.releaseClosedUploads();
+  await fleet.orchestrator.files.releaseClosedUploads();
   expect(reserved()).toBe(10);
   await fleet.addIdleWorker();
   expect([fleet.job(job).status, reserved()]).toEqual(['dispatched', 0]);
@@ -52,10 +52,10 @@ test('those of a completed job stay for ten minutes', async () => {
   const { fleet, rig, job, reserved } = await open();
   await rig.report(job, 'completed');
   await fleet.clock.advance(10 * minute);
-  await fleet.orchestrator.releaseClosedUploads();
+  await fleet.orchestrator.files.releaseClosedUploads();
   expect(reserved()).toBe(10);
   await fleet.clock.advance(1);
-  await fleet.orchestrator.releaseClosedUploads();
+  await fleet.orchestrator.files.releaseClosedUploads();
   expect(reserved()).toBe(0);
 });
 
@@ -63,6 +63,6 @@ test('those of a completed job stay as long as its worker has outstanding files'
   const { fleet, rig, job, reserved } = await open();
   await rig.report(job, 'completed', { uploads_pending: true });
   await fleet.clock.advance(600 * minute);
-  await fleet.orchestrator.releaseClosedUploads();
+  await fleet.orchestrator.files.releaseClosedUploads();
   expect(reserved()).toBe(10);
 });

@@ -56,7 +56,7 @@ const onJob = (act: (id: JobDetail['id'], scene: Scene) => Promise<unknown>): fc
 const anyLimit = fc.constantFrom(undefined, null, 0, 1, 3);
 const limit = fc
   .record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit })
-  .chain(limits => onQueue(orchestrator => orchestrator.limitQueue(limits, ada)));
+  .chain(limits => onQueue(orchestrator => orchestrator.queue.limit(limits, ada)));
 
 const join = fc
   .record({
@@ -98,21 +98,21 @@ const acts = fc.array(
     onRig((rig, fleet) => fleet.drain(rig)),
     onRig((rig, fleet) => fleet.undrain(rig)),
     onJob((id, { fleet }) => fleet.cancel(id)),
-    { weight: 2, arbitrary: onJob((id, { fleet }) => fleet.orchestrator.approve(id, ada)) },
-    onJob((id, { fleet }) => fleet.orchestrator.reject(id, null, ada)),
+    { weight: 2, arbitrary: onJob((id, { fleet }) => fleet.orchestrator.jobs.approve(id, ada)) },
+    onJob((id, { fleet }) => fleet.orchestrator.jobs.reject(id, null, ada)),
     onJob(async (id, { fleet, moved }) => {
       moved.add(id);
-      await fleet.orchestrator.setPriority(id, 20, ada);
+      await fleet.orchestrator.jobs.setPriority(id, 20, ada);
     }),
     onJob(async (id, { fleet, moved }) => {
       moved.add(id);
-      await fleet.orchestrator.moveToTop(id, ada);
+      await fleet.orchestrator.jobs.moveToTop(id, ada);
     }),
-    onQueue(orchestrator => orchestrator.pauseQueue(null, ada)),
-    { weight: 2, arbitrary: onQueue(orchestrator => orchestrator.resumeQueue(ada)) },
+    onQueue(orchestrator => orchestrator.queue.pause(null, ada)),
+    { weight: 2, arbitrary: onQueue(orchestrator => orchestrator.queue.resume(ada)) },
     { weight: 2, arbitrary: limit },
     onQueue(orchestrator =>
-      orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada),
+      orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada),
     ),
     fc.constantFrom(1, 20, 50, 170, 700).map(
       (seconds): Act =>
@@ -132,7 +132,7 @@ const shapeOf = (job: JobDetail): string =>
 
 /** What keeps a job from an idle worker, as long as people will have it so. */
 function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
-  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue();
+  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = fleet.store.liveJobs();
   const ofUser = live.filter(job => job.user === user);
   return (
@@ -150,7 +150,7 @@ function check(scene: Scene): void {
   const ready = all.filter(
     job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
   );
-  const workers = fleet.orchestrator.listWorkers(undefined);
+  const workers = fleet.orchestrator.workers.list(undefined);
   const idle = workers.filter(({ status, quarantine }) => status === 'idle' && quarantine === null);
   for (const job of ready) {
     const takers = idle.filter(worker => matchOf(job)(offeringOf(worker)).length === 0);

@@ -15,12 +15,12 @@ const requestOf = (wish: Wish) => SubmitRequest.parse({ config: {}, ...wish, dry
 async function tryOut(fleet: Fleet, wish: Wish = {}) {
   const traces = () => ({
     writes: fleet.writes,
-    seq: fleet.orchestrator.lastSeq(),
+    seq: fleet.orchestrator.lifecycle.lastSeq(),
     audit: fleet.audit().length,
     jobs: fleet.store.countJobs(),
   });
   const before = traces();
-  const outcome = await fleet.orchestrator.dryRun(requestOf(wish), ada);
+  const outcome = await fleet.orchestrator.jobs.dryRun(requestOf(wish), ada);
   await fleet.clock.settle();
   expect(traces()).toEqual(before);
   return valueOf(outcome);
@@ -127,11 +127,11 @@ describe('a job that is tried out', () => {
   });
 
   test.each<readonly [what: string, hold: (fleet: Fleet) => Promise<unknown>, reason: RegExp]>([
-    ['paused', fleet => fleet.orchestrator.pauseQueue('lunch', ada), /paused by ada: lunch/],
-    ['at its limit', fleet => fleet.orchestrator.limitQueue({ max_concurrent: 0 }, ada), /0 of 0 jobs run/],
+    ['paused', fleet => fleet.orchestrator.queue.pause('lunch', ada), /paused by ada: lunch/],
+    ['at its limit', fleet => fleet.orchestrator.queue.limit({ max_concurrent: 0 }, ada), /0 of 0 jobs run/],
     [
       'at the limit of the user',
-      fleet => fleet.orchestrator.limitQueue({ user_max_concurrent: 0 }, ada),
+      fleet => fleet.orchestrator.queue.limit({ user_max_concurrent: 0 }, ada),
       /of ada run/,
     ],
   ])('would wait while the queue is %s', async (_what, hold, reason) => {
@@ -151,7 +151,7 @@ describe('a job that is tried out', () => {
     const rig = await fleet.addIdleWorker();
     const seen: Promise<unknown>[] = [];
     // At the very moment at which its time is over, before the orchestrator looks.
-    fleet.clock.after(120_000, () => seen.push(fleet.orchestrator.dryRun(requestOf({}), ada)));
+    fleet.clock.after(120_000, () => seen.push(fleet.orchestrator.jobs.dryRun(requestOf({}), ada)));
     await rig.beat();
     await fleet.clock.advance(120_000);
     expect(await Promise.all(seen)).toMatchObject([
@@ -165,7 +165,7 @@ describe('a job that is tried out', () => {
     [{ target: 'local' }, 'target_unavailable'],
   ])('is refused as it would be in earnest: %j', async (wish, code) => {
     const fleet = await openFleet();
-    expect(await fleet.orchestrator.dryRun(requestOf(wish), ada)).toMatchObject({
+    expect(await fleet.orchestrator.jobs.dryRun(requestOf(wish), ada)).toMatchObject({
       ok: false,
       refusal: { code },
     });

@@ -11,7 +11,10 @@ const words = ['starting', 'running', 'completed', 'failed', 'cancelled'] as con
 const stop = (code: string) => ({ code, action: 'stop' });
 
 /** What must not change when a report is refused. */
-const stateOf = (fleet: Fleet, id: JobId) => ({ job: fleet.job(id), seq: fleet.orchestrator.lastSeq() });
+const stateOf = (fleet: Fleet, id: JobId) => ({
+  job: fleet.job(id),
+  seq: fleet.orchestrator.lifecycle.lastSeq(),
+});
 type State = ReturnType<typeof stateOf>;
 
 const isFinalWord = (word: StatusReportBody['status']): boolean =>

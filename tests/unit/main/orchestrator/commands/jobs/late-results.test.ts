@@ -65,9 +65,9 @@ describe('the end of an attempt that another one has superseded', () => {
   test('is kept once, as it was first said, however often it is repeated', async () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     for (const word of ['completed', 'failed'] as const) await former.report(job, word, { exit_code: 9 });
-    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+    expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
     expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
   });
 
@@ -102,7 +102,7 @@ describe('the end of an attempt that another one has superseded', () => {
 
   test.each(['starting', 'running'] as const)('is not what “%s” is', async word => {
     const { fleet, former, job } = await openTakenOver();
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     await fleet.clock.advance(1);
     expect(refusalOf(await former.report(job, word)).code).toBe('attempt_superseded');
     expect(fleet.job(job).attempts[0]?.late_result).toBeNull();
@@ -118,9 +118,9 @@ describe('a report by a worker that never had the job', () => {
     const job = await fleet.runJob(rig);
     const stranger = await fleet.addIdleWorker();
     const before = fleet.job(job);
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     expect(refusalOf(await stranger.report(job, status)).code).toBe('not_your_job');
-    expect([fleet.job(job), fleet.orchestrator.lastSeq()]).toEqual([before, seq]);
+    expect([fleet.job(job), fleet.orchestrator.lifecycle.lastSeq()]).toEqual([before, seq]);
     expect(rowsAbout(fleet, 'job.report_refused')).toEqual([
       { actor: stranger.id, target: job, details: { status, code: 'not_your_job' } },
     ]);
@@ -167,9 +167,9 @@ describe('the last attempt of a job that waits again', () => {
     await rig.report(job, 'cancelled');
     expect(fleet.store.job(job)).toMatchObject({ status: 'pending', retriesUsed: 1 });
     expect(fleet.job(job).attempts).toMatchObject([{ outcome: 'requeued', cause: 'preempted' }]);
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     expect(valueOf(await rig.report(job, 'cancelled'))).toEqual({ duplicate: true });
-    expect(fleet.orchestrator.lastSeq()).toBe(seq);
+    expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
   });
 
   test.each([

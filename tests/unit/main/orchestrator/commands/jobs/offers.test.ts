@@ -163,7 +163,7 @@ test('an offer is given up once, even when something else is decided in the same
   const { jobId } = await fleet.submit({ gpu_count: 2 });
   expect(rig.lastOffer().job_id).toBe(jobId);
   // Comes at the very moment, and is queued before it.
-  fleet.clock.after(45_000, () => void fleet.orchestrator.disconnect(other.id));
+  fleet.clock.after(45_000, () => void fleet.orchestrator.workers.disconnect(other.id));
   await fleet.clock.advance(45_000);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
 });

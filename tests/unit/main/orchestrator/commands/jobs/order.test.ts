@@ -49,7 +49,7 @@ async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Pro
 describe('a priority that is set', () => {
   test('moves the job among those that wait, is told, and is written down', async () => {
     const { fleet, rig, running, jobs, third } = await openLine(10, 10, 0);
-    const view = valueOf(await fleet.orchestrator.setPriority(third, 30, bob));
+    const view = valueOf(await fleet.orchestrator.jobs.setPriority(third, 30, bob));
     expect(view).toMatchObject({ priority: 30, priority_name: 'urgent', position: 1 });
     expect(positions(fleet, jobs)).toEqual([2, 3, 1]);
     expect(fleet.trail(third)).toEqual(['job.submitted', 'job.priority_changed']);
@@ -68,9 +68,9 @@ describe('a priority that is set', () => {
     const { fleet, rig, running, first } = await openLine(10, 10, 10);
     await wait(fleet, rig, running, hourMs + 60_000);
     expect(fleet.job(first)).toMatchObject({ boosts: 1 });
-    await fleet.orchestrator.moveToTop(first, bob);
+    await fleet.orchestrator.jobs.moveToTop(first, bob);
     expect(fleet.job(first)).toMatchObject({ is_top: true, boosts: 1, position: 1 });
-    await fleet.orchestrator.setPriority(first, 10, bob);
+    await fleet.orchestrator.jobs.setPriority(first, 10, bob);
     expect(fleet.job(first)).toMatchObject({ is_top: false, boosts: 0, position: 3 });
     await wait(fleet, rig, running, hourMs - 60_000);
     expect(fleet.job(first).boosts).toBe(0);
@@ -84,11 +84,11 @@ describe('a priority that is set', () => {
     const job = await fleet.runJob(rig);
     if (status === 'completed') await rig.report(job, 'completed');
     const before = fleet.events.length;
-    expect(refusalOf(await fleet.orchestrator.setPriority(job, 50, bob))).toEqual({
+    expect(refusalOf(await fleet.orchestrator.jobs.setPriority(job, 50, bob))).toEqual({
       code: 'job_not_pending',
     });
-    expect(refusalOf(await fleet.orchestrator.moveToTop(job, bob))).toEqual({ code: 'job_not_pending' });
-    expect(refusalOf(await fleet.orchestrator.approve(job, bob))).toEqual({ code: 'job_not_pending' });
+    expect(refusalOf(await fleet.orchestrator.jobs.moveToTop(job, bob))).toEqual({ code: 'job_not_pending' });
+    expect(refusalOf(await fleet.orchestrator.jobs.approve(job, bob))).toEqual({ code: 'job_not_pending' });
     expect(fleet.events).toHaveLength(before);
   });
 });
@@ -96,9 +96,9 @@ describe('a priority that is set', () => {
 describe('the top of the queue', () => {
   test('is before every priority, belongs to the latest, and outlives a restart', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openLine(50, 10, 0);
-    await fleet.orchestrator.moveToTop(third, bob);
+    await fleet.orchestrator.jobs.moveToTop(third, bob);
     expect(lastRow(fleet)).toMatchObject({ type: 'job.moved_to_top', actor_id: 'bob', details: { top: 1 } });
-    await fleet.orchestrator.moveToTop(second, bob);
+    await fleet.orchestrator.jobs.moveToTop(second, bob);
     expect(positions(fleet, jobs)).toEqual([3, 1, 2]);
     await fleet.restart({ crash: true });
     expect(positions(fleet, jobs)).toEqual([3, 1, 2]);
@@ -108,10 +108,10 @@ describe('the top of the queue', () => {
 
   test('goes to whoever is put there while an earlier one runs, which comes back behind it', async () => {
     const { fleet, rig, running, first, second } = await openLine(10, 10, 10);
-    await fleet.orchestrator.moveToTop(first, bob);
+    await fleet.orchestrator.jobs.moveToTop(first, bob);
     await rig.report(running, 'completed');
     await rig.run(first);
-    await fleet.orchestrator.moveToTop(second, bob);
+    await fleet.orchestrator.jobs.moveToTop(second, bob);
     expect(fleet.job(second).position).toBe(1);
     await fleet.drain(rig, { deadlineMs: 0 });
     await rig.report(first, 'cancelled');
@@ -160,7 +160,7 @@ describe('waiting', () => {
     const { jobId } = await fleet.submit({ requires_approval: true });
     await fleet.clock.advance(2 * hourMs);
     expect(fleet.job(jobId).boosts).toBe(0);
-    await fleet.orchestrator.approve(jobId, bob);
+    await fleet.orchestrator.jobs.approve(jobId, bob);
     await fleet.clock.advance(hourMs - 60_000);
     expect(fleet.job(jobId).boosts).toBe(0);
     await fleet.clock.advance(120_000);
@@ -226,8 +226,8 @@ test('a wait may begin between two milliseconds, and is kept in whole ones', asy
   const { jobId: waiting } = await fleet.submit({ gpu_count: 8 });
   const { jobId: blocked } = await fleet.submit({ requires_approval: true, gpu_count: 8 });
   await fleet.clock.advance(0.25);
-  valueOf(await fleet.orchestrator.setPriority(waiting, 20, bob));
-  valueOf(await fleet.orchestrator.approve(blocked, bob));
+  valueOf(await fleet.orchestrator.jobs.setPriority(waiting, 20, bob));
+  valueOf(await fleet.orchestrator.jobs.approve(blocked, bob));
   await rig.disconnect();
   await fleet.release(job);
   expect(fleet.store.pendingJobs().map(({ rank }) => rank.boostAt)).toEqual(
@@ -243,10 +243,10 @@ describe('a job that needs approval', () => {
     const { jobId: other } = await fleet.submit({ gpu_count: 2 });
     expect(fleet.job(answer.jobId)).toMatchObject({ status: 'blocked', approval: 'wanted', position: null });
     expect(fleet.job(other).position).toBe(1);
-    expect(fleet.orchestrator.queue()).toMatchObject({ total_pending: 2, total_blocked: 1 });
+    expect(fleet.orchestrator.queue.view()).toMatchObject({ total_pending: 2, total_blocked: 1 });
     const rig = await fleet.addIdleWorker();
     expect(rig.commands).toEqual([]);
-    await fleet.orchestrator.moveToTop(answer.jobId, bob);
+    await fleet.orchestrator.jobs.moveToTop(answer.jobId, bob);
     await fleet.restart();
     await rig.connect();
     expect(rig.commandsOf('job_submit')).toEqual([]);
@@ -257,7 +257,7 @@ describe('a job that needs approval', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
-    const view = valueOf(await fleet.orchestrator.approve(jobId, bob));
+    const view = valueOf(await fleet.orchestrator.jobs.approve(jobId, bob));
     expect(view).toMatchObject({ status: 'dispatched', approval: 'given', worker_id: rig.id });
     expect(fleet.trail(jobId)).toEqual(['job.submitted', 'job.approved', 'job.dispatched']);
     expect(fleet.audit().find(({ type }) => type === 'job.approved')).toMatchObject({
@@ -276,10 +276,12 @@ describe('a job that needs approval', () => {
     const fleet = await openFleet();
     const { jobId: free } = await fleet.submit();
     const { jobId } = await fleet.submit({ requires_approval: true });
-    await fleet.orchestrator.approve(jobId, bob);
+    await fleet.orchestrator.jobs.approve(jobId, bob);
     for (const id of [free, jobId]) {
-      expect(refusalOf(await fleet.orchestrator.approve(id, bob))).toEqual({ code: 'no_approval_wanted' });
-      expect(refusalOf(await fleet.orchestrator.reject(id, null, bob))).toEqual({
+      expect(refusalOf(await fleet.orchestrator.jobs.approve(id, bob))).toEqual({
+        code: 'no_approval_wanted',
+      });
+      expect(refusalOf(await fleet.orchestrator.jobs.reject(id, null, bob))).toEqual({
         code: 'no_approval_wanted',
       });
     }
@@ -292,7 +294,7 @@ describe('a job that needs approval', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
-    expect(valueOf(await fleet.orchestrator.reject(jobId, reason, bob))).toMatchObject({
+    expect(valueOf(await fleet.orchestrator.jobs.reject(jobId, reason, bob))).toMatchObject({
       status: 'failed',
       cause: 'rejected',
       error_message: error,
@@ -305,15 +307,15 @@ describe('a job that needs approval', () => {
       details: { from: 'pending', to: 'failed', on: 'reject', cause: 'rejected' },
     });
     expect(rig.commands).toEqual([]);
-    expect(fleet.orchestrator.queue().total_blocked).toBe(0);
-    expect(refusalOf(await fleet.orchestrator.approve(jobId, ada))).toEqual({ code: 'job_not_pending' });
-    expect(refusalOf(await fleet.orchestrator.reject(jobId, null, ada)).code).toBe('job_final');
+    expect(fleet.orchestrator.queue.view().total_blocked).toBe(0);
+    expect(refusalOf(await fleet.orchestrator.jobs.approve(jobId, ada))).toEqual({ code: 'job_not_pending' });
+    expect(refusalOf(await fleet.orchestrator.jobs.reject(jobId, null, ada)).code).toBe('job_final');
   });
 
   test('is cancelled like any that waits', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ requires_approval: true });
     expect(valueOf(await fleet.cancel(jobId)).status).toBe('cancelled');
-    expect(fleet.orchestrator.queue()).toMatchObject({ total_pending: 0, total_blocked: 0 });
+    expect(fleet.orchestrator.queue.view()).toMatchObject({ total_pending: 0, total_blocked: 0 });
   });
 });

@@ -37,14 +37,14 @@ describe('a job that is not to wait', () => {
       'the queue is paused',
       async fleet => {
         await fleet.addIdleWorker();
-        await fleet.orchestrator.pauseQueue(null, bob);
+        await fleet.orchestrator.queue.pause(null, bob);
       },
     ],
     [
       'the limit is reached',
       async fleet => {
         await fleet.addIdleWorker();
-        await fleet.orchestrator.limitQueue({ max_concurrent: 0 }, bob);
+        await fleet.orchestrator.queue.limit({ max_concurrent: 0 }, bob);
       },
     ],
     [
@@ -52,7 +52,7 @@ describe('a job that is not to wait', () => {
       async fleet => {
         await fleet.runJob(await fleet.addIdleWorker(), { gpu_count: 1 });
         await fleet.addIdleWorker();
-        await fleet.orchestrator.limitQueue({ user_max_concurrent: 1 }, bob);
+        await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, bob);
       },
     ],
     [
@@ -69,20 +69,20 @@ describe('a job that is not to wait', () => {
     expect(answer).toEqual({ status: 'rejected', reason: expect.any(String) });
     expect(traces(fleet)).toEqual(before);
     // Nor is it somewhere in the line, to come up later.
-    await fleet.orchestrator.resumeQueue(ada);
-    await fleet.orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada);
+    await fleet.orchestrator.queue.resume(ada);
+    await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
     await fleet.addIdleWorker();
     expect(traces(fleet).live).toEqual(before.live);
   });
 
   test('passes nobody who waits, and who could have the worker', async () => {
     const fleet = await openFleet();
-    await fleet.orchestrator.pauseQueue(null, bob);
+    await fleet.orchestrator.queue.pause(null, bob);
     const { jobId: waiting } = await fleet.submit({ priority: 0 });
     const rig = await fleet.addIdleWorker();
     // All in one transaction: the queue goes on, and this one is the first that is looked at.
     const [, answer] = await Promise.all([
-      fleet.orchestrator.resumeQueue(bob),
+      fleet.orchestrator.queue.resume(bob),
       fleet.trySubmit({ ...now, priority: 50 }),
     ]);
     expect(valueOf(answer).status).toBe('rejected');
@@ -224,7 +224,7 @@ describe('a key', () => {
     const { jobId } = accepted(valueOf(await fleet.trySubmit({}, ada, key)));
     await fleet.cancel(jobId);
     expect(accepted(valueOf(await fleet.trySubmit({}, ada, key))).jobId).toBe(jobId);
-    await fleet.orchestrator.removeJob(jobId, ada);
+    await fleet.orchestrator.jobs.remove(jobId, ada);
     expect(refusalOf(await fleet.trySubmit({}, ada, key))).toEqual({ code: 'job_not_found' });
     expect(traces(fleet).pending).toEqual([]);
   });
@@ -266,7 +266,7 @@ describe('a job that has ended', () => {
       if (status === 'cancelled') await fleet.cancel(job);
       await rig.report(job, status, { ...(status === 'failed' && { exit_code: 1 }) });
       expect(fleet.job(job).status).toBe(status);
-      const { jobId, workerId } = accepted(valueOf(await fleet.orchestrator.retry(job, bob)));
+      const { jobId, workerId } = accepted(valueOf(await fleet.orchestrator.jobs.retry(job, bob)));
       await fleet.clock.settle();
       expect(jobId).not.toBe(job);
       expect(workerId).toBe(rig.id);
@@ -297,7 +297,7 @@ describe('a job that has ended', () => {
     const { jobId } = await fleet.submit({ config_name: 'portrait' });
     await fleet.cancel(jobId);
     lr = 2;
-    const again = accepted(valueOf(await fleet.orchestrator.retry(jobId, ada)));
+    const again = accepted(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada)));
     expect(fleet.store.payload(again.jobId)).toEqual({
       config: { lr: 1 },
       dataloader: { path: 'v1' },
@@ -313,8 +313,8 @@ describe('a job that has ended', () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
-    await fleet.orchestrator.reject(jobId, null, bob);
-    expect(valueOf(await fleet.orchestrator.retry(jobId, ada))).toMatchObject({ status: 'blocked' });
+    await fleet.orchestrator.jobs.reject(jobId, null, bob);
+    expect(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada))).toMatchObject({ status: 'blocked' });
   });
 
   test('is not one that lives, or that nobody knows', async () => {
@@ -323,11 +323,11 @@ describe('a job that has ended', () => {
     const job = await fleet.runJob(rig);
     const { jobId: waiting } = await fleet.submit();
     const before = traces(fleet);
-    expect(refusalOf(await fleet.orchestrator.retry(job, ada))).toEqual({ code: 'job_not_final' });
-    expect(refusalOf(await fleet.orchestrator.retry(waiting, ada))).toEqual({ code: 'job_not_final' });
+    expect(refusalOf(await fleet.orchestrator.jobs.retry(job, ada))).toEqual({ code: 'job_not_final' });
+    expect(refusalOf(await fleet.orchestrator.jobs.retry(waiting, ada))).toEqual({ code: 'job_not_final' });
     await fleet.cancel(waiting);
-    await fleet.orchestrator.removeJob(waiting, ada);
-    expect(refusalOf(await fleet.orchestrator.retry(waiting, ada))).toEqual({ code: 'job_not_found' });
+    await fleet.orchestrator.jobs.remove(waiting, ada);
+    expect(refusalOf(await fleet.orchestrator.jobs.retry(waiting, ada))).toEqual({ code: 'job_not_found' });
     expect(traces(fleet).live).toEqual(before.live);
   });
 });

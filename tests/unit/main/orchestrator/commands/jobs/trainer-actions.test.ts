@@ -14,7 +14,7 @@ async function openRunning(parts: { readonly config?: object; readonly protocol?
   const rig = await fleet.addIdleWorker({ agent: { protocol: parts.protocol ?? 2 } });
   const job = await fleet.runJob(rig, { config: { ...(parts.config ?? config) } });
   const ask = async (what: 'save' | 'sample' = 'save', by = bob) => {
-    const outcome = await fleet.orchestrator.ask(job, what, by);
+    const outcome = await fleet.orchestrator.jobs.requestAction(job, what, by);
     await fleet.clock.settle();
     return outcome;
   };
@@ -80,7 +80,7 @@ describe('what can be asked for', () => {
   test('is the same for a job that is submitted again', async () => {
     const { fleet, rig, job } = await openRunning();
     await rig.report(job, 'completed');
-    const again = valueOf(await fleet.orchestrator.retry(job, ada));
+    const again = valueOf(await fleet.orchestrator.jobs.retry(job, ada));
     expect(again.status === 'rejected' ? [] : fleet.job(again.jobId).requests).toEqual(['save', 'sample']);
   });
 
@@ -99,7 +99,7 @@ describe('what can be asked for', () => {
   test.each(['submit', 'dryRun'] as const)('has to be readable: %s', async call => {
     const fleet = await openFleet();
     const request = SubmitRequest.parse({ config: { $requests: { save: { signal: 'SIGKILL' } } } });
-    const outcome = await fleet.orchestrator[call](request, ada);
+    const outcome = await fleet.orchestrator.jobs[call](request, ada);
     expect(refusalOf(outcome)).toEqual({ code: 'config_invalid' });
     expect(outcome.ok ? '' : outcome.refusal.detail).toBe(
       '$requests.save.signal in the config cannot be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
@@ -111,13 +111,13 @@ describe('nothing is asked', () => {
   test('of a job that is not there', async () => {
     const { fleet, ask, job, rig } = await openRunning();
     await rig.report(job, 'completed');
-    valueOf(await fleet.orchestrator.removeJob(job, ada));
+    valueOf(await fleet.orchestrator.jobs.remove(job, ada));
     expect(refusalOf(await ask())).toEqual({ code: 'job_not_found' });
   });
 
   test.each(['completed', 'failed', 'cancelled'] as const)('of one that has ended: %s', async status => {
     const { fleet, ask, job, rig } = await openRunning();
-    if (status === 'cancelled') await fleet.orchestrator.cancel(job, ada);
+    if (status === 'cancelled') await fleet.orchestrator.jobs.cancel(job, ada);
     await rig.report(job, status);
     expect(fleet.job(job).status).toBe(status);
     expect(refusalOf(await ask())).toEqual({ code: 'job_not_running' });
@@ -129,7 +129,7 @@ describe('nothing is asked', () => {
     const statuses: string[] = [];
     const refused = async () => {
       statuses.push(fleet.job(job).status);
-      return refusalOf(await fleet.orchestrator.ask(job, 'save', ada)).code;
+      return refusalOf(await fleet.orchestrator.jobs.requestAction(job, 'save', ada)).code;
     };
     const codes = [await refused()];
     const rig = await fleet.addIdleWorker();
@@ -137,7 +137,7 @@ describe('nothing is asked', () => {
     await rig.report(job, 'starting');
     codes.push(await refused());
     await rig.report(job, 'running');
-    await fleet.orchestrator.cancel(job, ada);
+    await fleet.orchestrator.jobs.cancel(job, ada);
     codes.push(await refused());
     expect(statuses).toEqual(['pending', 'dispatched', 'starting', 'cancelling']);
     expect(new Set(codes)).toEqual(new Set(['job_not_running']));

@@ -8,7 +8,7 @@ import { ada, type Fleet } from '../../../../../support/fleet.ts';
 
 /** The orchestrator's own machine, idle, with this many GPUs. */
 async function connectHere(fleet: Fleet, gpus: number) {
-  const { workerId, token } = await fleet.orchestrator.localWorker('workstation');
+  const { workerId, token } = await fleet.orchestrator.workers.local('workstation');
   const worker = createFleetWorker({
     id: workerId,
     token,
@@ -26,13 +26,13 @@ async function openLocal(gpus = 4) {
 }
 
 async function limit(fleet: Fleet, limits: ConcurrencyChange) {
-  const answer = await fleet.orchestrator.limitQueue(limits, ada);
+  const answer = await fleet.orchestrator.queue.limit(limits, ada);
   await fleet.clock.settle();
   return answer;
 }
 
 const checksOf = (fleet: Fleet, id: Parameters<Fleet['job']>[0]) =>
-  valueOf(fleet.orchestrator.explainJob(id)).workers.flatMap(({ reasons }) => reasons);
+  valueOf(fleet.orchestrator.jobs.explain(id)).workers.flatMap(({ reasons }) => reasons);
 
 describe('the GPU limit of the local machine', () => {
   it('keeps a job that uses more GPUs off it until the limit is lifted', async () => {
@@ -95,7 +95,7 @@ describe('the job limit of the local machine', () => {
 
   it('survives a restart and is recorded in the audit trail', async () => {
     const { fleet } = await openLocal();
-    expect(fleet.orchestrator.concurrency()).toMatchObject({
+    expect(fleet.orchestrator.queue.concurrency()).toMatchObject({
       local_gpu_max_concurrent: null,
       local_job_max_concurrent: 1,
     });
@@ -108,7 +108,7 @@ describe('the job limit of the local machine', () => {
     await fleet.restart();
     await connectHere(fleet, 4);
     expect((await fleet.submit({ target: 'local' })).status).toBe('queued');
-    expect(fleet.orchestrator.concurrency()).toMatchObject({
+    expect(fleet.orchestrator.queue.concurrency()).toMatchObject({
       local_gpu_max_concurrent: 6,
       local_job_max_concurrent: 0,
     });
@@ -118,7 +118,7 @@ describe('the job limit of the local machine', () => {
 describe('figures of the local machine and of the workers', () => {
   it('are 0 without a local worker', async () => {
     const fleet = await openFleet();
-    expect(fleet.orchestrator.localAndWorkers().local).toEqual({
+    expect(fleet.orchestrator.queue.localAndWorkers().local).toEqual({
       running_jobs: 0,
       pending_jobs: 0,
       allocated_gpus: [],
@@ -133,7 +133,7 @@ describe('figures of the local machine and of the workers', () => {
     const { fleet } = await openLocal();
     await fleet.addIdleWorker();
     await fleet.addWorker();
-    expect(fleet.orchestrator.localAndWorkers()).toEqual({
+    expect(fleet.orchestrator.queue.localAndWorkers()).toEqual({
       local: {
         running_jobs: 0,
         pending_jobs: 0,
@@ -154,7 +154,7 @@ describe('figures of the local machine and of the workers', () => {
     });
     await fleet.submit({ target: 'local', gpu_count: 2 });
     await fleet.submit({ target: 'local' });
-    expect(fleet.orchestrator.localAndWorkers().local).toMatchObject({
+    expect(fleet.orchestrator.queue.localAndWorkers().local).toMatchObject({
       running_jobs: 1,
       pending_jobs: 1,
       allocated_gpus: [0, 1],
@@ -167,7 +167,7 @@ describe('GPU allocation of the local machine', () => {
   it('names the job that holds each GPU', async () => {
     const { fleet, worker } = await openLocal();
     const { jobId } = await fleet.submit({ target: 'local', gpu_count: 1 });
-    expect(fleet.orchestrator.gpuAllocation(false)).toMatchObject({
+    expect(fleet.orchestrator.queue.gpuAllocation(false)).toMatchObject({
       allocated_gpus: [0],
       available_gpus: [],
       running_local_jobs: 1,
@@ -180,7 +180,7 @@ describe('GPU allocation of the local machine', () => {
     });
     await worker.run(jobId);
     valueOf(await worker.report(jobId, 'completed'));
-    expect(fleet.orchestrator.gpuAllocation(true)).toMatchObject({
+    expect(fleet.orchestrator.queue.gpuAllocation(true)).toMatchObject({
       allocated_gpus: [],
       available_gpus: [0, 1, 2, 3],
       running_local_jobs: 0,
@@ -191,11 +191,11 @@ describe('GPU allocation of the local machine', () => {
   it('gives one figure of load where the machine has one GPU', async () => {
     const { fleet, worker } = await openLocal(1);
     valueOf(await worker.beat(null, { gpu_utilization: 40 }));
-    const { gpus, gpu_inventory: inventory } = fleet.orchestrator.gpusHere();
+    const { gpus, gpu_inventory: inventory } = fleet.orchestrator.queue.localGpus();
     expect(gpus).toMatchObject([{ index: 0, utilization_percent: 40 }]);
     expect(inventory).toMatchObject({ count: 1 });
     await openLocal(2).then(two => {
-      expect(two.fleet.orchestrator.gpusHere().gpus).toMatchObject([
+      expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
         { index: 0, utilization_percent: null },
         { index: 1, utilization_percent: null },
       ]);
@@ -204,11 +204,11 @@ describe('GPU allocation of the local machine', () => {
 
   it('is empty without a local worker', async () => {
     const fleet = await openFleet();
-    expect(fleet.orchestrator.gpusHere()).toMatchObject({
+    expect(fleet.orchestrator.queue.localGpus()).toMatchObject({
       gpus: [],
       gpu_inventory: { backend: null, count: 0 },
     });
-    expect(fleet.orchestrator.gpuAllocation(false)).toEqual({
+    expect(fleet.orchestrator.queue.gpuAllocation(false)).toEqual({
       allocated_gpus: [],
       available_gpus: [],
       running_local_jobs: 0,

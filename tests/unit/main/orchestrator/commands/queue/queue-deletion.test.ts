@@ -22,10 +22,10 @@ async function openEnded() {
 describe('a job that has ended', () => {
   test('is deleted with all that is kept of it but the trail, which says by whom', async () => {
     const { fleet, rig, job } = await openEnded();
-    expect(valueOf(await fleet.orchestrator.removeJob(job, bob))).toBe(job);
+    expect(valueOf(await fleet.orchestrator.jobs.remove(job, bob))).toBe(job);
     await fleet.clock.settle();
-    expect(refusalOf(fleet.orchestrator.job(job))).toEqual({ code: 'job_not_found' });
-    expect(refusalOf(fleet.orchestrator.position(job))).toEqual({ code: 'job_not_found' });
+    expect(refusalOf(fleet.orchestrator.jobs.get(job))).toEqual({ code: 'job_not_found' });
+    expect(refusalOf(fleet.orchestrator.queue.position(job))).toEqual({ code: 'job_not_found' });
     expect(fleet.store.attempts(job)).toEqual([]);
     expect(fleet.store.payload(job)).toBe(null);
     expect(fleet.events.at(-1)).toMatchObject({ type: 'job.deleted', job_id: job, job: null });
@@ -45,7 +45,7 @@ describe('a job that has ended', () => {
     'and is deleted is unknown to a worker that says "%s" about it',
     async word => {
       const { fleet, rig, job, attempt } = await openEnded();
-      await fleet.orchestrator.removeJob(job, bob);
+      await fleet.orchestrator.jobs.remove(job, bob);
       const before = fleet.events.length;
       const rows = fleet.audit().length;
       const answer = await rig.report(job, word, { attempt_id: attempt });
@@ -58,7 +58,7 @@ describe('a job that has ended', () => {
 
   test('and is deleted is to be abandoned by a worker that still runs it', async () => {
     const { fleet, rig, job } = await openEnded();
-    await fleet.orchestrator.removeJob(job, bob);
+    await fleet.orchestrator.jobs.remove(job, bob);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: null, abandon_job: job });
     await rig.openStream();
     const { jobId: next } = await fleet.submit();
@@ -68,15 +68,15 @@ describe('a job that has ended', () => {
 
   test('is gone for whoever deletes it twice', async () => {
     const { fleet, job } = await openEnded();
-    await fleet.orchestrator.removeJob(job, bob);
+    await fleet.orchestrator.jobs.remove(job, bob);
     const before = fleet.audit().length;
-    expect(refusalOf(await fleet.orchestrator.removeJob(job, bob))).toEqual({ code: 'job_not_found' });
+    expect(refusalOf(await fleet.orchestrator.jobs.remove(job, bob))).toEqual({ code: 'job_not_found' });
     expect(fleet.audit().length).toBe(before);
   });
 
   test('leaves its number to nobody that is older: the newest stays the newest', async () => {
     const { fleet, job } = await openEnded();
-    await fleet.orchestrator.removeJob(job, bob);
+    await fleet.orchestrator.jobs.remove(job, bob);
     const { jobId: first } = await fleet.submit({ gpu_count: 8 });
     const { jobId: second } = await fleet.submit({ gpu_count: 8 });
     expect(all(fleet)).toEqual([second, first]);
@@ -96,8 +96,8 @@ test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancell
     if (status === 'cancelling') await fleet.cancel(jobId);
     const before = fleet.job(jobId);
     expect(before.status).toBe(status);
-    expect(refusalOf(await fleet.orchestrator.removeJob(jobId, bob))).toEqual({ code: 'job_not_final' });
-    expect(await fleet.orchestrator.cleanUp(0, bob)).toBe(0);
+    expect(refusalOf(await fleet.orchestrator.jobs.remove(jobId, bob))).toEqual({ code: 'job_not_final' });
+    expect(await fleet.orchestrator.queue.cleanUp(0, bob)).toBe(0);
     expect(fleet.job(jobId)).toEqual(before);
   },
 );
@@ -115,7 +115,7 @@ describe('a clean-up', () => {
     const young = await ended();
     const { jobId: waiting } = await fleet.submit({ gpu_count: 8 });
     await fleet.clock.pause(dayMs + 1);
-    expect(await fleet.orchestrator.cleanUp(2, bob)).toBe(1);
+    expect(await fleet.orchestrator.queue.cleanUp(2, bob)).toBe(1);
     await fleet.clock.settle();
     expect(all(fleet)).toEqual([waiting, young]);
     expect(fleet.trail(old)).toEqual(['job.submitted', 'job.cancelled']);
@@ -127,7 +127,7 @@ describe('a clean-up', () => {
       details: { days: 2, deleted: 1 },
     });
     const before = fleet.events.length;
-    expect(await fleet.orchestrator.cleanUp(2, bob)).toBe(0);
+    expect(await fleet.orchestrator.queue.cleanUp(2, bob)).toBe(0);
     expect(fleet.events).toHaveLength(before);
   });
 
@@ -137,7 +137,7 @@ describe('a clean-up', () => {
     const jobs = answers.map(answer => valueOf(answer)).flatMap(job => ('jobId' in job ? [job.jobId] : []));
     await Promise.all(jobs.map(id => fleet.cancel(id)));
     await fleet.clock.advance(1);
-    expect(await fleet.orchestrator.cleanUp(0, bob)).toBe(450);
+    expect(await fleet.orchestrator.queue.cleanUp(0, bob)).toBe(450);
     await fleet.clock.settle();
     const rows = fleet.audit().filter(({ type }) => type === 'queue.cleaned');
     expect(rows.map(({ details }) => details)).toEqual(

@@ -20,8 +20,8 @@ async function openRigs(more: number) {
 }
 
 /** With what follows from it. */
-async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['limitQueue']>[0]) {
-  const answer = await fleet.orchestrator.limitQueue(limits, bob);
+async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['queue']['limit']>[0]) {
+  const answer = await fleet.orchestrator.queue.limit(limits, bob);
   await fleet.clock.settle();
   return answer;
 }
@@ -63,7 +63,10 @@ describe('a limit of all', () => {
     });
     await fleet.restart({ crash: true });
     for (const rig of rigs) await rig.connect();
-    expect(fleet.orchestrator.concurrency()).toMatchObject({ max_concurrent: 1, user_max_concurrent: null });
+    expect(fleet.orchestrator.queue.concurrency()).toMatchObject({
+      max_concurrent: 1,
+      user_max_concurrent: null,
+    });
     await fleet.submit();
     expect(await fleet.submit()).toMatchObject({ status: 'queued' });
   });
@@ -144,7 +147,7 @@ describe('a limit of each user', () => {
     const { jobId } = await fleet.submit({ gpu_count: 8 });
     await fleet.cancel(jobId);
     await fleet.submit();
-    const again = await fleet.orchestrator.retry(jobId, bob);
+    const again = await fleet.orchestrator.jobs.retry(jobId, bob);
     expect(again).toMatchObject({ ok: true, value: { status: 'queued' } });
     expect(fleet.store.pendingJobs().map(({ user }) => user)).toEqual(['bob']);
   });
@@ -154,7 +157,7 @@ describe('a pause', () => {
   test('gives nothing out, whatever becomes free, and what runs goes on', async () => {
     const { fleet, rig } = await openRigs(1);
     const running = await fleet.runJob(rig);
-    await fleet.orchestrator.pauseQueue('mains work', bob);
+    await fleet.orchestrator.queue.pause('mains work', bob);
     const { jobId, status } = await fleet.submit();
     expect(status).toBe('queued');
     await rig.report(running, 'running', { progress: { step: 3 } });
@@ -162,13 +165,13 @@ describe('a pause', () => {
     expect(fleet.job(running).status).toBe('completed');
     await fleet.addIdleWorker();
     await fleet.clock.advance(60_000);
-    expect(await fleet.orchestrator.processQueue()).toBe(0);
+    expect(await fleet.orchestrator.queue.process()).toBe(0);
     expect(fleet.job(jobId)).toMatchObject({ status: 'pending', position: 1 });
   });
 
   test('says who paused, since when and why; a second one says it anew', async () => {
     const { fleet } = await openRigs(0);
-    const paused = await fleet.orchestrator.pauseQueue('mains work', bob);
+    const paused = await fleet.orchestrator.queue.pause('mains work', bob);
     expect(paused.paused).toEqual({
       note: 'mains work',
       by: 'bob',
@@ -182,32 +185,32 @@ describe('a pause', () => {
     });
     expect(fleet.events.at(-1)).toMatchObject({ type: 'queue.paused', queue: { paused: { by: 'bob' } } });
     await fleet.clock.advance(1_000);
-    const again = await fleet.orchestrator.pauseQueue(null, ada);
+    const again = await fleet.orchestrator.queue.pause(null, ada);
     expect(again.paused).toEqual({ note: null, by: 'ada', since: fleet.clock.iso(fleet.clock.wall()) });
   });
 
   test('outlives a restart, note and all', async () => {
     const { fleet, rig } = await openRigs(0);
-    const { paused } = await fleet.orchestrator.pauseQueue('mains work', bob);
+    const { paused } = await fleet.orchestrator.queue.pause('mains work', bob);
     const { jobId } = await fleet.submit();
     await fleet.clock.advance(5_000);
     await fleet.restart({ crash: true });
     await rig.connect();
-    expect(fleet.orchestrator.queue().paused).toEqual(paused);
+    expect(fleet.orchestrator.queue.view().paused).toEqual(paused);
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
   test('ends with a resume, which gives out before it is answered, and is told once', async () => {
     const { fleet, rigs } = await openRigs(1);
-    await fleet.orchestrator.pauseQueue(null, bob);
+    await fleet.orchestrator.queue.pause(null, bob);
     const jobs = [await fleet.submit(), await fleet.submit()];
-    const { paused, total_running } = await fleet.orchestrator.resumeQueue(bob);
+    const { paused, total_running } = await fleet.orchestrator.queue.resume(bob);
     expect({ paused, total_running }).toEqual({ paused: null, total_running: 2 });
     await fleet.clock.settle();
     expect(rigs.map(rig => rig.lastOffer().job_id)).toEqual(jobs.map(({ jobId }) => jobId));
     expect(fleet.audit().find(({ type }) => type === 'queue.resumed')).toMatchObject({ actor_id: 'bob' });
     const before = fleet.events.length;
-    await fleet.orchestrator.resumeQueue(bob);
+    await fleet.orchestrator.queue.resume(bob);
     expect(fleet.events).toHaveLength(before);
   });
 
@@ -216,7 +219,7 @@ describe('a pause', () => {
     const job = await fleet.runJob(rig);
     await fleet.clock.advance(161_000);
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
-    await fleet.orchestrator.pauseQueue(null, bob);
+    await fleet.orchestrator.queue.pause(null, bob);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: { job_id: job } });
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
@@ -224,7 +227,7 @@ describe('a pause', () => {
   test('repeats no offer to a job that was given out before, but does not take it back', async () => {
     const { fleet, rig } = await openRigs(0);
     const { jobId } = await fleet.submit();
-    await fleet.orchestrator.pauseQueue(null, bob);
+    await fleet.orchestrator.queue.pause(null, bob);
     await rig.run(jobId);
     expect(fleet.job(jobId).status).toBe('running');
   });
@@ -234,7 +237,7 @@ test('to process the queue says how many were given out, which is none: every ch
   const { fleet } = await openRigs(0);
   await fleet.submit();
   await fleet.submit();
-  expect(await fleet.orchestrator.processQueue()).toBe(0);
+  expect(await fleet.orchestrator.queue.process()).toBe(0);
 });
 
 describe('what a worker is called, and its labels', () => {
@@ -242,7 +245,7 @@ describe('what a worker is called, and its labels', () => {
     const { fleet, rig } = await openRigs(0);
     const { jobId } = await fleet.submit({ worker_labels: { team: 'nlp*' } });
     expect(fleet.job(jobId).status).toBe('pending');
-    const answer = await fleet.orchestrator.updateWorker(rig.id, { labels: { team: 'nlp-2' } }, bob);
+    const answer = await fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp-2' } }, bob);
     expect(answer).toMatchObject({
       ok: true,
       value: { labels: { team: 'nlp-2' }, name: rig.view().name, current_job_id: jobId },
@@ -257,11 +260,11 @@ describe('what a worker is called, and its labels', () => {
 
   test('stay over a restart and a registration that brings none', async () => {
     const { fleet, rig } = await openRigs(0);
-    await fleet.orchestrator.updateWorker(rig.id, { name: 'big', labels: { team: 'vision' } }, bob);
+    await fleet.orchestrator.workers.update(rig.id, { name: 'big', labels: { team: 'vision' } }, bob);
     await fleet.restart({ crash: true });
     await rig.connect();
     expect(rig.view()).toMatchObject({ name: 'big', labels: { team: 'vision' } });
-    await fleet.orchestrator.updateWorker(rig.id, { labels: {} }, bob);
+    await fleet.orchestrator.workers.update(rig.id, { labels: {} }, bob);
     expect(rig.view()).toMatchObject({ name: 'big', labels: {} });
     expect(await fleet.submit({ worker_labels: { team: '*' } })).toMatchObject({ status: 'queued' });
   });
@@ -269,10 +272,10 @@ describe('what a worker is called, and its labels', () => {
 
 test('limits that are set as they were are no change: nothing is told, and nothing written down', async () => {
   const fleet = await openFleet();
-  await fleet.orchestrator.limitQueue({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
+  await fleet.orchestrator.queue.limit({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
   await fleet.clock.settle();
   const before = [fleet.events.length, fleet.audit().length];
-  expect(await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada)).toMatchObject({
+  expect(await fleet.orchestrator.queue.limit({ max_concurrent: 3 }, ada)).toMatchObject({
     max_concurrent: 3,
     user_max_concurrent: 1,
   });

@@ -16,13 +16,13 @@ async function addUser(
   may: NewToken['permissions'] = ['queue.submit'],
 ): Promise<Actor> {
   const wanted = NewToken.parse({ name, team, permissions: may });
-  valueOf(await fleet.orchestrator.createToken(wanted, permissions, ada));
+  valueOf(await fleet.orchestrator.access.createToken(wanted, permissions, ada));
   await fleet.clock.settle();
   return { type: 'admin', id: name, address: null };
 }
 
 async function limit(fleet: Fleet, limits: Partial<Concurrency>): Promise<Concurrency> {
-  const answer = await fleet.orchestrator.limitQueue(limits, ada);
+  const answer = await fleet.orchestrator.queue.limit(limits, ada);
   await fleet.clock.settle();
   return answer;
 }
@@ -46,7 +46,7 @@ describe('a team at its limit', () => {
       team: 'nlp',
       reason: '1 of 1 jobs of team nlp run: the limit of this team',
     });
-    expect(valueOf(fleet.orchestrator.explainJob(held.jobId)).reasons).toMatchObject([{ code: 'limit' }]);
+    expect(valueOf(fleet.orchestrator.jobs.explain(held.jobId)).reasons).toMatchObject([{ code: 'limit' }]);
     expect((await fleet.submit({}, vision)).status).toBe('running');
     await fleet.cancel(running.jobId);
     expect(fleet.job(running.jobId).status).toBe('cancelling');
@@ -71,9 +71,9 @@ describe('a team at its limit', () => {
     const first = await fleet.submit({}, nlp);
     await rig.run(first.jobId);
     const second = await fleet.submit({}, nlp);
-    const token = fleet.orchestrator.listTokens().find(({ name }) => name === 'nina');
+    const token = fleet.orchestrator.access.listTokens().find(({ name }) => name === 'nina');
     if (token === undefined) throw new Error('there is no token');
-    valueOf(await fleet.orchestrator.revokeToken(token.id, ada));
+    valueOf(await fleet.orchestrator.access.revokeToken(token.id, ada));
     await fleet.restart();
     await fleet.addIdleWorker();
     expect(fleet.job(second.jobId)).toMatchObject({
@@ -184,7 +184,7 @@ describe('approval that the queue requires', () => {
     const { jobId } = await fleet.submit({}, nlp);
     await fleet.cancel(jobId);
     await limit(fleet, { approval_required_for: ['nina'] });
-    expect(valueOf(await fleet.orchestrator.retry(jobId, nlp)).status).toBe('blocked');
+    expect(valueOf(await fleet.orchestrator.jobs.retry(jobId, nlp)).status).toBe('blocked');
   });
 
   it('is in the audit trail, with who set it', async () => {

@@ -32,7 +32,7 @@ test('a worker with a GPU that is gone gets no job; one that waits for it is tol
   expect(reason).toBe(
     'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-3: GPU 1 is missing)',
   );
-  const explained = valueOf(fleet.orchestrator.explainJob(jobId)).workers[0];
+  const explained = valueOf(fleet.orchestrator.jobs.explain(jobId)).workers[0];
   expect(explained).toMatchObject({
     fits: false,
     reasons: [
@@ -68,7 +68,7 @@ test('a job that runs there is left alone', async () => {
   expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job, gpu_troubles: [lost] });
   expect(rig.commandsOf('job_cancel')).toEqual([]);
   await rig.report(job, 'completed');
-  expect(valueOf(fleet.orchestrator.job(job)).status).toBe('completed');
+  expect(valueOf(fleet.orchestrator.jobs.get(job)).status).toBe('completed');
 });
 
 describe('it is told of', () => {
@@ -171,7 +171,7 @@ describe('as it is set', () => {
     await says(rig, held);
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
-    fleet.orchestrator.holdBackFor({ ...all, held: false });
+    fleet.orchestrator.lifecycle.holdBackFor({ ...all, held: false });
     await fleet.clock.settle();
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
     expect(rig.view().gpu_troubles).toEqual([held]);
@@ -180,10 +180,10 @@ describe('as it is set', () => {
   test('one that is switched on again does', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    fleet.orchestrator.holdBackFor({ missing: false, errors: false, held: false });
+    fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });
     await says(rig, held, lost);
     expect(rig.view().status_reason).toBeNull();
-    fleet.orchestrator.holdBackFor(all);
+    fleet.orchestrator.lifecycle.holdBackFor(all);
     await fleet.clock.settle();
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
@@ -215,7 +215,7 @@ test('the fleet in figures counts them by kind', async () => {
   const [one, other] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   await says(one, lost, held);
   await says(other, lost);
-  expect(fleet.orchestrator.fleetFigures().gpuTroubles).toEqual({ missing: 2, errors: 0, held: 1 });
+  expect(fleet.orchestrator.queue.figures().gpuTroubles).toEqual({ missing: 2, errors: 0, held: 1 });
 });
 
 test.each<[string, unknown, readonly GpuTrouble[]]>([

@@ -8,20 +8,20 @@ import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 const hour = 3_600_000;
 
 async function offer(fleet: Fleet, rig: FleetWorker, lastsMs = hour): Promise<string> {
-  const made = valueOf(await fleet.orchestrator.createJoinToken(rig.id, lastsMs, ada));
+  const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lastsMs, ada));
   await fleet.clock.settle();
   return made.token;
 }
 
 const join = async (fleet: Fleet, joinToken: string, token: string) => {
-  const outcome = await fleet.orchestrator.join(hashOf(joinToken), hashOf(token), '10.0.0.9');
+  const outcome = await fleet.orchestrator.workers.join(hashOf(joinToken), hashOf(token), '10.0.0.9');
   await fleet.clock.settle();
   return outcome;
 };
 
 /** Which of these tokens are let in, and whether to this worker. */
 const opens = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
-  tokens.map(token => fleet.orchestrator.workerByTokenHash(hashOf(token)) === rig.id);
+  tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
 const invalid = { code: 'join_token_invalid' };
 const used = { code: 'join_token_used' };
@@ -30,7 +30,7 @@ describe('a join token', () => {
   test('says until when it works, and changes nothing until it is used', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1', type: 'ephemeral' });
-    const made = valueOf(await fleet.orchestrator.createJoinToken(rig.id, 60_000, ada));
+    const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, 60_000, ada));
     expect(made).toEqual({
       workerId: rig.id,
       name: 'rig-1',
@@ -59,7 +59,7 @@ describe('a join token', () => {
     const rig = await fleet.addIdleWorker();
     const joinToken = await offer(fleet, rig);
     let wasOpen: boolean | null = null;
-    await fleet.orchestrator.join(hashOf(joinToken), hashOf('wt_mine'), null).then(() => {
+    await fleet.orchestrator.workers.join(hashOf(joinToken), hashOf('wt_mine'), null).then(() => {
       wasOpen = !rig.stream.ended;
     });
     expect(wasOpen).toBe(false);
@@ -69,7 +69,7 @@ describe('a join token', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
-    const second = valueOf(await fleet.orchestrator.rotateToken(rig.id, 'after_job', ada)).token;
+    const second = valueOf(await fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada)).token;
     valueOf(await join(fleet, await offer(fleet, rig), 'wt_mine'));
     expect(opens(fleet, rig, rig.token, second, 'wt_mine')).toEqual([false, false, true]);
   });
@@ -116,9 +116,12 @@ describe('a join token', () => {
 
   test.each<[string, (fleet: Fleet, rig: FleetWorker) => Promise<unknown>]>([
     ['a newer one', (fleet, rig) => offer(fleet, rig)],
-    ['a rotation', (fleet, rig) => fleet.orchestrator.rotateToken(rig.id, 'now', ada)],
-    ['a rotation after the job', (fleet, rig) => fleet.orchestrator.rotateToken(rig.id, 'after_job', ada)],
-    ['the deletion of its worker', (fleet, rig) => fleet.orchestrator.deleteWorker(rig.id, ada)],
+    ['a rotation', (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'now', ada)],
+    [
+      'a rotation after the job',
+      (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada),
+    ],
+    ['the deletion of its worker', (fleet, rig) => fleet.orchestrator.workers.remove(rig.id, ada)],
   ])('is void after %s, whether it was used or not', async (_what, act) => {
     const fleet = await openFleet();
     for (const isUsed of [false, true]) {
@@ -126,7 +129,7 @@ describe('a join token', () => {
       const joinToken = await offer(fleet, rig);
       if (isUsed) valueOf(await join(fleet, joinToken, 'wt_mine'));
       await act(fleet, rig);
-      expect(fleet.orchestrator.knowsJoinToken(hashOf(joinToken))).toBe(false);
+      expect(fleet.orchestrator.workers.knowsJoinToken(hashOf(joinToken))).toBe(false);
       expect(refusalOf(await join(fleet, joinToken, 'wt_mine'))).toEqual(invalid);
     }
   });
@@ -136,7 +139,7 @@ describe('a join token', () => {
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     const joinToken = await offer(fleet, rig, 7 * 24 * hour);
     await fleet.clock.advance(2 * hour);
-    expect(fleet.orchestrator.worker(rig.id).ok).toBe(false);
+    expect(fleet.orchestrator.workers.get(rig.id).ok).toBe(false);
     expect(refusalOf(await join(fleet, joinToken, 'wt_mine'))).toEqual(invalid);
   });
 
@@ -168,7 +171,7 @@ describe('a join token', () => {
 
   test('for a worker that nobody knows is not made', async () => {
     const fleet = await openFleet();
-    const outcome = await fleet.orchestrator.createJoinToken('w_9' as never, hour, ada);
+    const outcome = await fleet.orchestrator.workers.createJoinToken('w_9' as never, hour, ada);
     expect(refusalOf(outcome).code).toBe('worker_not_found');
   });
 });

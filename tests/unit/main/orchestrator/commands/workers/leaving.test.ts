@@ -193,9 +193,11 @@ describe('a drain', () => {
   test('of a worker that nobody knows', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    await fleet.orchestrator.workers.remove(rig.id, ada);
     const wish = { reason: null, deadlineMs: null };
-    expect(refusalOf(await fleet.orchestrator.drainWorker(rig.id, wish, ada)).code).toBe('worker_not_found');
-    expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id, ada)).code).toBe('worker_not_found');
+    expect(refusalOf(await fleet.orchestrator.workers.drain(rig.id, wish, ada)).code).toBe(
+      'worker_not_found',
+    );
+    expect(refusalOf(await fleet.orchestrator.workers.undrain(rig.id, ada)).code).toBe('worker_not_found');
   });
 });

@@ -120,7 +120,7 @@ test('and one about a job that is gone by now', async () => {
   const first = await fleet.runJob(rig);
   await fleet.cancel(first);
   await fleet.clock.advance(170_000);
-  expect(await fleet.orchestrator.removeJob(first, system)).toMatchObject({ ok: true });
+  expect(await fleet.orchestrator.jobs.remove(first, system)).toMatchObject({ ok: true });
   const { jobId: second } = await fleet.submit();
   expect(await rig.report(first, 'completed')).toMatchObject({ refusal: { code: 'job_not_found' } });
   await fleet.clock.advance(49);

@@ -26,7 +26,7 @@ const pass = async (fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): 
 };
 
 const unquarantine = async (fleet: Fleet, rig: FleetWorker) => {
-  const view = valueOf(await fleet.orchestrator.unquarantineWorker(rig.id, ada));
+  const view = valueOf(await fleet.orchestrator.workers.unquarantine(rig.id, ada));
   await fleet.clock.settle();
   return view;
 };
@@ -256,10 +256,10 @@ describe('a person', () => {
   test('changes nothing where there is none', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const seq = fleet.orchestrator.lastSeq();
+    const seq = fleet.orchestrator.lifecycle.lastSeq();
     expect(await unquarantine(fleet, rig)).toMatchObject({ status: 'idle' });
-    expect(fleet.orchestrator.lastSeq()).toBe(seq);
-    const unknown = await fleet.orchestrator.unquarantineWorker('w_9' as never, ada);
+    expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
+    const unknown = await fleet.orchestrator.workers.unquarantine('w_9' as never, ada);
     expect(refusalOf(unknown).code).toBe('worker_not_found');
   });
 });

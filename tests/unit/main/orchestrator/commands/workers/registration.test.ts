@@ -109,7 +109,7 @@ test('a worker that names an older attempt has lost the one that it is known to 
   await rig.run(job);
   const reply = await rig.register({ currentJobId: job, currentAttemptId: older });
   expect(reply).toMatchObject({ resume_job: null, abandon_job: job });
-  const { attempts } = valueOf(fleet.orchestrator.job(job));
+  const { attempts } = valueOf(fleet.orchestrator.jobs.get(job));
   expect(attempts).toMatchObject([{ outcome: 'requeued' }, { outcome: 'requeued', cause: 'worker_lost' }]);
 });
 

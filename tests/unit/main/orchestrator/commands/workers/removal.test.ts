@@ -8,7 +8,7 @@ const hour = 3_600_000;
 const T = 120_000;
 
 const ids = (fleet: Fleet): readonly string[] =>
-  fleet.orchestrator.listWorkers(undefined).map(({ id }) => id);
+  fleet.orchestrator.workers.list(undefined).map(({ id }) => id);
 
 describe('an ephemeral worker', () => {
   test('that said goodbye is removed an hour later: row, token and all', async () => {
@@ -19,7 +19,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
     expect(ids(fleet)).toEqual([]);
-    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBeNull();
     expect(fleet.trail(rig.id).at(-1)).toBe('worker.deleted');
     expect(fleet.audit().at(-1)).toMatchObject({ type: 'worker.deleted', actor_type: 'system' });
     expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
@@ -32,7 +32,7 @@ describe('an ephemeral worker', () => {
     const id = await fleet.runJob(rig);
     await rig.report(id, 'completed');
     const job = () => {
-      const found = fleet.orchestrator.job(id);
+      const found = fleet.orchestrator.jobs.get(id);
       if (!found.ok) throw new Error(found.refusal.detail);
       return found.value;
     };
@@ -78,7 +78,7 @@ describe('an ephemeral worker', () => {
     await rig.disconnect();
     await fleet.clock.advance(2 * hour);
     expect(ids(fleet)).toEqual([rig.id]);
-    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).not.toBeNull();
+    expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).not.toBeNull();
     await fleet.restart();
     await fleet.clock.advance(2 * hour);
     expect(ids(fleet)).toEqual([rig.id]);

@@ -6,14 +6,14 @@ import { ada, type Fleet, hashOf } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
 async function rotate(fleet: Fleet, rig: FleetWorker, mode: 'now' | 'after_job'): Promise<string> {
-  const { token } = valueOf(await fleet.orchestrator.rotateToken(rig.id, mode, ada));
+  const { token } = valueOf(await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada));
   await fleet.clock.settle();
   return token;
 }
 
 /** Which of these tokens are let in, and whether to this worker. */
 const opens = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
-  tokens.map(token => fleet.orchestrator.workerByTokenHash(hashOf(token)) === rig.id);
+  tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
 describe('after the job', () => {
   const start = async (protocol: 1 | 2 = 2) => {
@@ -122,7 +122,7 @@ describe('after the job', () => {
     await rig.report(job, 'completed');
     await rig.disconnect();
     const token = await rotate(fleet, rig, 'now');
-    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
+    expect((await fleet.orchestrator.workers.remove(rig.id, ada)).ok).toBe(true);
     expect(opens(fleet, rig, rig.token, token)).toEqual([false, false]);
   });
 });
@@ -147,6 +147,6 @@ test('how it was asked for is in the audit trail, and no token is', async () => 
 
 test('of a worker that nobody knows there is none', async () => {
   const fleet = await openFleet();
-  const outcome = await fleet.orchestrator.rotateToken('w_9' as never, 'after_job', ada);
+  const outcome = await fleet.orchestrator.workers.rotateToken('w_9' as never, 'after_job', ada);
   expect(refusalOf(outcome).code).toBe('worker_not_found');
 });

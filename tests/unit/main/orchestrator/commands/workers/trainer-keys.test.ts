@@ -11,7 +11,10 @@ const keys = ['model_family', 'learning_rate', 'seed'];
 
 const warningsOf = async (fleet: Fleet, given: Readonly<Record<string, unknown>> = config) =>
   valueOf(
-    await fleet.orchestrator.dryRun(SubmitRequest.parse({ config: given, gpu_count: 0, dry_run: true }), ada),
+    await fleet.orchestrator.jobs.dryRun(
+      SubmitRequest.parse({ config: given, gpu_count: 0, dry_run: true }),
+      ada,
+    ),
   ).warnings;
 const codesOf = async (fleet: Fleet) => (await warningsOf(fleet)).map(({ code }) => code);
 
@@ -27,7 +30,7 @@ describe('the keys of a trainer', () => {
     expect(await second.register({ trainers: simpletuner() })).toMatchObject({
       trainer_keys_wanted: ['simpletuner'],
     });
-    valueOf(fleet.orchestrator.reportTrainerKeys(second.id, { trainer: 'simpletuner', keys }));
+    valueOf(fleet.orchestrator.workers.reportTrainerKeys(second.id, { trainer: 'simpletuner', keys }));
     await fleet.clock.advance(60_000);
     expect(await first.register({ trainers: simpletuner() })).not.toHaveProperty('trainer_keys_wanted');
   });
@@ -47,7 +50,7 @@ describe('the keys of a trainer', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     for (const trainer of ['kohya', 'command'])
-      expect(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer, keys })).toMatchObject({
+      expect(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer, keys })).toMatchObject({
         ok: false,
         refusal: { code: 'not_registered' },
       });
@@ -60,7 +63,7 @@ describe('the keys of a trainer', () => {
     for (let n = 0; n < 9; n++) {
       await rig.register({ trainers: simpletuner(`4.${n}`) });
       const own = n === 0 ? Object.keys(config) : keys;
-      valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: own }));
+      valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: own }));
       expect((await codesOf(fleet)).length > 0).toBe(n === 8);
     }
   });
@@ -71,7 +74,7 @@ describe('a key that the trainer of a config does not know', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     expect(await warningsOf(fleet)).toEqual([]);
-    valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
+    valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
     const warned = await warningsOf(fleet);
     expect(warned).toEqual([
       {
@@ -102,7 +105,7 @@ describe('a key that the trainer of a config does not know', () => {
     const rig = await fleet.addIdleWorker({ agent: { trainers } });
     const own = { training_method: 'LORA', model_type: 'SD', concepts: [] };
     valueOf(
-      fleet.orchestrator.reportTrainerKeys(rig.id, {
+      fleet.orchestrator.workers.reportTrainerKeys(rig.id, {
         trainer: 'onetrainer',
         keys: [...Object.keys(own), 'epochs'],
       }),
@@ -118,7 +121,7 @@ describe('a key that the trainer of a config does not know', () => {
   test('is one of ten at most that are warned of', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
-    valueOf(fleet.orchestrator.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
+    valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
     const many = Object.fromEntries(Array.from({ length: 30 }, (_none, n) => [`made_up_${n}`, n]));
     expect(await warningsOf(fleet, { model_family: 'flux', ...many })).toHaveLength(10);
   });

@@ -1,0 +1,196 @@
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { StorageLimits } from './rules/upload-rules.ts';
+import { createSecurityNotes, createSessionCalls } from './commands/access/sessions.ts';
+import { noteSettings } from './commands/access/settings.ts';
+import { createTokenCalls } from './commands/access/tokens.ts';
+import { createArtifactCalls } from './commands/files/artifacts.ts';
+import { createCheckpointCalls } from './commands/files/checkpoints.ts';
+import { createConfigCalls } from './commands/files/configs.ts';
+import { createDatasetCalls } from './commands/files/datasets.ts';
+import { createLogCalls } from './commands/files/logs.ts';
+import { createMetricCalls } from './commands/files/metrics.ts';
+import { createJobCalls } from './commands/jobs/jobs.ts';
+import { createTurnCalls } from './commands/jobs/order.ts';
+import type { ProgressBook } from './commands/jobs/progress-book.ts';
+import { createReports } from './commands/jobs/reports.ts';
+import { createSubmissions } from './commands/jobs/submit.ts';
+import { createAskCalls } from './commands/jobs/trainer-actions.ts';
+import { createQueueCalls } from './commands/queue/queue.ts';
+import { createJoinCalls } from './commands/workers/joining.ts';
+import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
+import { createWorkerAdmin } from './commands/workers/worker-admin.ts';
+import { createWorkerCalls } from './commands/workers/worker-calls.ts';
+import type { Core } from './core.ts';
+import type { Configs, LogFiles } from './ports/index.ts';
+import { fleetFigures } from './views/fleet-figures.ts';
+import { createGpuAllocations } from './views/gpu-allocation.ts';
+import { createQueueFigures } from './views/queue-figures.ts';
+import { createWorkerList } from './views/worker-list.ts';
+
+/** Calls of workers, and calls of people about workers. */
+export function workersOf(core: Core, progress: ProgressBook) {
+  const agent = createWorkerCalls(core, progress);
+  const admin = createWorkerAdmin(core);
+  const list = createWorkerList(core);
+  const joining = createJoinCalls(core);
+  const trainerKeys = createTrainerKeyCalls(core);
+  return {
+    join: joining.join,
+    register: agent.register,
+    heartbeat: agent.heartbeat,
+    openStream: agent.openStream,
+    silenceOf: agent.silenceOf,
+    disconnect: agent.disconnect,
+    reportTrainerKeys: trainerKeys.reportTrainerKeys,
+    /** The worker whose token has this hash; null for none. */
+    byTokenHash: (hash: string): WorkerId | null => core.store.workerByTokenHash(hash)?.id ?? null,
+
+    list: list.listWorkers,
+    page: list.pageOfWorkers,
+    get: admin.worker,
+    create: admin.createWorker,
+    /** The worker on the orchestrator's own machine. */
+    local: admin.localWorker,
+    update: admin.updateWorker,
+    drain: admin.drainWorker,
+    undrain: admin.undrainWorker,
+    unquarantine: admin.unquarantineWorker,
+    rotateToken: admin.rotateToken,
+    remove: admin.deleteWorker,
+    createJoinToken: joining.createJoinToken,
+    knowsJoinToken: joining.knowsJoinToken,
+  };
+}
+
+/** Calls about single jobs. */
+export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
+  const submissions = createSubmissions(core, configs);
+  const jobs = createJobCalls(core);
+  const order = createTurnCalls(core);
+  return {
+    submit: submissions.submit,
+    dryRun: submissions.dryRun,
+    retry: submissions.retry,
+    /** The report of a worker about its attempt. */
+    report: createReports(core, progress),
+
+    list: jobs.listJobs,
+    count: jobs.countJobs,
+    get: jobs.job,
+    ownerOf: jobs.ownerOf,
+    config: jobs.jobConfig,
+    explain: jobs.explainJob,
+    cancel: jobs.cancel,
+    reject: jobs.reject,
+    release: jobs.release,
+    remove: jobs.removeJob,
+    approve: order.approve,
+    setPriority: order.setPriority,
+    moveToTop: order.moveToTop,
+    requestAction: createAskCalls(core).ask,
+  };
+}
+
+/** Calls about the queue as a whole. */
+export function queueOf(core: Core) {
+  const queue = createQueueCalls(core);
+  const figures = createQueueFigures(core);
+  const gpus = createGpuAllocations(core);
+  return {
+    view: queue.queue,
+    pause: queue.pauseQueue,
+    resume: queue.resumeQueue,
+    concurrency: queue.concurrency,
+    limit: queue.limitQueue,
+    process: queue.processQueue,
+    cleanUp: queue.cleanUp,
+    position: figures.position,
+    stats: figures.queueStats,
+    order: figures.line,
+    jobsOf: figures.jobsOf,
+    figures: () => fleetFigures(core),
+    localAndWorkers: gpus.localAndWorkers,
+    gpuAllocation: gpus.gpuAllocation,
+    localGpus: gpus.gpusHere,
+  };
+}
+
+interface FileOptions {
+  readonly storage?: StorageLimits;
+  /** Maximum size of all dataset contents, in bytes; 0 for no limit. */
+  readonly datasetsInAll?: number;
+  readonly logFiles?: LogFiles;
+}
+
+/** Calls about files: configs, artifacts, checkpoints, datasets, logs and curves. */
+export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: FileOptions) {
+  const artifacts = createArtifactCalls(core, storage ?? { perJob: 0, inAll: 0, keepCheckpoints: 0 });
+  const datasets = createDatasetCalls(core, datasetsInAll);
+  const logs = createLogCalls(core, logFiles ?? null);
+  const metrics = createMetricCalls(core);
+  return {
+    changeConfig: createConfigCalls(core).changeConfig,
+
+    listArtifacts: artifacts.listArtifacts,
+    listCheckpoints: createCheckpointCalls(core).listCheckpoints,
+    artifact: artifacts.artifact,
+    removeArtifact: artifacts.removeArtifact,
+    reportOutstanding: artifacts.reportOutstanding,
+    giveUpOutstanding: artifacts.giveUpOutstanding,
+    renewUploadToken: artifacts.renewUploadToken,
+    mayUpload: artifacts.mayUpload,
+    upload: artifacts.upload,
+    beginUpload: artifacts.beginUpload,
+    growUpload: artifacts.growUpload,
+    settleUpload: artifacts.settleUpload,
+    finishUpload: artifacts.finishUpload,
+    dropUpload: artifacts.dropUpload,
+    sharedFile: artifacts.sharedFile,
+    releaseClosedUploads: artifacts.releaseClosedUploads,
+
+    datasets: datasets.datasets,
+    publishDataset: datasets.publishDataset,
+    pinDataset: datasets.pinDataset,
+    pruneDatasets: datasets.pruneDatasets,
+    collectDatasets: datasets.collectDatasets,
+    roomForContent: datasets.roomForContent,
+    contentStored: datasets.contentStored,
+    storedContents: datasets.storedContents,
+    contentOfJob: datasets.contentOfJob,
+
+    shipLog: logs.shipLog,
+    findLog: logs.findLog,
+    isLogOver: logs.isLogOver,
+    attemptAfter: logs.attemptAfter,
+
+    reportMetrics: metrics.bringMetrics,
+    jobCurves: metrics.jobCurves,
+    curve: metrics.curve,
+  };
+}
+
+/** Tokens, sessions, and what the audit trail says about access. */
+export function accessOf(core: Core) {
+  const tokens = createTokenCalls(core);
+  const sessions = createSessionCalls(core);
+  const notes = createSecurityNotes(core);
+  return {
+    principalByTokenHash: tokens.principalByTokenHash,
+    principalOfToken: tokens.principalOfToken,
+    listTokens: tokens.listTokens,
+    createToken: tokens.createToken,
+    revokeToken: tokens.revokeToken,
+
+    openSession: sessions.openSession,
+    sessionByHash: sessions.sessionByHash,
+    listSessions: sessions.listSessions,
+    closeSession: sessions.closeSession,
+    revokeSession: sessions.revokeSession,
+    revokeSessions: sessions.revokeSessions,
+    endReplacedAdminSessions: sessions.endReplacedAdminSessions,
+
+    noteRefusal: notes.noteRefusal,
+    noteBackup: notes.noteBackup,
+    noteSettings: noteSettings(core),
+  };
+}

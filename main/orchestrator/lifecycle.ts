@@ -1,0 +1,105 @@
+import type { UiEvent } from '../../protocol/events.ts';
+import { closeWindows } from './memory/audit-repeats.ts';
+import { endUnboundSessions } from './commands/access/sessions.ts';
+import {
+  createSettingsCalls,
+  type GpuTroublePolicy,
+  type LocalWorkerSettings,
+} from './commands/access/settings.ts';
+import { dispatch } from './commands/dispatch.ts';
+import { greet } from './commands/workers/worker-calls.ts';
+import type { Core } from './core.ts';
+import { grantGrace, type HealthLoop } from './loops/health.ts';
+import { resumeDeadlines } from './loops/resume.ts';
+import type { Pace } from './memory/feed.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
+import { createHealthFacts } from './views/health-facts.ts';
+import { createEventViewer } from './views/views.ts';
+
+interface LifecycleDeps {
+  readonly core: Core;
+  readonly clock: SteadyClock;
+  readonly timers: { stop(): void };
+  readonly health: HealthLoop;
+  readonly home: LocalWorkerSettings;
+  readonly caution: GpuTroublePolicy;
+}
+
+/** Start, stop and wake-up of the orchestrator, its health, its events, and settings that change at runtime. */
+export function createLifecycle({ core, clock, timers, health, home, caution }: LifecycleDeps) {
+  const { store, feed } = core;
+  const { healthFacts, timeCommit } = createHealthFacts(core, health);
+  const { runLocally, holdBackFor } = createSettingsCalls(core, home, caution);
+  const viewOf = createEventViewer(core);
+  return {
+    times: core.times,
+    health: healthFacts,
+    timeCommit,
+    /** Whether the store accepts changes. Reads and heartbeats work in either case. */
+    takesChanges: (): boolean => store.takesChanges(),
+    runLocally,
+    holdBackFor,
+
+    /** The number of the newest event. Read it before the state: the state then includes all events up to this one. */
+    lastSeq: (): number => store.eventRange().last,
+
+    /**
+     * Calls `reader` for events after `after` (null: from now on). Past events arrive at the reader's pace. Returns a
+     * function that stops it.
+     */
+    follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
+      return feed.subscribe(after, {
+        pace,
+        event: event => reader(viewOf(event)),
+        reset: seq => reader({ kind: 'reset', seq, at: clock.iso(clock.wall()) }),
+      });
+    },
+
+    /** Continues from the state of the last run. No worker is given up before a whole takeover time has passed since this start. */
+    start(): void {
+      clock.start();
+      const live = core.store.liveJobs();
+      grantGrace(core, live);
+      resumeDeadlines(core, live);
+      core.store.onRecovery(() => catchUp(core));
+      endUnboundSessions(core);
+      core.lookWithin(0);
+    },
+
+    /**
+     * The machine woke up: every worker's grace period restarts. The steady clock detects a long sleep by itself. A short
+     * one may have cut streams without a sign, while the clock stood still.
+     */
+    awoken(): void {
+      clock.noteLongPause();
+      core.lookWithin(0);
+    },
+
+    /** Notifies the workers, and ends streams and timers. Their trainers continue. */
+    stop(): void {
+      health.stop();
+      closeWindows(core);
+      timers.stop();
+      clock.stop();
+      notifyShutdown(core);
+    },
+  };
+}
+
+/** Tells the workers that the orchestrator stops, and forgets their connections. */
+function notifyShutdown({ store, connections }: Core): void {
+  for (const id of connections.streaming()) {
+    if (store.worker(id)?.agent?.protocol === 2)
+      connections.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
+  }
+  for (const id of connections.all()) connections.forget(id);
+}
+
+/** Repeats what failed while the disk refused changes: greetings of workers, and dispatch. */
+function catchUp(core: Core): void {
+  core.enqueue(tx => {
+    for (const id of core.connections.streaming()) greet(core, tx, id);
+    dispatch(core, tx);
+  });
+  core.lookWithin(0);
+}
