@@ -6,7 +6,7 @@ import {
   type GpuTroublePolicy,
   type LocalWorkerSettings,
 } from './commands/access/settings.ts';
-import { dispatch } from './commands/dispatch.ts';
+import { enqueueCommand } from './commands/command.ts';
 import { greet } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
 import { grantGrace, type HealthLoop } from './loops/health.ts';
@@ -15,6 +15,7 @@ import type { Pace } from './memory/feed.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { createHealthFacts } from './views/health-facts.ts';
 import { createEventViewer } from './views/views.ts';
+import { knowsNewCommands } from './v1-agent.ts';
 
 interface LifecycleDeps {
   readonly core: Core;
@@ -89,7 +90,7 @@ export function createLifecycle({ core, clock, timers, health, home, caution }: 
 /** Tells the workers that the orchestrator stops, and forgets their connections. */
 function notifyShutdown({ store, connections }: Core): void {
   for (const id of connections.streaming()) {
-    if (store.worker(id)?.agent?.protocol === 2)
+    if (knowsNewCommands(store.worker(id)))
       connections.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
   }
   for (const id of connections.all()) connections.forget(id);
@@ -97,9 +98,8 @@ function notifyShutdown({ store, connections }: Core): void {
 
 /** Repeats what failed while the disk refused changes: greetings of workers, and dispatch. */
 function catchUp(core: Core): void {
-  core.enqueue(tx => {
+  enqueueCommand(core, tx => {
     for (const id of core.connections.streaming()) greet(core, tx, id);
-    dispatch(core, tx);
   });
   core.lookWithin(0);
 }

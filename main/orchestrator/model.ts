@@ -15,6 +15,7 @@ import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
+import { hasGuard, publishedTrainers } from './v1-agent.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
 export type WallMs = number;
@@ -68,12 +69,9 @@ const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
   worker.agent?.allowedConfigKeys ??
   (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
-/** SimpleTuner's agent starts SimpleTuner with any config. */
-const publishedTrainers: readonly string[] = ['simpletuner', 'command'];
-
 /** Null before the first registration, and when the agent does not report them. */
-const trainersOf = ({ agent }: Worker): readonly string[] | null =>
-  agent?.trainers?.map(({ name }) => name) ?? (agent?.protocol === 1 ? publishedTrainers : null);
+const trainersOf = (worker: Worker): readonly string[] | null =>
+  worker.agent?.trainers?.map(({ name }) => name) ?? publishedTrainers(worker);
 
 /** The properties of a worker that matching uses. */
 export interface Offering {
@@ -106,7 +104,7 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
     gpuLimit: worker.local ? maxLocalGpus : null,
     vramGb: gpuVramGb ?? 0,
     accelerator: accelerator?.toLowerCase() ?? null,
-    guarded: worker.agent?.protocol === 2,
+    guarded: hasGuard(worker),
     configKeys: allowedConfigKeysOf(worker),
     trainers: trainersOf(worker),
     // Agents that report their trainers rewrite the configs for those.

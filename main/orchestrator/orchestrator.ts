@@ -1,5 +1,5 @@
 import { createGpuTroublePolicy, createLocalWorkerSettings } from './commands/access/settings.ts';
-import { dispatch } from './commands/dispatch.ts';
+import { enqueueCommand } from './commands/command.ts';
 import { createLogDropping } from './commands/files/logs.ts';
 import { createProgressBook } from './commands/jobs/progress-book.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
@@ -97,13 +97,7 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     time: parts.time ?? timeOfThisRun(parts.clock),
     enqueue,
     after: timers.after,
-    later: (ms, command) =>
-      timers.after(ms, () =>
-        enqueue(tx => {
-          command?.(tx);
-          dispatch(core, tx);
-        }),
-      ),
+    later: (ms, command) => timers.after(ms, () => enqueueCommand(core, tx => command?.(tx))),
     lookWithin: ms => health.lookWithin(ms),
   };
   const progress = createProgressBook(core);

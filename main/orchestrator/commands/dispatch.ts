@@ -6,10 +6,11 @@ import { isFree } from '../memory/eligibility.ts';
 import { type PendingJob, type Resumption, system } from '../model.ts';
 import type { Tx } from '../ports/index.ts';
 import { applyEvent } from './transitions.ts';
+import { resumesFromUploads } from '../v1-agent.ts';
 
 /**
- * Dispatches pending jobs to idle workers in the caller's transaction, until no idle worker fits any job. Call it
- * wherever a job or a worker may have become available. Returns the number of jobs dispatched.
+ * Dispatches pending jobs to idle workers in the caller's transaction, until no idle worker fits any job.
+ * `command` calls it at the end of each command. Returns the number of jobs dispatched.
  */
 export function dispatch(core: Core, tx: Tx): number {
   let given = 0;
@@ -27,6 +28,12 @@ export function dispatch(core: Core, tx: Tx): number {
   return given;
 }
 
+/** Whether a worker would take the job at once. Jobs that already wait go first. */
+export function isTakenAtOnce(core: Core, tx: Tx, job: () => PendingJob): boolean {
+  dispatch(core, tx);
+  return core.line.takerFor(core, tx, job()) !== null;
+}
+
 function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
   const attempt = {
     id: core.ids.attempt(),
@@ -42,8 +49,7 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
   applyEvent(core, tx, job, { type: 'offer', attempt }, system);
 }
 
-/** Null for SimpleTuner's own agent: its trainer finds the checkpoints on its rig by itself. */
 function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
-  if (job.attempt === null || tx.worker(workerId)?.agent?.protocol !== 2) return null;
+  if (job.attempt === null || !resumesFromUploads(tx.worker(workerId))) return null;
   return resumptionOf(newestCheckpoint(tx, job), job.progress?.step ?? null);
 }

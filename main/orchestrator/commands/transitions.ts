@@ -21,6 +21,7 @@ import type { Tx } from '../ports/index.ts';
 import { isQuarantinedForSilence, planQuarantine } from '../rules/quarantine.ts';
 import { startWaiting } from '../rules/priority.ts';
 import { releaseWithAttempt } from './files/upload-release.ts';
+import { cooldownOf } from '../v1-agent.ts';
 
 /**
  * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's
@@ -181,7 +182,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
  * agent is ready.
  */
 export function startCooldown(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
-  const settleMs = settleTime(core, worker, wasStopped);
+  const settleMs = cooldownOf(worker, core.times, wasStopped);
   // Now, not after the commit: no other command of this transaction may send an offer to this worker.
   core.connections.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
@@ -242,12 +243,6 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   const offers = missed === 1 ? 'an offer of a job was' : `${missed} offers of jobs in a row were`;
   putInQuarantine(core, tx, worker, `${offers} not acknowledged, although the worker was in contact`);
   return missed;
-}
-
-/** SimpleTuner's agent needs a moment after its report was answered (docs/internals/worker-contract.md, section 3, items 4 and 7). */
-function settleTime(core: Core, worker: Worker, wasStopped: boolean): number {
-  if (worker.agent?.protocol !== 1) return 0;
-  return wasStopped ? core.times.settleAfterStopMs : core.times.settleAfterReportMs;
 }
 
 /** Sends a shutdown to a worker that has nothing more to do here; never while it has a job. */

@@ -1,7 +1,7 @@
 import { withBatchedReads } from '../memory/batched-reads.ts';
 import type { Core } from '../core.ts';
 import { patienceOf } from '../memory/eligibility.ts';
-import { dispatch } from '../commands/dispatch.ts';
+import { enqueueCommand } from '../commands/command.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from '../model.ts';
 import type { Tx } from '../ports/index.ts';
 import { boostStarving } from '../commands/jobs/order.ts';
@@ -14,6 +14,7 @@ import {
 import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from '../commands/transitions.ts';
 import { removeWorker } from '../commands/workers/worker-admin.ts';
 import { markOffline } from '../commands/workers/worker-calls.ts';
+import { registersWhenStreamEnds } from '../v1-agent.ts';
 
 export interface HealthLoop {
   /** Checks again within this time, or earlier. */
@@ -43,12 +44,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
     lookedAt = core.clock.mono();
     if (takeLongPause()) grantGrace(core);
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
-    for (const action of plan.actions) {
-      core.enqueue(tx => {
-        act(core, tx, action);
-        dispatch(core, tx);
-      });
-    }
+    for (const action of plan.actions) enqueueCommand(core, tx => act(core, tx, action));
     boostStarving(core);
     const nextInMs = plan.nextAt === null ? maxMs : plan.nextAt - core.clock.mono();
     setAlarm(Math.min(nextInMs, maxMs));
@@ -177,5 +173,5 @@ function actOnOffer(
   // SimpleTuner's agent cannot be told, but a clean close of its stream makes it register again and report what it
   // runs. For any other agent, two missed offers suggest a dead stream. Close it immediately, so that the next offer in
   // this transaction does not use it.
-  if (worker.agent?.protocol === 1 || missed > 1) core.connections.hangUp(worker.id);
+  if (registersWhenStreamEnds(worker) || missed > 1) core.connections.hangUp(worker.id);
 }

@@ -12,6 +12,7 @@ import {
   type WorkerFacts,
   workerStatus,
 } from '../rules/worker-status.ts';
+import { silenceLimitOf } from '../v1-agent.ts';
 
 /** What determines a worker's status, besides the stored facts. */
 export interface EligibilityContext {
@@ -24,16 +25,12 @@ export interface EligibilityContext {
   readonly holdingBack: () => HoldingBack;
 }
 
-/**
- * How long a worker may be silent. Agents of protocol 1 may get more than T, because they send nothing while their
- * trainer prints nothing.
- */
+/** How long a worker may be silent. */
 export function patienceOf(
   { times }: EligibilityContext,
   worker: Worker,
 ): { readonly offlineMs: number; readonly takeoverMs: number } {
-  const offlineMs =
-    worker.agent?.protocol === 1 ? Math.max(times.offlineAfterMs, times.v1SilenceMs) : times.offlineAfterMs;
+  const offlineMs = silenceLimitOf(worker, times);
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 

@@ -3,6 +3,7 @@ import type { JobWarning, Requirements } from '../../../protocol/job.ts';
 import { type Job, type JobSpec, offeringOf, type QueueSettings, type Worker } from '../model.ts';
 import { compileMatcher } from './matching.ts';
 import type { Read } from '../ports/index.ts';
+import { sendsOutputs } from '../v1-agent.ts';
 
 type Needs = Pick<Requirements, 'trainer' | 'configKeys'>;
 type Code = 'old_worker' | 'off' | 'checkpoints_only' | 'no_folder' | 'own_folder';
@@ -32,8 +33,9 @@ export function outputWarnings(worker: Worker, needs: Needs): readonly JobWarnin
   return [{ code: `outputs_${code}`, worker_name: worker.name, message: messages[code](worker.name) }];
 }
 
-function reasonFor({ agent }: Worker, trainer: string, keys: readonly string[]): Code | null {
-  if (agent?.protocol === 1) return 'old_worker';
+function reasonFor(worker: Worker, trainer: string, keys: readonly string[]): Code | null {
+  if (!sendsOutputs(worker)) return 'old_worker';
+  const { agent } = worker;
   const outputs = agent?.outputs ?? null;
   if (agent === null || outputs === null) return null;
   if (outputs.upload === 'none') return 'off';

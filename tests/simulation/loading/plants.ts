@@ -156,11 +156,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'the published agent is given no time to settle',
     changes: [
-      orchestrator(
-        'commands/transitions',
-        'if (worker.agent?.protocol !== 1) return 0;',
-        'if (worker !== null) return 0;',
-      ),
+      orchestrator('v1-agent', 'if (!isPublishedAgent(worker)) return 0;', 'if (worker !== null) return 0;'),
     ],
   },
   {
@@ -283,7 +279,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'commands/jobs/submit',
-        'if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;',
+        'if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return draft;',
         '',
       ),
     ],

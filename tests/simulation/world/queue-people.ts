@@ -35,7 +35,9 @@ const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max
 /** The acts of people who manage the queue. Each act may be repeated, except a retry, which would create two jobs. */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
-    insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.queue.limit(limits, by)));
+    insist(`limits ${JSON.stringify(limits)}`, orchestrator =>
+      answered(orchestrator.queue.limit(limits, by)),
+    );
   const resume = (): Promise<WireAnswer> =>
     insist('resume', orchestrator => answered(orchestrator.queue.resume(by)));
 
@@ -110,6 +112,7 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
       blocked.splice(0, blocked.length, ...entries.map(({ id }) => id));
       return answered(Promise.resolve(entries.length));
     });
-    for (const id of blocked) await insist(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
+    for (const id of blocked)
+      await insist(`approve ${id}`, orchestrator => orchestrator.jobs.approve(id, by));
   }
 }

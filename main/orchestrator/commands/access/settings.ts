@@ -1,7 +1,7 @@
 import { holdingBackAtFirst } from '../../../../protocol/settings-api.ts';
 import type { HoldingBack } from '../../../../protocol/worker.ts';
 import type { Core } from '../../core.ts';
-import { dispatch } from '../dispatch.ts';
+import { enqueueCommand } from '../command.ts';
 import type { Actor, SettingsFactType } from '../../model.ts';
 
 /** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
@@ -58,16 +58,15 @@ export function createSettingsCalls(core: Core, home: LocalWorkerSettings, cauti
     runLocally(runs: boolean): void {
       if (home.runsLocally() === runs) return;
       home.setRunsLocally(runs);
-      core.enqueue(tx => void dispatch(core, tx));
+      enqueueCommand(core, () => {});
     },
 
     /** Sets which GPU troubles keep jobs from a worker, and evaluates workers with any trouble again. */
     holdBackFor(kinds: HoldingBack): void {
       caution.setHoldingBack(kinds);
-      core.enqueue(tx => {
+      enqueueCommand(core, tx => {
         for (const { id, agent } of tx.workers())
           if (agent !== null && agent.gpuTroubles.length > 0) core.line.noteWorker(id);
-        dispatch(core, tx);
       });
     },
   };

@@ -5,6 +5,7 @@ import { type Core, noteRefusedReport } from '../../core.ts';
 import { cleanOutput, isOver } from '../../rules/log-rules.ts';
 import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
+import { sendsOutputs } from '../../v1-agent.ts';
 
 /** Identifies the log that a client reads. */
 export interface LogPlace {
@@ -92,7 +93,7 @@ function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
           .refusal;
   }
   const worker = store.worker(attempt.workerId);
-  if (worker?.agent?.protocol === 1)
+  if (worker !== null && !sendsOutputs(worker))
     return refuse(
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: worker ${worker.name} runs SimpleTuner's own agent, which sends none. ` +

@@ -25,6 +25,7 @@ import {
   within,
 } from '../../rules/series.ts';
 import { type Bucket } from '../../ports/metrics.ts';
+import { sendsOutputs } from '../../v1-agent.ts';
 
 /** The curves of one attempt, and where they start on the job's time axis. */
 interface AttemptCurves {
@@ -97,7 +98,7 @@ export const createMetricCalls = (core: Core) => ({
  */
 export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Progress): void {
   const { attempt } = job;
-  if (tx.worker(attempt.workerId)?.agent?.protocol !== 1) return;
+  if (sendsOutputs(tx.worker(attempt.workerId))) return;
   const run = runOf(tx, job.id, attempt.id);
   const point = pointOf(progress, run, core.queueTime() - beginOf(attempt));
   if (point !== null) addPoints(tx, run, [point]);

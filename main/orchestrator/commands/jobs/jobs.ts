@@ -6,7 +6,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JobCounts } from '../../../../protocol/queue-api.ts';
 import { type Core, tellJob } from '../../core.ts';
 import { dataOfJob } from './job-data.ts';
-import { dispatch } from '../dispatch.ts';
+import { command } from '../command.ts';
 import { createExplainer } from '../../views/explain.ts';
 import type { JobEvent } from '../../rules/job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from '../../model.ts';
@@ -31,12 +31,9 @@ export async function changeJob(
   id: JobId,
   act: (tx: Tx, job: Job) => Outcome<unknown>,
 ): Promise<Outcome<JobView>> {
-  const outcome = await core.store.write(tx => {
+  const outcome = await command(core, tx => {
     const job = tx.job(id);
-    if (job === null) return unknown(id);
-    const done = act(tx, job);
-    dispatch(core, tx);
-    return done;
+    return job === null ? unknown(id) : act(tx, job);
   });
   if (!outcome.ok) return outcome;
   const job = core.store.job(id);

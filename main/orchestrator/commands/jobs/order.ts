@@ -3,7 +3,7 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, tellJob } from '../../core.ts';
-import { dispatch } from '../dispatch.ts';
+import { enqueueCommand } from '../command.ts';
 import { changeJob } from './jobs.ts';
 import { type Actor, type PendingJob, system } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
@@ -53,12 +53,11 @@ export function createTurnCalls(core: Core) {
 /** Boosts jobs that have waited long. The health loop calls it. */
 export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
-  core.enqueue(tx => {
+  enqueueCommand(core, tx => {
     const now = core.queueTime();
     const starving = tx.starvingJobs(now, batch);
     for (const job of starving)
       replaceWaiting(core, tx, job, { ...job, rank: boosted(job.rank, now) }, 'job.boosted', system);
-    dispatch(core, tx);
     if (starving.length === batch) tx.afterCommit(() => core.after(0, () => boostStarving(core)));
   });
 }

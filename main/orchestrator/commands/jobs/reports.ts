@@ -3,7 +3,7 @@ import { isFinal } from '../../../../protocol/job.ts';
 import { accept, type Outcome, type ProblemCode, refuse } from '../../../../protocol/problem.ts';
 import type { StatusReport } from '../../../../protocol/worker-api.ts';
 import { type Core, noteRefusedReport, tellJob } from '../../core.ts';
-import { dispatch } from '../dispatch.ts';
+import { command } from '../command.ts';
 import { failureCause } from '../../rules/failure.ts';
 import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker } from '../../model.ts';
@@ -11,6 +11,7 @@ import { noteCompleted } from '../files/outstanding.ts';
 import type { Tx } from '../../ports/index.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { applyEvent, startCooldown, welcome } from '../transitions.ts';
+import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 
 interface Accepted {
   readonly duplicate: boolean;
@@ -20,27 +21,20 @@ interface Accepted {
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
     core.connections.heard(id, core.clock.mono());
-    const outcome = await core.store.write((tx): Outcome<Accepted> => {
+    const outcome = await command(core, (tx): Outcome<Accepted> => {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
       welcome(core, tx, worker);
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
-      if (job === null) {
-        // The report is refused, but the worker is in contact again.
-        dispatch(core, tx);
-        return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
-      }
+      if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
       const refusal = authority(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
-        dispatch(core, tx);
         return refusal;
       }
       if (isLive(job)) core.connections.clearAbsence(id);
-      const answered = answer(apply(core, tx, worker, job, report, progress));
-      dispatch(core, tx);
-      return answered;
+      return answer(apply(core, tx, worker, job, report, progress));
     });
     // A final report has already stored its progress, and another attempt may have started since.
     if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
@@ -53,7 +47,7 @@ export function createReports(core: Core, progress: ProgressBook) {
  * end, `applyEvent` does so.
  */
 function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
-  if (worker.agent?.protocol !== 1) return;
+  if (!needsCooldown(worker)) return;
   const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
   // A late or unexpected end is usually due to a stop.
   if (!isExpected) startCooldown(core, tx, worker, status !== 'completed');
@@ -123,8 +117,9 @@ function noteRefused(
 function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
   switch (report.status) {
     case 'starting':
-      // SimpleTuner's agent starts its trainer whatever the response is, so an attempt that was given up resumes.
-      return worker.agent?.protocol === 1 && job.status === 'pending' ? { type: 'back' } : { type: 'claim' };
+      return resumesGivenUpAttempts(worker) && job.status === 'pending'
+        ? { type: 'back' }
+        : { type: 'claim' };
     case 'running':
       return { type: 'run' };
     case 'completed':

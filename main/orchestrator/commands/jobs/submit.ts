@@ -4,7 +4,8 @@ import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type Core, tellJob } from '../../core.ts';
 import { dataFor } from './job-data.ts';
-import { dispatch } from '../dispatch.ts';
+import { command } from '../command.ts';
+import { isTakenAtOnce } from '../dispatch.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { type Actor, isLive, type Job, nameOf, type PendingJob } from '../../model.ts';
 import type { Configs, Read, Tx } from '../../ports/index.ts';
@@ -63,14 +64,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     tx.insertJob(job, draft.payload);
     const { spec, retryOf } = job;
     tellJob(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
-    dispatch(core, tx);
     return job;
-  };
-
-  const isTakenAtOnce = (tx: Tx, draft: Draft, by: Actor): boolean => {
-    // Jobs that already wait go first.
-    dispatch(core, tx);
-    return core.line.takerFor(core, tx, newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by))) !== null;
   };
 
   const enter = async (
@@ -79,7 +73,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
-    const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
+    const entered = await command(core, (tx): Outcome<JobId> | Draft => {
       const earlier = earlierOne(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
@@ -87,7 +81,8 @@ export function createSubmissions(core: Core, configs: Configs) {
       // A dataset may have been removed since the draft was made.
       const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
       if (!data.ok) return data;
-      if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
+      const hypothetical = () => newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
+      if (draft.noWait && !isTakenAtOnce(core, tx, hypothetical)) return draft;
       const { id: jobId } = insert(tx, draft, by);
       if (idempotency !== null) {
         const { key, fingerprint } = idempotency;

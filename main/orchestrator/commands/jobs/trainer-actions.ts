@@ -6,6 +6,7 @@ import { type Core, tellJob } from '../../core.ts';
 import { type Actor, type HeldJob, isLive, type Job, type MonoMs } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { createJobViewer } from '../../views/views.ts';
+import { takesTrainerActions } from '../../v1-agent.ts';
 
 export interface Asked {
   readonly job: JobView;
@@ -81,7 +82,7 @@ function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJ
         `"${requestsKey}": {"${what}": {"signal": "SIGUSR1"}}, or {"file": "${what}.now"}, as its trainer knows it, into the ` +
         'config, and submit it again',
     );
-  if (worker.agent?.protocol !== 2)
+  if (!takesTrainerActions(worker))
     return refuse(
       'worker_unable',
       `Worker ${worker.name} is SimpleTuner's own, which cannot ask its trainer for anything: use Trainyard's worker there`,

@@ -1,6 +1,6 @@
 import type { Concurrency, ConcurrencyChange, QueueView } from '../../../../protocol/queue.ts';
 import { type Core, tellQueue } from '../../core.ts';
-import { dispatch } from '../dispatch.ts';
+import { command, dispatchNow } from '../command.ts';
 import { type Actor, nameOf, type QueueSettings } from '../../model.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 import { limitsOf, queueView } from '../../views/views.ts';
@@ -22,7 +22,7 @@ export function createQueueCalls(core: Core) {
     type: 'queue.paused' | 'queue.resumed' | 'queue.limits_changed',
     by: Actor,
   ): Promise<void> =>
-    core.store.write(tx => {
+    command(core, tx => {
       const was = settingsOf(tx);
       const settings = next(was);
       if (settings === was) return;
@@ -32,7 +32,6 @@ export function createQueueCalls(core: Core) {
       tellQueue(core, tx, type, by, details);
       // The queue's limits are part of what the orchestrator's own machine offers.
       for (const { id, local } of tx.workers()) if (local) core.line.noteWorker(id);
-      dispatch(core, tx);
     });
 
   return {
@@ -74,7 +73,7 @@ export function createQueueCalls(core: Core) {
     },
 
     /** Returns the number of jobs dispatched. It should be 0, because every change dispatches by itself. */
-    processQueue: (): Promise<number> => core.store.write(tx => dispatch(core, tx)),
+    processQueue: (): Promise<number> => dispatchNow(core),
 
     /** Deletes jobs that ended at least `days` days ago. Returns how many. */
     async cleanUp(days: number, by: Actor): Promise<number> {

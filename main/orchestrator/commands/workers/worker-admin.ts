@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { type Core, tellWorker } from '../../core.ts';
 import { statusOf } from '../../memory/eligibility.ts';
-import { dispatch } from '../dispatch.ts';
+import { command } from '../command.ts';
 import { type Actor, system, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { release } from '../transitions.ts';
@@ -40,14 +40,11 @@ export function createWorkerAdmin(core: Core) {
     id: WorkerId,
     act: (tx: Tx, worker: Worker) => void,
   ): Promise<Outcome<WorkerView>> => {
-    const known = await core.store.write(tx => {
+    await command(core, tx => {
       const worker = tx.worker(id);
-      if (worker === null) return false;
-      act(tx, worker);
-      dispatch(core, tx);
-      return true;
+      if (worker !== null) act(tx, worker);
     });
-    const worker = known ? core.store.worker(id) : null;
+    const worker = core.store.worker(id);
     return worker === null ? unknown(id) : accept(workerView(core, core.store, worker));
   };
 

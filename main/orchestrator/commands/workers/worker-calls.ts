@@ -8,13 +8,19 @@ import {
   type Registration,
 } from '../../../../protocol/worker-api.ts';
 import { type Core, lastContact, tellWorker } from '../../core.ts';
-import { dispatch } from '../dispatch.ts';
+import { command, commandWithAnswer, enqueueCommand } from '../command.ts';
 import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from '../../model.ts';
 import type { Tx, WorkerStream } from '../../ports/index.ts';
 import type { ProgressBook } from '../jobs/progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
 import { applyEvent, release, repeatOffer, sendCancel, welcome } from '../transitions.ts';
 import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from './trouble-calls.ts';
+import {
+  knowsNewCommands,
+  registersWhenStreamEnds,
+  repeatsCancelAsAbandon,
+  reportsAbandonedEndLate,
+} from '../../v1-agent.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
@@ -29,7 +35,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const before = core.store.worker(id);
     const rival = before !== null && isDuplicate(core, before, said, address);
     if (before !== null && !rival) core.connections.heard(id, core.clock.mono());
-    return core.store.write(tx => {
+    return command(core, tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
       if (rival || isReplaced(known, before)) {
@@ -43,7 +49,6 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       if (place === 'next') reconcileSilence(core, tx, worker, said);
       const verdict = verdictOn(core, tx, worker, said);
       letForeignEnd(core, tx, worker, verdict);
-      dispatch(core, tx);
       return accept(registerReply(core, worker, said.currentJobId, verdict));
     });
   };
@@ -67,29 +72,31 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const datasets = changedDatasets(core, worker, beat.datasets);
     if (calm && news === null && datasets === null)
       return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
-    return core.store.write(tx => {
+    const take = (tx: Tx): Verdict | null => {
       if (news !== null) keepTroubles(core, tx, id, news);
       if (datasets !== null) keepDatasets(tx, id, datasets);
       const present = tx.worker(id);
-      if (present === null) return gone;
-      if (calm) {
-        dispatch(core, tx);
-        return accept(heartbeatReply({ kind: 'nothing' }, tx.liveJobOf(id), interval));
-      }
+      if (present === null) return null;
+      if (calm) return { kind: 'nothing' };
       welcome(core, tx, present);
       // Trainyard's agent has certainly lost it. SimpleTuner's agent is made to register instead, by the end of its stream.
-      if (missing && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
+      if (missing && knowsNewCommands(present)) reconcileAbsence(core, tx, present);
       const verdict: Verdict =
         jobId === null
           ? { kind: 'nothing' }
           : reconcileClaim(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
       letForeignEnd(core, tx, present, verdict);
-      dispatch(core, tx);
-      return accept({
-        ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
-        abandon_job: abandoned(verdict, jobId),
-      });
-    });
+      return verdict;
+    };
+    // The reply names the job that the worker has now, which the dispatch may just have changed.
+    return commandWithAnswer(core, take, (tx, verdict) =>
+      verdict === null
+        ? gone
+        : accept({
+            ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
+            abandon_job: abandoned(verdict, jobId),
+          }),
+    );
   };
 
   return {
@@ -131,10 +138,7 @@ function noteBeat({ connections }: Core, id: Worker['id'], beat: Heartbeat): voi
 function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
   core.connections.heard(id, core.clock.mono());
   core.connections.open(id, stream, core.clock.mono());
-  core.enqueue(tx => {
-    greet(core, tx, id);
-    dispatch(core, tx);
-  });
+  enqueueCommand(core, tx => greet(core, tx, id));
   return () => {
     if (!core.connections.closed(id, stream, core.clock.mono())) return;
     core.enqueue(tx => {
@@ -145,11 +149,10 @@ function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => v
 
 async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ readonly success: true }>> {
   core.connections.hangUp(id);
-  return core.store.write(tx => {
+  return command(core, tx => {
     const worker = tx.worker(id);
     if (worker === null) return gone;
     markOffline(core, tx, worker, 'goodbye', asWorker(id));
-    dispatch(core, tx);
     return accept({ success: true as const });
   });
 }
@@ -254,8 +257,7 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
   const now = core.clock.mono();
   const since = core.connections.noteAbsence(worker.id, now);
   if (now - since < core.times.absentMs) return false;
-  if (worker.agent?.protocol === 1) {
-    // A clean end makes SimpleTuner's agent register again at once and report what it runs.
+  if (registersWhenStreamEnds(worker)) {
     core.connections.clearAbsence(worker.id);
     core.connections.hangUp(worker.id);
   }
@@ -270,11 +272,11 @@ function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration
   if (!named) reconcileAbsence(core, tx, worker);
 }
 
-/** Delays the next job of SimpleTuner's agent, which would otherwise report the end of the abandoned job as that of the next one. */
-function letForeignEnd(core: Core, tx: Tx, { id, agent }: Worker, verdict: Verdict): void {
-  if (verdict.kind !== 'abandon' || agent?.protocol !== 1) return;
+/** Delays the worker's next job, where its agent reports the end of an abandoned job late. */
+function letForeignEnd(core: Core, tx: Tx, worker: Worker, verdict: Verdict): void {
+  if (verdict.kind !== 'abandon' || !reportsAbandonedEndLate(worker)) return;
   const { settleAfterStopMs } = core.times;
-  core.connections.settle(id, core.clock.mono() + settleAfterStopMs);
+  core.connections.settle(worker.id, core.clock.mono() + settleAfterStopMs);
   tx.afterCommit(() => core.later(settleAfterStopMs));
 }
 
@@ -304,8 +306,8 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
             attempt_id: verdict.job.attempt.id,
           }
         : null,
-    // SimpleTuner's agent knows no other way to repeat a cancel that it may have missed.
-    abandon_job: verdict.kind === 'cancel' && worker.agent?.protocol === 1 ? said : abandoned(verdict, said),
+    abandon_job:
+      verdict.kind === 'cancel' && repeatsCancelAsAbandon(worker) ? said : abandoned(verdict, said),
     cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
     protocol: protocolVersion,
     heartbeat_interval_s: times.heartbeatMs / 1000,
@@ -346,7 +348,7 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   tellWorker(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);
-  else if (live?.status === 'cancelling' && known.agent?.protocol === 2) sendCancel(core, tx, live);
+  else if (live?.status === 'cancelling' && knowsNewCommands(known)) sendCancel(core, tx, live);
   else release(core, tx, id);
 }
 
