@@ -1,4 +1,13 @@
-import type { WallMs } from '../model.ts';
+import type { MonoMs, WallMs } from '../model.ts';
+
+export interface Clock {
+  wall(): WallMs;
+  mono(): MonoMs;
+  /** A wall time in RFC 3339, UTC. */
+  iso(at: WallMs): string;
+  /** Calls `run` once, no earlier than after `ms`. Returns a function that cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
 
 /** The machine's clocks at one moment. */
 export interface ClockReading {
