@@ -33,7 +33,7 @@ function commands(): readonly string[] {
   const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const [, from = ''] = text.split('**With the server stopped**');
   const [part = ''] = from.split(/^\*\*/m);
-  return [...part.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  return [...part.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map(([, block = '']) => block);
 }
 
 function paste(block: string, dataDir: string): void {
