@@ -8,7 +8,7 @@ import { rm, stat } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../agent/clock.ts';
-import { downloadFile } from '../../agent/connection/download.ts';
+import { downloadFile } from '../../agent/artifacts/download.ts';
 import { fetchBy } from '../../agent/connection/http-fetch.ts';
 import { openStorage } from '../../agent/artifacts/storage.ts';
 import { createSender } from '../../agent/artifacts/output-sender.ts';

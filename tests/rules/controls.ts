@@ -87,7 +87,7 @@ export const controls: readonly Control[] = [
   leaf('main/http', 'main/http/leaf.ts', 'httpLeaf'),
   {
     room: 'main/http',
-    file: 'main/http/listener/server.ts',
+    file: 'main/http/server.ts',
     code: reExport({
       express: 'default as express',
       zod: 'z',
