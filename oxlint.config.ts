@@ -38,9 +38,28 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** Training data by its content, on disks: the same for orchestrator, command line and agent. */
   datasets: { files: ['datasets/**'], rooms: ['datasets', 'protocol'], node: true },
 
+  /** The words in which the orchestrator thinks: its facts, and what it needs from outside. */
+  'main/orchestrator/model': {
+    files: ['main/orchestrator/{model,v1-agent}.ts', 'main/orchestrator/ports/**'],
+    rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],
+  },
+  /** Pure decisions. vite.config.ts demands that tests reach every branch of them. */
+  'main/orchestrator/rules': {
+    files: ['main/orchestrator/rules/**'],
+    rooms: ['main/orchestrator/rules', 'main/orchestrator/model', 'trainers face', 'protocol'],
+  },
   'main/orchestrator': {
-    files: ['main/orchestrator/**'],
-    rooms: ['main/orchestrator', 'trainers face', 'protocol'],
+    files: [
+      'main/orchestrator/{core,index,interface,lifecycle,orchestrator}.ts',
+      'main/orchestrator/{memory,views,commands,loops}/**',
+    ],
+    rooms: [
+      'main/orchestrator',
+      'main/orchestrator/rules',
+      'main/orchestrator/model',
+      'trainers face',
+      'protocol',
+    ],
     packages: ['tinyqueue'],
   },
   'main/store': {
@@ -75,7 +94,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/compose': {
     files: ['main/compose.ts'],
     rooms: [
-      'main/orchestrator',
+      'main/orchestrator face',
       'main/store',
       'main/http',
       'main/audit',

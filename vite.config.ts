@@ -216,10 +216,12 @@ const suite = (name: string, testTimeout: number) => ({
   },
 });
 
-/** Decisions without effects: no branch of them goes untested. */
+/** Decisions without effects, and what is kept in memory: no branch of them goes untested. */
 const pureCore = [
-  'main/orchestrator/{automaton,checkpoint-rules,failure,feed,gpu-troubles,job-blockers,job-lifecycle,job-moves,label-pattern,log-rules,matching,metric-rules,model,placement/*,predict,connection-registry}.ts',
-  'main/orchestrator/{quarantine,rank,recovery,retry,series,steady-clock,times,upload-rules,waiting,worker-status}.ts',
+  'main/orchestrator/rules/*.ts',
+  'main/orchestrator/{model,v1-agent}.ts',
+  'main/orchestrator/memory/{connection-registry,feed,steady-clock}.ts',
+  'main/orchestrator/memory/placement/*.ts',
   'main/audit/*.ts',
   'protocol/*.ts',
 ];

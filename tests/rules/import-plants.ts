@@ -12,11 +12,29 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
   ['datasets', 'datasets/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts ../trainers/index.ts zod'],
   [
     'main/orchestrator',
-    'main/orchestrator/@.ts',
-    '../store/leaf.ts ../http/leaf.ts ../audit/leaf.ts ../config.ts',
+    'main/orchestrator/memory/@.ts',
+    '../../store/leaf.ts ../../http/leaf.ts ../../audit/leaf.ts ../../config.ts',
   ],
-  ['main/orchestrator', 'main/orchestrator/@.ts', '../compose.ts ../../agent/leaf.ts node:fs node:sqlite'],
-  ['main/orchestrator', 'main/orchestrator/@.ts', 'node:timers/promises electron express better-sqlite3 zod'],
+  [
+    'main/orchestrator',
+    'main/orchestrator/memory/@.ts',
+    '../../compose.ts ../../../agent/leaf.ts node:fs node:sqlite',
+  ],
+  [
+    'main/orchestrator',
+    'main/orchestrator/memory/@.ts',
+    'node:timers/promises electron express better-sqlite3 zod',
+  ],
+  [
+    'main/orchestrator/rules',
+    'main/orchestrator/rules/@.ts',
+    '../index.ts ../../store/leaf.ts ../../../datasets/leaf.ts tinyqueue node:fs zod',
+  ],
+  [
+    'main/orchestrator/model',
+    'main/orchestrator/ports/@.ts',
+    '../index.ts ../rules/rule.ts ../../store/leaf.ts tinyqueue node:fs',
+  ],
   [
     'main/store',
     'main/store/@.ts',
@@ -125,6 +143,7 @@ const unknownFiles = [
   'lib/tools.ts',
   'main/stray.ts',
   'main/orchestrator.ts',
+  'main/orchestrator/stray.ts',
   'stray.ts',
   'server/index.mjs',
 ].map(
