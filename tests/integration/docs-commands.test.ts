@@ -1,8 +1,8 @@
-/** Every code block of README.md and docs: its syntax, its commands and options, and running it as a reader would. */
+/** Every code block of README.md and docs: its syntax, its commands, and what happens when a reader runs it. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import {
   type Block,
@@ -11,18 +11,19 @@ import {
   listPages,
   placeOf,
   readBlocks,
+  readInlineCommands,
   textOf,
 } from '../support/docs/blocks.ts';
 import { createCommands, findBadCommands } from '../support/docs/command-check.ts';
 import { runPage } from '../support/docs/page-session.ts';
 import { findMissingKeys } from '../support/docs/responses.ts';
 import { openFleet } from '../support/docs/sample-fleet.ts';
-import { buildPrograms } from '../support/rig.ts';
 
 /** Several pages run at once. */
 const testLimitMs = 90_000;
 
 const pages = listPages();
+const otherPages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'GLOSSARY.md', 'SECURITY.md'];
 const blocksOf = new Map(pages.map(page => [page, readBlocks(page)] as const));
 const all = [...blocksOf.values()].flat();
 
@@ -43,7 +44,7 @@ async function failuresOf(
   );
 }
 
-describe('code blocks of README.md and docs', () => {
+describe('code blocks and commands of README.md and docs', () => {
   it('parse as the JSON, YAML or TOML that their fence names', async () => {
     const blocks = all.filter(({ language }) => language in parsers);
     expect(await failuresOf(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
@@ -56,26 +57,22 @@ describe('code blocks of README.md and docs', () => {
 
   it('name only commands and options that trainyard has', async () => {
     const program = await createCommands();
-    expect(all.flatMap(block => findBadCommands(program, block))).toEqual([]);
+    const inSentences = [...pages, ...otherPages].flatMap(readInlineCommands);
+    expect([...all, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);
   });
 });
 
 describe('running the code blocks of a page', () => {
-  let programs = '';
-  beforeAll(async () => {
-    programs = (await buildPrograms()).folder;
-  }, 60_000);
-
   it.concurrent.for(pages.filter(page => blocksOf.get(page)?.some(doesRun)))(
     '%s: every runnable block succeeds on a fresh server, and prints the documented keys',
     { timeout: testLimitMs },
-    async (page, { expect: check, onTestFinished }) => {
+    async (page, { onTestFinished }) => {
       const blocks = blocksOf.get(page) ?? [];
-      const { session, close } = await openFleet(blocks, programs);
+      const { session, close } = await openFleet(blocks);
       onTestFinished(close);
       const { failure, printed } = await runPage(blocks, session);
-      check(failure).toBeNull();
-      check(findMissingKeys(blocks, printed)).toEqual([]);
+      expect(failure).toBeNull();
+      expect(findMissingKeys(blocks, printed)).toEqual([]);
     },
   );
 });

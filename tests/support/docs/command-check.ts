@@ -1,0 +1,98 @@
+import { type Argument, Command, type Option } from 'commander';
+import { commands } from '../../../main/cli/commands.ts';
+import { type Block, isShell, placeOf, textOf } from './blocks.ts';
+import { argumentsOf, splitCommands } from './shell-words.ts';
+
+/** Creates all commands. None of them runs. */
+export async function createCommands(): Promise<Command> {
+  const nothing = (): void => {};
+  const program = new Command('trainyard').version('0').enablePositionalOptions();
+  for (const load of commands.values())
+    program.addCommand(
+      (await load())({
+        env: {},
+        terminal: { out: nothing, err: nothing, outScreen: () => null, errScreen: () => null, ask: null },
+        ownCommand: [],
+        onSignal: nothing,
+        onClosedPipe: nothing,
+        exit: nothing,
+      }),
+    );
+  return program;
+}
+
+/** The text of a block in which commands are looked for. */
+function shellTextOf(block: Block): string {
+  const text = textOf(block);
+  if (isShell(block)) return text;
+  if (block.language === 'powershell') return text.replaceAll('`\n', '\\\n');
+  if (block.language !== 'ini') return '';
+  return text
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter(line => line.startsWith('ExecStart='))
+    .map(line => line.slice('ExecStart='.length))
+    .join('\n');
+}
+
+/** Returns what is wrong with the `trainyard` commands of a block, one line each. */
+export function findBadCommands(program: Command, block: Block): readonly string[] {
+  return splitCommands(shellTextOf(block)).flatMap(words => {
+    const args = argumentsOf(words);
+    const problem = args === null ? null : findProblem(program, args);
+    return problem === null ? [] : [`${placeOf(block)}: trainyard ${args?.join(' ')}: ${problem}`];
+  });
+}
+
+/** A value that the reader fills in, or something left out. */
+const isPlaceholder = (word: string): boolean => word.includes('...') || word.includes('$');
+
+/** Returns what the program would refuse about this command line; null when nothing is wrong with it. */
+function findProblem(program: Command, words: readonly string[]): string | null {
+  let command = program;
+  const args: string[] = [];
+  const rest = words.filter(word => word !== '...');
+  const isWhole = rest.length === words.length;
+  while (rest.length > 0) {
+    const word = rest.shift() ?? '';
+    if (word === '--') args.push(...rest.splice(0));
+    else if (word.startsWith('-') && word !== '-') {
+      const [name = '', ...parts] = word.split('=');
+      if (['--help', '-h', '--version'].includes(name)) return null;
+      const option = command.options.find(({ long, short }) => long === name || short === name);
+      if (option === undefined) return `${command.name()} has no option ${name}`;
+      if (!option.required && !option.optional) continue;
+      const value = parts.length > 0 ? parts.join('=') : rest.shift();
+      if (value === undefined) {
+        if (isWhole && option.required) return `${name} needs a value`;
+      } else if (!isChoice(option, value)) return `${name} cannot be ${value}`;
+    } else {
+      const inner = args.length === 0 ? findCommand(command, word) : undefined;
+      if (inner === undefined) args.push(word);
+      else command = inner;
+    }
+  }
+  return findBadArguments(command, args, isWhole);
+}
+
+const findCommand = (command: Command, name: string): Command | undefined =>
+  command.commands.find(one => one.name() === name || one.aliases().includes(name));
+
+function findBadArguments(command: Command, args: readonly string[], isWhole: boolean): string | null {
+  const known = command.registeredArguments;
+  const [first] = args;
+  if (known.length === 0 && first !== undefined) return `${command.name()} has no command ${first}`;
+  const isGroup = command.commands.length > 0 && command.name() !== 'worker';
+  if (isGroup && isWhole) return `${command.name()} needs a command`;
+  const needed = known.filter(({ required }) => required).length;
+  if (isWhole && args.length < needed) return `${known[args.length]?.name()} is missing`;
+  if (args.length > known.length && known.at(-1)?.variadic !== true)
+    return `${args[known.length]} is one argument too many`;
+  const bad = args.find((value, at) => known[at] !== undefined && !isChoice(known[at], value));
+  return bad === undefined ? null : `${bad} is not a possible value`;
+}
+
+const isChoice = ({ argChoices }: Option | Argument, value: string): boolean =>
+  argChoices === undefined ||
+  isPlaceholder(value) ||
+  value.split(',').every(each => argChoices.includes(each));

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Block, doesRun, isShell } from './blocks.ts';
+
+export interface PageRun {
+  /** The failed command with its page and line, and what it printed. Null when all blocks succeeded. */
+  readonly failure: string | null;
+  /** What a block has printed to stdout. */
+  printed(block: Block): string;
+}
+
+export interface PageSession {
+  readonly home: string;
+  /** Where the reader runs the commands. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Addresses in the docs, and those that take their place. */
+  readonly addresses: readonly (readonly [RegExp, string])[];
+}
+
+const end = 'END_OF_BLOCK';
+
+/**
+ * Runs the blocks of one page, in order, in one shell. Each line of a block has the same number in the script as on its
+ * page, so that the shell reports the line of a failed command.
+ */
+export async function runPage(blocks: readonly Block[], session: PageSession): Promise<PageRun> {
+  const { home, folder, env } = session;
+  const outputs = join(home, 'outputs');
+  mkdirSync(outputs);
+  const page = blocks[0]?.page ?? '';
+  const script = join(home, 'page.sh');
+  writeFileSync(script, scriptOf(blocks.filter(doesRun), outputs, session));
+  const report = join(home, 'failed');
+  const prelude = `set -eE -o pipefail; trap 'echo "$LINENO $BASH_COMMAND" >>"${report}"' ERR; source "${script}"`;
+  const isDone = await new Promise<boolean>(resolve => {
+    const shell = execFile('bash', ['-c', prelude], { cwd: folder, env: { ...env } }, cause =>
+      resolve(cause === null),
+    );
+    shell.stdin?.end();
+  });
+  const read = (name: string): string =>
+    existsSync(join(outputs, name)) ? readFileSync(join(outputs, name), 'utf8') : '';
+  const printed = (block: Block): string => read(`${block.line}.out`);
+  if (isDone) return { failure: null, printed };
+  const [told = ''] = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : [];
+  const [, line = '0', command = 'the shell ended'] = /^(\d+) (.*)$/.exec(told) ?? [];
+  const last = blocks.findLast(block => doesRun(block) && block.line <= Number(line));
+  const texts = last === undefined ? [] : [read(`${last.line}.out`), read(`${last.line}.err`)];
+  return { failure: [`${page}:${line}: ${command}`, ...texts].join('\n'), printed };
+}
+
+function scriptOf(blocks: readonly Block[], outputs: string, { addresses }: PageSession): string {
+  const lines: string[] = [];
+  for (const block of blocks) {
+    while (lines.length < block.line - 1) lines.push('');
+    lines.push(openingOf(block, outputs), ...block.lines, isShell(block) ? ':' : end);
+  }
+  const text = `${lines.join('\n')}\n`;
+  return addresses.reduce((shaped, [pattern, address]) => shaped.replaceAll(pattern, address), text);
+}
+
+/** Stands in the line of the opening fence. */
+function openingOf(block: Block, outputs: string): string {
+  const [out, err] = [join(outputs, `${block.line}.out`), join(outputs, `${block.line}.err`)];
+  if (block.file !== null) return `mkdir -p '${dirname(block.file)}'; cat >'${block.file}' <<'${end}'`;
+  return isShell(block) ? `exec >'${out}' 2>'${err}'` : `python3 - >'${out}' 2>'${err}' <<'${end}'`;
+}

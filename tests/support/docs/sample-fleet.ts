@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { until } from '../../unit/agent/guard-rig.ts';
+import { killProcessesOf, ownerVariable } from '../own-processes.ts';
+import { trainyard } from '../processes.ts';
+import { reapAtEnd } from '../reaping.ts';
+import { startTestServer, type TestServer, valueOf } from '../server.ts';
+import { type Block, doesRun, textOf } from './blocks.ts';
+import type { PageSession } from './page-session.ts';
+import { createSampleHome, type SampleHome } from './sample-home.ts';
+
+/** Documented addresses of a server on the reader's machine. */
+const documented = /http:\/\/(?:127\.0\.0\.1|localhost):8001/g;
+
+/** All programs of a test run share it, because they are started a hundred times. */
+const compileCache = join(tmpdir(), 'compile-cache');
+
+export interface Fleet {
+  readonly session: PageSession;
+  close(): Promise<void>;
+}
+
+/** Starts a server for the blocks of a page, with the worker and the job that they refer to. */
+export async function openFleet(blocks: readonly Block[]): Promise<Fleet> {
+  const sample = createSampleHome();
+  const { home, work, bin, dataDir } = sample;
+  const commands = blocks.filter(doesRun).map(textOf).join('\n');
+  const endReaper = reapAtEnd(home);
+  const server = await startTestServer({ dataDir, workerPrograms: sample.programs });
+  const close = async (): Promise<void> => {
+    killProcessesOf(home);
+    await server.close();
+    endReaper();
+  };
+  try {
+    if (/rig-1|jobs |\/api\//.test(commands)) await startRig(server, sample, commands);
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+  const env = {
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    NODE_COMPILE_CACHE: compileCache,
+    [ownerVariable]: home,
+  };
+  return { session: { home, folder: work, env, addresses: [[documented, server.url]] }, close };
+}
+
+/** A worker with the trainers of the page. A page that creates `rig-1` itself gets a worker of another name. */
+async function startRig(server: TestServer, sample: SampleHome, commands: string): Promise<void> {
+  const { home, gpuBin, checkout } = sample;
+  const name = /workers create rig-1/.test(commands) ? 'rig-2' : 'rig-1';
+  const { id, token } = await server.createWorker({ name, labels: { gpu_type: 'a100' } });
+  const hold = join(home, 'hold');
+  const isAsked = /jobs (?:save|sample)/.test(commands);
+  if (isAsked) writeFileSync(hold, '110');
+  const others = ['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'].filter(each => commands.includes(each));
+  const trainers = [
+    `simpletuner=${join(checkout, 'venv')}`,
+    ...others.map(trainer => `${trainer}=${checkout}`),
+  ];
+  const own = ['--name', name, '--persistent', ...trainers.flatMap(each => ['--trainer', each])];
+  trainyard(['worker', '--orchestrator-url', server.url, ...own], {
+    env: {
+      PATH: `${gpuBin}:${process.env['PATH'] ?? ''}`,
+      HOME: home,
+      XDG_STATE_HOME: join(home, 'rig'),
+      XDG_CONFIG_HOME: join(home, 'rig'),
+      SIMPLETUNER_WORKER_TOKEN: token,
+      STAND_IN_HOLD: hold,
+      NODE_COMPILE_CACHE: compileCache,
+      [ownerVariable]: home,
+    },
+  });
+  await server.watch.worker(id, 'idle');
+  if (/flowers/.test(commands)) await runFlowers(server, isAsked);
+}
+
+/** Runs a job with the config `flowers` until its files are on the server, or until its training waits for a request. */
+async function runFlowers(server: TestServer, isAsked: boolean): Promise<void> {
+  const id = await server.submit({ config_name: 'flowers' });
+  if (!isAsked) await server.watch.jobEnd(id);
+  const last = isAsked ? 'checkpoint-100' : 'checkpoint-150';
+  await until(async () => {
+    const { checkpoints } = valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } }));
+    return checkpoints.some(({ name, complete }) => complete && name === last) ? true : null;
+  });
+}

@@ -1,0 +1,82 @@
+/** Splits shell text into commands, each as its words without quotes. Redirections and comments are left out. */
+export function splitCommands(text: string): readonly (readonly string[])[] {
+  const commands: string[][] = [];
+  /** The commands around the `$(` that are open. */
+  const outer: { readonly words: string[]; readonly word: string; readonly quote: string }[] = [];
+  let words: string[] = [];
+  let word: string | null = null;
+  let quote = '';
+  let isTarget = false;
+  const endWord = (): void => {
+    if (word !== null && !isTarget) words.push(word);
+    if (word !== null) isTarget = false;
+    word = null;
+  };
+  const endCommand = (): void => {
+    endWord();
+    if (words.length > 0) commands.push(words);
+    words = [];
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text.charAt(at);
+    const after = text.charAt(at + 1);
+    if (quote === "'") {
+      if (sign === quote) quote = '';
+      else word += sign;
+    } else if (sign === '\\') {
+      at += 1;
+      if (after !== '\n') word = (word ?? '') + after;
+    } else if (sign === '$' && after === '(') {
+      at += 1;
+      outer.push({ words, word: word ?? '', quote });
+      [words, word, quote] = [[], null, ''];
+    } else if (quote !== '') {
+      if (sign === quote) quote = '';
+      else word += sign;
+    } else if (sign === ')' && outer.length > 0) {
+      endCommand();
+      const back = outer.pop();
+      [words, word, quote] = [back?.words ?? [], `${back?.word ?? ''}$()`, back?.quote ?? ''];
+    } else if (sign === "'" || sign === '"') {
+      quote = sign;
+      word ??= '';
+    } else if (sign === '#' && word === null) {
+      at += text.slice(at).search(/\n|$/) - 1;
+    } else if ((sign === '<' || sign === '>') && after !== '(') {
+      if (word !== null && /^\d$/.test(word)) word = null;
+      endWord();
+      isTarget = true;
+      if (after === '&' || after === sign) at += 1;
+    } else if (/[\n;|&()<>]/.test(sign)) endCommand();
+    else if (/\s/.test(sign)) endWord();
+    else word = (word ?? '') + sign;
+  }
+  endCommand();
+  return commands;
+}
+
+const scripts: Readonly<Record<string, readonly string[]>> = {
+  trainyard: [],
+  server: ['server'],
+  worker: ['worker'],
+  demo: ['demo'],
+};
+const prefixes = /^(?:\w+=.*|sudo|exec|time|then|do|else|if|until|while|!)$/s;
+const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
+
+/** The arguments of `trainyard` if the command starts it in one of its forms, else null. */
+export function argumentsOf(words: readonly string[]): readonly string[] | null {
+  const start = words.findIndex(word => !prefixes.test(word));
+  const own = words.slice(Math.max(start, 0));
+  const [program = '', first = ''] = own;
+  if (program === 'podman' && first === 'exec') return argumentsOf(own.slice(3));
+  if (program === 'npm' && first === 'run') {
+    const [name = '', dashes, ...rest] = own.slice(2).filter(word => word !== '-s');
+    const script = scripts[name];
+    return script === undefined ? null : [...script, ...(dashes === '--' ? rest : [])];
+  }
+  if (baseName(program) === 'node') return argumentsOf([baseName(first), ...own.slice(2)]);
+  if (/^(?:trainyard|cli\.[jt]s)$/.test(baseName(program))) return own.slice(1);
+  if (/^trainyard-worker(?:\.mjs)?$/.test(baseName(program))) return ['worker', ...own.slice(1)];
+  return null;
+}
