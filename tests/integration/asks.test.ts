@@ -20,7 +20,7 @@ const $requests = { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } 
 
 const refused = (code: string) => ({ ok: false, failure: { problem: { status: 409, code } } });
 
-test('a training is asked for samples and a checkpoint, also by the next process of its worker', async () => {
+test('passes requests for samples and checkpoints to the trainer, also after the worker restarts', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });

@@ -97,7 +97,7 @@ function others({ name, type, notnull }: Column, value: unknown): readonly unkno
   return [changed, ...(text === '' ? [] : [text.slice(0, -1)]), ...none];
 }
 
-test('every column of every kind of row: the row that was edited is named, and none when it is as it was', async () => {
+test('names the edited row for every column of every kind of audit row', async () => {
   const written = await open();
   await leaveRows(written, 'ada');
   const { dataDir } = written.server;
@@ -131,7 +131,7 @@ test('every column of every kind of row: the row that was edited is named, and n
   }
 }, 120_000);
 
-test('rows that are gone: one of the middle, the first, the tail, and the tail with its numbers', async () => {
+test('detects audit rows deleted from the middle, the start or the end of the trail', async () => {
   const trail = await open();
   await leaveRows(trail, 'ada');
   const { dataDir } = trail.server;
@@ -165,7 +165,7 @@ test('rows that are gone: one of the middle, the first, the tail, and the tail w
   await again.stop();
 }, 120_000);
 
-test('the newest rows gone with their numbers and the head: a restart says that the head was lost, until it is looked into', async () => {
+test('reports a lost audit head after the newest rows and the head were deleted, also after restarts', async () => {
   const trail = await open();
   await leaveRows(trail, 'ada');
   const { dataDir } = trail.server;
@@ -185,7 +185,7 @@ test('the newest rows gone with their numbers and the head: a restart says that 
   await later.stop();
 }, 60_000);
 
-test('an older database put back together with its head is seen by a witness outside the folder alone', async () => {
+test('detects a database rolled back together with its audit head only with an external witness', async () => {
   const witness = join(temporaryFolder(), 'witness');
   const watched = ['--audit-witness', witness];
   const first = await open(undefined, watched);
@@ -219,7 +219,7 @@ test('an older database put back together with its head is seen by a witness out
 
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
 
-test('the whole file swapped, for an older copy of itself or that of another orchestrator, is seen', async () => {
+test("detects a database replaced by an older copy or by another orchestrator's", async () => {
   const [first, other] = [await open(), await open()];
   await leaveRows(first, 'ada');
   await leaveRows(other, 'ada');
@@ -252,7 +252,7 @@ test('the whole file swapped, for an older copy of itself or that of another orc
   });
 }, 120_000);
 
-test('retention leaves an anchor in the place of what it removes: nothing is wrong, until somebody edits what is left', async () => {
+test('keeps the audit trail valid when retention removes rows, and still detects edits of the rest', async () => {
   const trail = await open();
   await leaveRows(trail, 'ada');
   await trail.stop();

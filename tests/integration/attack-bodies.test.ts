@@ -46,7 +46,7 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
   });
 }
 
-test('by the dozen: all are refused, and the memory of the process stays as it was', async () => {
+test("refuses hostile request bodies without growing the server's memory", async () => {
   const server = await startServer();
   onTestFinished(() => server.kill('SIGKILL'));
   const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();

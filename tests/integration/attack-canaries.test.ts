@@ -150,7 +150,7 @@ function openFolder(): string {
 const canBeNobody = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
 
 test.skipIf(!existsSync('/proc/self/environ'))(
-  'a training that succeeds and one that fails, with logs of either kind: no secret is anywhere but where it has to be',
+  'leaks no secret outside its allowed places while trainings succeed and fail',
   async () => {
     const folder = openFolder();
     const [dataDir, home, bench] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'bench')];

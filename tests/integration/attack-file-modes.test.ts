@@ -18,7 +18,7 @@ const generous = (argv: readonly string[], env: Readonly<Record<string, string>>
 const isWindows = process.platform === 'win32';
 
 test.skipIf(isWindows)(
-  'data folder, backups, settings, tokens, state, guards and logs',
+  'creates every file of the server and the agent with private modes under umask 0',
   async () => {
     const folder = temporaryFolder();
     // Otherwise other users could not even reach the watched folders.

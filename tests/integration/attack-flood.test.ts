@@ -52,7 +52,7 @@ function flood(url: string, atOnce: number, isOver: () => boolean) {
   return { statuses, tried: () => tried, done };
 }
 
-test('thousands of wrong tokens: held back after sixty, while a worker and an admin at the same address work on', async () => {
+test('rate-limits invalid tokens after sixty, and serves valid clients at the same address', async () => {
   const { url, admin, watch, createWorker, submit } = await openServer();
   const { id, token } = await createWorker({ name: 'rig-1' });
   const trainer = `'${process.execPath}' -e ''`;
@@ -96,7 +96,7 @@ test('thousands of wrong tokens: held back after sixty, while a worker and an ad
   );
 }, 120_000);
 
-test('two hundred streams with one token: a hundred are open, and another token has its own', async () => {
+test('limits one token to a hundred event streams, without limiting other tokens', async () => {
   const { url, admin } = await openServer();
   const tokenOf = async (name: string): Promise<string> =>
     valueOf(await admin.call(tokensApi.create, { body: { name, permissions: ['queue.view'] } })).token;

@@ -87,7 +87,7 @@ const offer = (parts: object): Offer =>
     ...parts,
   }) as Offer;
 
-test('offers that would leave their place are not taken: no file is made, nobody is called, and a good one is taken after them', async () => {
+test("ignores offers that escape the job folder or the orchestrator's address, and runs the next valid offer", async () => {
   const rig = makeRig();
   const stranger = await startStranger();
   const orchestrator = await startOrchestrator();
@@ -151,7 +151,7 @@ test('offers that would leave their place are not taken: no file is made, nobody
   expect(existsSync(join(rig.folder, '..', 'evil'))).toBe(false);
 }, 120_000);
 
-test('what an offer brings is data: command, environment and folder of the trainer are the rig’s own', async () => {
+test("takes nothing from an offer into the trainer's command, environment or working directory", async () => {
   const rig = makeRig();
   const orchestrator = await startOrchestrator();
   const agent = startAgent(rig, orchestrator.url);
@@ -221,7 +221,7 @@ test.each([
   { output_dir: '/etc' },
   { 'post_upload_script=touch touched': true },
 ])(
-  'a config that names a program or a foreign folder is refused by the rig: %j',
+  'rejects a job whose config names a program or a foreign folder: %j',
   async config => {
     const rig = makeRig();
     const orchestrator = await startOrchestrator();

@@ -111,8 +111,8 @@ afterAll(async () => {
 
 const blocksOf = (text: string): readonly string[] => text.split('\n\n').filter(block => block !== '');
 
-describe('on a stream', () => {
-  test('they are one line of ASCII within a frame, and no frame is forged', async () => {
+describe('event streams', () => {
+  test('escapes hostile text to one line of ASCII per frame, so that no frame is forged', async () => {
     await uiStream.until(/worker\.drain/);
     for (const text of [uiStream.text(), workerStream.text()])
       for (const line of text.split('\n'))
@@ -133,7 +133,7 @@ describe('on a stream', () => {
     ]);
   });
 
-  test('what a machine says of itself has come without what no screen should get, and short', async () => {
+  test('strips control characters from what a worker reports about itself, and shortens it', async () => {
     const worker = valueOf(await server.admin.call(workersApi.get, { params: { id: rig.id } }));
     const said = [worker.host, worker.gpu_name, worker.accelerator_type, worker.agent_version];
     for (const text of [...said, worker.gpu_info.driver, ...worker.gpu_info.gpus.map(({ name }) => name)]) {
@@ -144,7 +144,7 @@ describe('on a stream', () => {
   });
 });
 
-test.each([frame, ansi, turned, lines])('%j is no name and no reason that a person gives', async text => {
+test.each([frame, ansi, turned, lines])('rejects %j as a name or a reason', async text => {
   const { admin } = server;
   const answers = [
     await admin.call(workersApi.create, { body: { name: text } }),
@@ -155,7 +155,7 @@ test.each([frame, ansi, turned, lines])('%j is no name and no reason that a pers
     expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'invalid_request' } } });
 });
 
-describe('at a terminal', () => {
+describe('terminal output', () => {
   const commands: readonly (readonly [string, () => readonly string[]])[] = [
     ['workers list', () => []],
     ['workers get', () => [rig.id]],
@@ -174,29 +174,32 @@ describe('at a terminal', () => {
     ['-o', 'worker_labels,labels,host,name,error_message,details'],
   ];
 
-  test.each(commands)('trainyard %s shows them as text, in every shape', async (command, args) => {
-    for (const shape of shapes) {
-      const argv = [...command.split(' '), ...args(), ...shape, '--data-dir', server.dataDir];
-      const wide = await runTrainyard(argv);
-      const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
-      for (const { out, err, code } of [wide, onScreen]) {
-        expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
-        // Tabs occur only between the fields of `-o`.
-        expect(out).not.toMatch(harmful);
-        expect(err).not.toMatch(harmful);
+  test.each(commands)(
+    'prints hostile text without control characters in every format of trainyard %s',
+    async (command, args) => {
+      for (const shape of shapes) {
+        const argv = [...command.split(' '), ...args(), ...shape, '--data-dir', server.dataDir];
+        const wide = await runTrainyard(argv);
+        const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
+        for (const { out, err, code } of [wide, onScreen]) {
+          expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
+          // Tabs occur only between the fields of `-o`.
+          expect(out).not.toMatch(harmful);
+          expect(err).not.toMatch(harmful);
+        }
+        if (shape[0] === '--json' && wide.code === 0 && command !== 'audit export')
+          expect(() => JSON.parse(wide.out) as unknown).not.toThrow();
       }
-      if (shape[0] === '--json' && wide.code === 0 && command !== 'audit export')
-        expect(() => JSON.parse(wide.out) as unknown).not.toThrow();
-    }
-  });
+    },
+  );
 
-  test('nor does the log move a cursor', () => {
+  test("writes no control characters to the server's log", () => {
     for (const line of server.log)
       expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e]/u);
   });
 });
 
-test('what the server answers to something odd reaches the terminal as text, too', async () => {
+test('prints an unexpected server response without control characters', async () => {
   const { createServer } = await import('node:http');
   const odd = createServer((_request, response) => response.writeHead(502).end(`<h1>${all}</h1>`));
   await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve));

@@ -40,7 +40,7 @@ const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
       )
     : [];
 
-test('with the token of a revoked attempt, to another job, out of the folder, over quota: refused, and nothing is there', async () => {
+test('refuses uploads with a revoked token, to another job, outside the folder or over quota, and stores nothing', async () => {
   const { server, bench, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
   const rigs = [await openRig(bench, 'rig-1'), await openRig(bench, 'rig-2')] as const;
   const revoked = await startJob(bench, rigs[0]);
@@ -79,7 +79,7 @@ test('with the token of a revoked attempt, to another job, out of the folder, ov
   ).toEqual(before);
 }, 60_000);
 
-test('of hundreds of megabytes: the memory of the process stays as it was, and others are served', async () => {
+test('streams uploads of hundreds of megabytes without growing memory or blocking other clients', async () => {
   const { server, bench, admin } = await open('--disk-reserve', '0');
   const job = await startJob(bench, await openRig(bench));
   const piece = Buffer.alloc(MiB, 'x');
@@ -120,7 +120,7 @@ test('of hundreds of megabytes: the memory of the process stays as it was, and o
   expect(most - before).toBeLessThan(150 * MiB);
 }, 120_000);
 
-test('a real trainer brings what it has made with what it finds in its environment', async () => {
+test('accepts uploads of a real trainer that uses the token from its environment', async () => {
   const { server, bench, watch, keys, admin, token: adminToken } = await open();
   const { id, token } = await bench.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent', '--bring', 'none', '--trainer', digitsTrainer];

@@ -31,23 +31,23 @@ describe('the bundled worker', () => {
     copyFileSync(join(root, 'dist/agent/trainyard-worker.mjs'), file);
   });
 
-  test('says its version', async () => {
+  test('prints the version of the bundled worker', async () => {
     expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
   });
 
-  test('refuses an old Node in one sentence', async () => {
+  test('refuses an old Node with one sentence from the bundled worker', async () => {
     const worker = startProgram([process.execPath, ...asNode20, file, '--version'], { cwd: folder });
     expect((await worker.exited).code).toBe(2);
     expect(worker.lines).toEqual([expect.stringMatching(refusal)]);
   });
 
-  test('imports nothing that an old Node could miss before it checks the version', () => {
+  test('imports no module before the bundled worker has checked the Node version', () => {
     const text = readFileSync(file, 'utf8');
     expect(text.indexOf('Trainyard needs Node')).toBeLessThan(1_000);
     expect(text).not.toMatch(/^(?:import|export) .*from /m);
   });
 
-  test('joins over TLS by a pin', async () => {
+  test('joins over TLS with a pinned key', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -61,7 +61,7 @@ describe('the bundled worker', () => {
     expect(front.received()).toContain(token);
   });
 
-  test('joins, runs a job, takes it up again after kill -9, and leaves', async () => {
+  test('resumes its job after kill -9, completes it, and exits', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     onTestFinished(() => endTrainings(folder));
@@ -111,7 +111,7 @@ describe('the built command line', () => {
     );
   });
 
-  test('serves, is found by its other commands, and stops in order', async () => {
+  test('starts the built server, answers its CLI commands, and stops cleanly', async () => {
     const server = start(['server', '--port', '0', '--json']);
     onTestFinished(() => server.kill('SIGKILL'));
     await server.said(/^\{"ready":true/);
@@ -124,14 +124,14 @@ describe('the built command line', () => {
     expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);
   });
 
-  test('refuses an old Node in one sentence, and loads nothing else', async () => {
+  test('refuses an old Node with one sentence from the built command line, and loads no other file', async () => {
     const server = start(['server', '--port', '0'], asNode20);
     expect((await server.exited).code).toBe(2);
     expect(server.lines).toEqual([expect.stringMatching(refusal)]);
     expect(readFileSync(join(built, 'cli.js'), 'utf8')).not.toMatch(/^import /m);
   });
 
-  test('asks Node for nothing that is slow to make', async () => {
+  test('starts the built server without loading undici', async () => {
     const code = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))";
     const listing = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
     const server = start(['server', '--port', '0', '--json'], listing);
@@ -143,7 +143,7 @@ describe('the built command line', () => {
     expect(server.lines.filter(line => line.includes('undici'))).toEqual([]);
   });
 
-  test('has no letter that needs two bytes', () => {
+  test('emits only ASCII into the built command line', () => {
     const parts = readdirSync(built).filter(name => name.endsWith('.js'));
     const wide = parts.filter(name => /[^\0-\u007f]/.test(readFileSync(join(built, name), 'utf8')));
     expect([parts.length > 1, wide]).toEqual([true, []]);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { runTrainyard } from '../support/cli.ts';
 import { startTestServer } from '../support/server.ts';
 
-test('audit list says who did what; audit verify finds the row that was changed', async () => {
+test('lists audit entries with their actors, and names an edited row in audit verify', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const audit = (...args: readonly string[]) =>
@@ -31,7 +31,7 @@ test('audit list says who did what; audit verify finds the row that was changed'
   expect(broken.err).toMatch(/^The audit trail is broken at row \d+: .*backup/);
 });
 
-test('audit stats counts, and audit export prints every entry, oldest first', async () => {
+test('counts entries with audit stats, and prints all of them oldest first with audit export', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const audit = (...args: readonly string[]) =>

@@ -13,7 +13,7 @@ async function openServer() {
   return { server, run };
 }
 
-test('a backup is made, listed, restored once somebody says yes, and taken back', async () => {
+test('creates, lists and restores backups after a confirmation, and undoes the restore', async () => {
   const { server, run } = await openServer();
   await server.createWorker({ name: 'rig-1' });
   const made = await run(['backup', 'create', '-o', 'name']);
@@ -35,7 +35,7 @@ test('a backup is made, listed, restored once somebody says yes, and taken back'
   expect(await run(['audit', 'verify'])).toMatchObject({ code: 0 });
 });
 
-test('what can not be restored ends with its own code and a reason', async () => {
+test('fails with a specific exit code and reason when a backup cannot be restored', async () => {
   const { server, run } = await openServer();
   expect(await run(['backup', 'restore'])).toMatchObject({ code: 2 });
   expect(await run(['backup', 'restore', 'noon', '--yes'])).toMatchObject({

@@ -59,7 +59,7 @@ describe('a list', () => {
     });
   });
 
-  it('refuses an unknown format: exit code 2', async () => {
+  it('exits with 2 for an unknown output format', async () => {
     expect((await jobs(['list', '--format', 'xml'])).code).toBe(2);
   });
 });
@@ -77,7 +77,7 @@ describe('the status', () => {
     });
   });
 
-  it('shows one job where one is named', async () => {
+  it('shows one job when its id is given to jobs status', async () => {
     const id = await submit();
     expect((await jobs(['status', id, '-o', 'id,status'])).out).toBe(`${id}\tpending\n`);
   });
@@ -126,7 +126,7 @@ describe('cancelling many jobs', () => {
     expect((await jobs(['purge', '--all', '-f'])).code).toBe(0);
   });
 
-  it('cancels jobs with a status only', async () => {
+  it('cancels only jobs with the given status', async () => {
     await submit();
     await submit();
     expect((await jobs(['cancel', '--status', 'running', '-f'])).err).toContain('No matching jobs');
@@ -134,7 +134,7 @@ describe('cancelling many jobs', () => {
     expect((await jobs(['cancel', '-s', 'queued', '-f', '-o', 'status'])).out).toBe('cancelled\ncancelled\n');
   });
 
-  it('asks once on a terminal, and changes nothing after a no', async () => {
+  it('asks once before a bulk cancel on a terminal, and changes nothing after a no', async () => {
     await submit();
     const no = await jobs(['cancel', '--all'], { answer: 'n' });
     expect(no.questions).toEqual(['Cancel 1 job (1 pending)? [y/N] ']);
@@ -143,7 +143,7 @@ describe('cancelling many jobs', () => {
     expect(await all()).toEqual(['cancelled']);
   });
 
-  it('needs --yes where there is no terminal: exit code 2', async () => {
+  it('exits with 2 for a bulk cancel without a terminal and without --yes', async () => {
     await submit();
     const { code, err } = await jobs(['cancel', '--all']);
     expect([code, err]).toEqual([2, expect.stringContaining('confirm with --yes')]);
@@ -151,7 +151,7 @@ describe('cancelling many jobs', () => {
   });
 
   it.each([[[]], [['digits', '--all']], [['--all', '--status', 'pending']], [['--status', 'completed']]])(
-    'is refused with %j: exit code 2',
+    'exits with 2 for jobs cancel %j',
     async args => {
       await submit();
       expect((await jobs(['cancel', ...args, '--yes'])).code).toBe(2);
@@ -166,7 +166,7 @@ describe('completion', () => {
     [['purge', '--status', ''], 'pending blocked queued completed failed cancelled'],
     [['list', '--format', ''], 'table json'],
     [['pur'], 'purge'],
-  ])('offers what fits behind jobs %j', async (words, expected) => {
+  ])('completes values after jobs %j', async (words, expected) => {
     const { out } = await runTrainyard(['__complete', 'zsh', 'jobs', ...words]);
     const found = out
       .split('\n')
@@ -195,14 +195,14 @@ describe('purging', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('needs a status or --all: exit code 2', async () => {
+  it('exits with 2 for jobs purge without an allowed status or --all', async () => {
     await submit();
     expect((await jobs(['purge', '--yes'])).code).toBe(2);
     expect((await jobs(['purge', '--status', 'running', '--yes'])).code).toBe(2);
     expect(await all()).toEqual(['pending']);
   });
 
-  it('needs --yes where there is no terminal, and asks on one', async () => {
+  it('requires --yes for jobs purge without a terminal, and asks on a terminal', async () => {
     await submit();
     expect((await jobs(['purge', '--all'])).code).toBe(2);
     const { questions } = await jobs(['purge', '--all'], { answer: '' });
@@ -210,7 +210,7 @@ describe('purging', () => {
     expect(await all()).toEqual(['pending']);
   });
 
-  it('reports jobs that it may not delete, and exits with 1', async () => {
+  it('reports jobs that the token may not delete, and exits with 1', async () => {
     const id = await submit();
     const { token } = valueOf(
       await server.admin.call(tokensApi.create, {

@@ -42,7 +42,7 @@ const typed = (...words: readonly string[]): string =>
 const words = (line: string): readonly string[] =>
   line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
 
-describe('whatever the shell', () => {
+describe('__complete', () => {
   /** The completions of the last word, including names from the orchestrator. */
   const completed = async (...line: readonly string[]): Promise<readonly string[]> => {
     const [typedLast = '', ...before] = line.toReversed();
@@ -55,7 +55,7 @@ describe('whatever the shell', () => {
       .map(found => found.split('\t')[0] ?? '');
   };
 
-  test('ids are completed of those jobs that the command is for', async () => {
+  test('completes only ids of jobs that the command applies to', async () => {
     const waiting = await server.submit({ config: {} });
     const blocked = await server.submit({ config: {}, requires_approval: true });
     const ended = await server.submit({ config: {} });
@@ -76,7 +76,7 @@ describe('whatever the shell', () => {
     expect(await completed('jobs', 'priority', waiting, 'u')).toEqual(['urgent']);
   });
 
-  test('names of workers are completed, also as values of options', async () => {
+  test('completes worker names as arguments and as option values', async () => {
     for (const command of ['label', 'rename', 'drain'])
       expect(await completed('workers', command, 'rig')).toEqual(['rig-1']);
     const before = ['jobs', 'list', '--data-dir', server.dataDir, '--worker'];
@@ -86,7 +86,7 @@ describe('whatever the shell', () => {
 });
 
 describe.skipIf(!isThere('bash'))('bash', () => {
-  test('completes commands, names of workers, choices and files', async () => {
+  test('completes commands, worker names, choices and files in bash', async () => {
     const folder = ['--data-dir', server.dataDir];
     const lines = await run(
       'bash',
@@ -109,7 +109,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
     ]);
   });
 
-  test('is silent when there is no orchestrator', async () => {
+  test('completes nothing in bash when no orchestrator runs', async () => {
     const lines = await run(
       'bash',
       `source <(trainyard completion bash)\n${typed('workers', 'get', '--data-dir', '/nonexistent', '')}`,
@@ -119,7 +119,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
 });
 
 describe.skipIf(!isThere('zsh'))('zsh', () => {
-  test('takes the script, and completes with it on a terminal', async () => {
+  test('completes commands in an interactive zsh', async () => {
     const lines = await run(
       'zsh',
       `zmodload zsh/zpty
@@ -137,7 +137,7 @@ describe.skipIf(!isThere('zsh'))('zsh', () => {
 });
 
 describe.skipIf(!isThere('fish'))('fish', () => {
-  test('completes commands and names of workers, and says what they are', async () => {
+  test('completes commands and worker names with descriptions in fish', async () => {
     const lines = await run(
       'fish',
       `trainyard completion fish | source

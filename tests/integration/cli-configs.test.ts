@@ -23,13 +23,13 @@ function file(name: string, text: string): string {
 }
 
 describe('trainyard configs', () => {
-  test('says where they go while there are none', async () => {
+  test('names the configs folder when there are no configs', async () => {
     const { code, out, err } = await configs(['list']);
     expect([code, out]).toEqual([0, '']);
     expect(err).toContain(`save NAME.json in ${join(server.dataDir, 'configs')}`);
   });
 
-  test('puts one there, once unless told, shows it, and takes it away', async () => {
+  test('stores, replaces, shows and deletes a config', async () => {
     const path = file('lora.json', '\ufeff{"model_family": "flux", "num_processes": 2}');
     const made = await configs(['put', 'my lora', path]);
     expect(made).toMatchObject({ code: 0, out: 'Made  my lora\nFile  my lora.json\n', err: '' });
@@ -62,7 +62,7 @@ describe('trainyard configs', () => {
     expect(await configs(['get', 'my lora'])).toMatchObject({ code: 4, out: '' });
   });
 
-  test('puts one there with the files that it names, and a job can be submitted by its name', async () => {
+  test('stores a config together with the files it names, so that jobs can use it', async () => {
     mkdirSync(join(here, 'st/config/flux'), { recursive: true });
     const path = file(
       'st/config/flux/config.json',
@@ -90,7 +90,7 @@ describe('trainyard configs', () => {
     expect(await configs(['delete', 'with-data', '--yes'])).toMatchObject({ code: 0 });
   });
 
-  test('lists all of many, and those alone that are looked for', async () => {
+  test('lists 100 configs at most without --all, and filters them with --search', async () => {
     for (let n = 0; n < 120; n += 1) server.config(`run-${n}`, {});
     server.config('other', {});
     const some = await configs(['list', '-o', 'name']);
@@ -103,20 +103,20 @@ describe('trainyard configs', () => {
   });
 
   test.each([
-    ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /cannot be read/],
-    ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
+    ['a file that does not exist', ['put', 'x', join(here, 'none.json')], 2, /cannot be read/],
+    ['a file with invalid JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
     ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /is not an object/],
-    ['no name', ['get', '.'], 2, /give the name of a config/],
-    ['a way up', ['delete', '..', '--yes'], 2, /give the name of a config/],
-    ['a way out', ['get', '../secret'], 7, /no way up, nothing hidden/],
-    ['an unknown one', ['delete', 'none', '--yes'], 4, /There is no config none/],
-  ])('says what is wrong with %s', async (_what, argv, code, says) => {
+    ['a missing name', ['get', '.'], 2, /give the name of a config/],
+    ['a name that is a parent folder', ['delete', '..', '--yes'], 2, /give the name of a config/],
+    ['a name that leaves the folder', ['get', '../secret'], 7, /no way up, nothing hidden/],
+    ['an unknown config', ['delete', 'none', '--yes'], 4, /There is no config none/],
+  ])('reports %s', async (_what, argv, code, says) => {
     const { code: ended, out, err } = await configs(argv);
     expect([ended, out]).toEqual([code, '']);
     expect(err).toMatch(says);
   });
 
-  test('are completed by their names', async () => {
+  test('completes config names', async () => {
     server.config('flux-lora', {});
     const completed = async (...words: readonly string[]): Promise<readonly string[]> =>
       (

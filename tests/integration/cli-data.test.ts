@@ -34,7 +34,7 @@ function folder(name: string, files: Readonly<Record<string, string>>): string {
 const cats = { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/größe 2.jpg': 'two' };
 
 describe('trainyard data', () => {
-  test('stores a folder, sends only what is new the next time, and lists what there is', async () => {
+  test('stores a folder, uploads only new files the next time, and lists the datasets', async () => {
     expect(await data('list')).toMatchObject({
       code: 0,
       out: '',
@@ -54,7 +54,7 @@ describe('trainyard data', () => {
     expect(err).toMatch(/^\d+ bytes stored\n$/);
   });
 
-  test('stores a dozen folders that are pushed at once, more than the server publishes at a time', async () => {
+  test("stores a dozen folders that are pushed in parallel, beyond the server's publish limit", async () => {
     const names = Array.from({ length: 12 }, (_, at) => `set-${at}`);
     const pushes = names.map(name => data('push', folder(name, { 'a.jpg': name })));
     for (const { code, err } of await Promise.all(pushes))
@@ -63,7 +63,7 @@ describe('trainyard data', () => {
     expect(out.trim().split('\n').toSorted()).toEqual(names.toSorted());
   });
 
-  test('keeps what is pinned, and removes what is named', async () => {
+  test('keeps pinned datasets, and prunes unpinned ones', async () => {
     const path = folder('cats', cats);
     await data('push', path, '--keep');
     expect((await data('prune', 'cats')).err).toContain('Nothing to remove');
@@ -80,10 +80,10 @@ describe('trainyard data', () => {
   });
 
   test.each([
-    ['no folder', (): string => join(here, 'none'), 4, 'No file or folder'],
+    ['a missing folder', (): string => join(here, 'none'), 4, 'No file or folder'],
     ['an empty folder', (): string => folder('empty', { '.DS_Store': '' }), 2, 'has no files'],
     [
-      'a link that leads out of it',
+      'a link that leads outside the folder',
       (): string => {
         const path = folder('cats', cats);
         symlinkSync('/etc', join(path, 'etc'));
@@ -92,7 +92,7 @@ describe('trainyard data', () => {
       2,
       'is a link to /etc, which is outside the folder',
     ],
-  ])('stores nothing of %s, and says why', async (_what, make, code, words) => {
+  ])('refuses to push %s, and stores nothing', async (_what, make, code, words) => {
     const outcome = await data('push', make());
     expect(outcome).toMatchObject({ code, out: '' });
     expect(outcome.err).toContain(words);
@@ -117,7 +117,7 @@ describe('trainyard data', () => {
   });
 });
 
-describe('a config that is submitted from this machine', () => {
+describe('jobs submit with a local config', () => {
   const submitted = async (out: string) => {
     const id = JobId.parse(/j_\w+/.exec(out)?.[0]);
     return valueOf(await server.admin.call(queueApi.config, { params: { id } }));
@@ -136,7 +136,7 @@ describe('a config that is submitted from this machine', () => {
     });
   };
 
-  test('brings the folders along that its dataloader names', async () => {
+  test('uploads the folders that the dataloader names', async () => {
     folder('cats', cats);
     const { code, out, err } = await trainyard(['jobs', 'submit', simpletuner('cats')]);
     expect(code).toBe(0);
@@ -147,7 +147,7 @@ describe('a config that is submitted from this machine', () => {
     expect((await submitted(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
   });
 
-  test('leaves paths unchanged if they are not here, or with --no-data', async () => {
+  test('leaves paths unchanged when they do not exist here or with --no-data', async () => {
     const away = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
     expect(away).toMatchObject({
       code: 0,
@@ -161,7 +161,7 @@ describe('a config that is submitted from this machine', () => {
     expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).datasets).toEqual([]);
   });
 
-  test('sends nothing in a dry run, and says what it would send', async () => {
+  test('uploads nothing in a dry run, and prints what it would upload', async () => {
     folder('cats', cats);
     const { code, err } = await trainyard(['jobs', 'submit', simpletuner('cats'), '--dry-run']);
     expect(code).toBe(0);
@@ -169,7 +169,7 @@ describe('a config that is submitted from this machine', () => {
     expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).stored_bytes).toBe(0);
   });
 
-  test('accepts --data for a program of its own, and refuses a path that is not here', async () => {
+  test('accepts --data for a custom config, and rejects a path that does not exist', async () => {
     const path = folder('cats', cats);
     const own = config('own.json', { images: path });
     const outcome = await trainyard(['jobs', 'submit', own, '--data', path]);

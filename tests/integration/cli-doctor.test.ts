@@ -24,7 +24,7 @@ async function doctor(dataDir: string, ...args: readonly string[]) {
   };
 }
 
-test('all is well with an orchestrator that runs; each fault is found by itself', async () => {
+test('passes every check on a running server, and reports each fault separately', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { dataDir } = server;
@@ -50,7 +50,7 @@ test('all is well with an orchestrator that runs; each fault is found by itself'
   expect((await doctor(dataDir)).about('Data folder')).toContain(`chmod go-w ${dataDir}`);
 });
 
-test('names --allow-host when the server answers to another name, and passes once it is given', async () => {
+test('suggests --allow-host when the server rejects the host name, and passes with it', async () => {
   // A name that only the DNS of the server's network knows.
   const name = 'yard.example.org';
   const lookup = dns.lookup.bind(dns);
@@ -71,7 +71,7 @@ test('names --allow-host when the server answers to another name, and passes onc
   expect(accepted.results).toMatchObject({ Orchestrator: 'ok' });
 });
 
-test('of one that was killed it says so, and whether its database is whole', async () => {
+test('reports a killed server and whether its database is intact', async () => {
   const server = await startServer();
   server.kill('SIGKILL');
   await server.exited;
@@ -88,7 +88,7 @@ test('of one that was killed it says so, and whether its database is whole', asy
   expect(torn.about('Database')).toContain('the next start puts the last backup in its place');
 });
 
-test('an orchestrator that can not say where it listens runs all the same, and logs that', async () => {
+test('keeps the server running and logs the failure when its url file cannot be written', async () => {
   const dataDir = temporaryFolder();
   // Makes writing the file fail, as on a full disk.
   mkdirSync(join(dataDir, 'url.new'));
@@ -101,13 +101,13 @@ test('an orchestrator that can not say where it listens runs all the same, and l
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
-test('a machine without an orchestrator has nothing to look at, and is told what to do', async () => {
+test('skips the checks and explains how to start when there is no data folder', async () => {
   const none = await doctor('/nonexistent/folder');
   expect(none).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
   expect(none.about('Orchestrator')).toContain('start one with "trainyard server"');
 });
 
-test('version names the orchestrator when it can be reached, and is well without', async () => {
+test('prints the server version when it is reachable, and exits with 0 otherwise', async () => {
   const server = await startTestServer();
   const both = await runTrainyard(['version', '--url', server.url, '--json']);
   await server.close();

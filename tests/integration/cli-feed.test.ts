@@ -42,7 +42,7 @@ const refuse: Answer = response =>
 const event = (seq: number) => ({ seq, at: '2026-01-02T03:04:05.678Z', kind: 'reset' });
 const frame = (data: unknown): string => `id: 1\ndata: ${JSON.stringify(data)}\n\n`;
 
-test('goes on after the last event that came, is patient with gaps, and ends when it is refused', async () => {
+test('resumes the event stream after the last received event, and exits when it is refused', async () => {
   const asked: (string | undefined)[] = [];
   const note = ({ headers }: IncomingMessage) => {
     const id = headers['last-event-id'];
@@ -71,14 +71,14 @@ test('goes on after the last event that came, is patient with gaps, and ends whe
   );
 });
 
-test('a stream that carries nothing any more is given up', async () => {
+test('closes an event stream that sends nothing', async () => {
   const address = await startStub(response => void response.write(`: open\n\n${frame(event(1))}`));
   const events = await openEvents({ ...address, silenceMs: 300 });
   expect((await events.next()).value).toEqual(event(1));
   await expect(events.next()).rejects.toThrow('the stream timed out');
 });
 
-test('a stream that carries but signs of life is not', async () => {
+test('keeps an event stream open while it receives pings', async () => {
   const address = await startStub(response => {
     let beats = 0;
     const timer = setInterval(() => {
@@ -93,7 +93,7 @@ test('a stream that carries but signs of life is not', async () => {
   await events.return();
 });
 
-test('what is no stream at all is not read as one', async () => {
+test('rejects a response that is not an event stream', async () => {
   const address = await startStub(response => response.writeHead(502).end('<html>'));
   await expect(openEvents(address)).rejects.toThrow(`${address.url} refused the event stream: 502`);
 });

@@ -67,7 +67,7 @@ const filesIn = (): readonly string[] =>
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
     .toSorted();
 
-test('what a job has brought is listed, newest first', async () => {
+test('lists the artifacts of a job, newest first', async () => {
   const run = await jobs(['artifacts', 'flowers']);
   expect(run).toMatchObject({ code: 0, err: '' });
   const lines = run.out.split('\n');
@@ -86,7 +86,7 @@ test('what a job has brought is listed, newest first', async () => {
   expect(await jobs(['artifacts', empty])).toMatchObject({ code: 0, out: '' });
 });
 
-test('checkpoints are listed with what they are good for', async () => {
+test('lists checkpoints with their state: newest, complete or incomplete', async () => {
   const { out, code } = await jobs(['checkpoints', job.jobId]);
   expect(code).toBe(0);
   const lines = out.split('\n');
@@ -102,12 +102,12 @@ test('checkpoints are listed with what they are good for', async () => {
   expect((await jobs(['checkpoints', empty])).err).toMatch(/has no checkpoints/);
 });
 
-test('an attempt says what it went on from', async () => {
+test('shows the checkpoint that an attempt continued from', async () => {
   const { out } = await jobs(['get', job.jobId]);
   expect(out).toMatch(/ lives; continued from checkpoint-200 at step 200, 37 steps repeated\n/);
 });
 
-test('all files come into a folder; a second time nothing is fetched, and nothing changes', async () => {
+test('downloads all files of a job, and skips them the second time', async () => {
   const run = await download([]);
   expect(run).toMatchObject({ code: 0 });
   expect(filesIn()).toEqual([
@@ -125,7 +125,7 @@ test('all files come into a folder; a second time nothing is fetched, and nothin
   expect(new Set(files.map(({ outcome }) => outcome))).toEqual(new Set(['already there']));
 });
 
-test('some come by their names, and those of a checkpoint together', async () => {
+test('downloads files by name, folder or checkpoint', async () => {
   await download(['samples', 'checkpoint-000100.bin']);
   expect(filesIn()).toEqual(['checkpoint-000100.bin', 'samples/step_100_rose.png']);
   const run = await download(['--checkpoint', 'newest', '-o', 'key']);
@@ -139,7 +139,7 @@ test('some come by their names, and those of a checkpoint together', async () =>
   );
 });
 
-test('what was cut off goes on where it was', async () => {
+test('resumes a partial download where it stopped', async () => {
   const at = join(folder, 'checkpoint-200');
   mkdirSync(at);
   const part = join(at, `model.safetensors.${sha256(weights).slice(0, 12)}.part`);
@@ -152,7 +152,7 @@ test('what was cut off goes on where it was', async () => {
   expect(filesIn()).toEqual(['checkpoint-200/model.safetensors']);
 });
 
-test('what one has made oneself is not written over, unless that is wanted', async () => {
+test('refuses to overwrite a local file with other content unless --overwrite is given', async () => {
   writeFileSync(join(folder, 'checkpoint-000100.bin'), 'mine');
   const run = await download([]);
   expect(run.code).toBe(5);
@@ -169,14 +169,14 @@ test.each<[readonly string[], number, RegExp]>([
   [['no-such-file'], 4, /no file or folder "no-such-file"/],
   [['--checkpoint', 'best'], 4, /no best checkpoint/],
   [['--checkpoint', 'checkpoint-9'], 4, /no checkpoint "checkpoint-9"/],
-])('%j brings nothing', async (args, code, words) => {
+])('downloads nothing for the arguments %j', async (args, code, words) => {
   const run = await download(args);
   expect(run).toMatchObject({ code, out: '' });
   expect(run.err).toMatch(words);
   expect(filesIn()).toEqual([]);
 });
 
-test('a file that was deleted is not found', async () => {
+test('exits with 4 when the artifact was deleted', async () => {
   const removed = await server.admin.call(artifactsApi.remove, {
     params: { id: job.jobId, key: ['samples', 'step_100_rose.png'] },
   });

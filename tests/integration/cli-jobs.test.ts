@@ -27,7 +27,7 @@ const ended = <P extends Program>(program: P): P => {
   return program;
 };
 
-describe('without a worker', () => {
+describe('jobs commands without a worker', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();
@@ -37,7 +37,7 @@ describe('without a worker', () => {
   const jobs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
     runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
 
-  test('a job is submitted, found by whatever it is called, and cancelled', async () => {
+  test('submits a job, finds it by id, prefix or name, and cancels it', async () => {
     const options = ['--label', 'gpu=a100*', '--gpus', '2', '--vram', '23.5', '--accelerator', 'CUDA'];
     const more = ['--priority', 'urgent', '--max-retries', '1', '--retry-on', 'timeout,trainer_exit'];
     const run = await jobs([
@@ -77,14 +77,14 @@ describe('without a worker', () => {
     expect(await jobs(['list', '--active'])).toMatchObject({ out: '', err: 'No matching jobs\n' });
   });
 
-  test('a config is sent along from here', async () => {
+  test('submits a local config file', async () => {
     const run = await jobs(['submit', selftest(1), '-o', 'job_id', '--label', 'gpu=none']);
     const job = JSON.parse((await jobs(['get', run.out.trim(), '--json'])).out) as JobDetail;
     expect(job.config_name).toBe('try');
     await jobs(['cancel', job.id]);
   });
 
-  test('two jobs of one config are told apart by their ids', async () => {
+  test('asks for an id when a config name matches two jobs', async () => {
     for (let at = 0; at < 2; at += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
     const run = await jobs(['cancel', 'digits']);
     expect(run).toMatchObject({ code: 2, out: '' });
@@ -100,7 +100,7 @@ describe('without a worker', () => {
       });
   });
 
-  test('an unknown field of -o is a usage error', async () => {
+  test('exits with 2 for an unknown field of -o', async () => {
     const run = await jobs(['list', '-o', 'nosuch']);
     expect([run.code, run.err]).toEqual([
       2,
@@ -108,52 +108,62 @@ describe('without a worker', () => {
     ]);
   });
 
-  test('the help of a command ends with examples', async () => {
+  test('ends the help of a command with examples', async () => {
     expect((await runTrainyard(['jobs', 'submit', '--help'])).out).toMatch(
       /\nExamples:\n {2}\$ trainyard jobs submit .*\n {2}\$ trainyard jobs submit .*\n$/,
     );
   });
 
   test.each<[string, number, readonly string[], RegExp]>([
-    ['no such config', 4, ['submit', 'missing'], /no config missing.*\.\/NAME\.json/s],
-    ['a file that is not there', 2, ['submit', './missing.json'], /cannot be read: ENOENT/],
-    ['no number', 2, ['submit', 'digits', '--gpus', 'two'], /whole number/],
+    ['an unknown config', 4, ['submit', 'missing'], /no config missing.*\.\/NAME\.json/s],
+    ['a missing file', 2, ['submit', './missing.json'], /cannot be read: ENOENT/],
+    ['a GPU count that is not a number', 2, ['submit', 'digits', '--gpus', 'two'], /whole number/],
     [
-      'a priority that there is not',
+      'an unknown priority',
       2,
       ['submit', 'digits', '--priority', 'asap'],
       /low, normal, high, urgent, critical/,
     ],
-    ['a priority too high', 2, ['submit', 'digits', '--priority', '51'], /0 to 50/],
+    ['a priority above the maximum', 2, ['submit', 'digits', '--priority', '51'], /0 to 50/],
     [
-      'a cause that there is not',
+      'an unknown retry cause',
       2,
       ['submit', 'digits', '--retry-on', 'rain'],
       /Unknown cause "rain".*worker_lost/,
     ],
-    ['too many stars', 2, ['submit', 'digits', '--label', 'a=*b*c*d*'], /^--label: at most 3 "\*"/],
     [
-      'a wish that there is not',
+      'too many stars in a label',
+      2,
+      ['submit', 'digits', '--label', 'a=*b*c*d*'],
+      /^--label: at most 3 "\*"/,
+    ],
+    [
+      'an unknown --on-lost-contact policy',
       2,
       ['submit', 'digits', '--on-lost-contact', 'panic'],
       /--on-lost-contact .*continue, stop/,
     ],
-    ['a target that is not here', 5, ['submit', 'digits', '--target', 'local'], /use target "worker"/],
-    ['no such job', 4, ['get', 'j_none'], /No job "j_none".*jobs list/],
-    ['a limit too high', 7, ['list', '--limit', '501'], /limit/],
-  ])('%s: exit code %i, and why', async (_what, code, args, message) => {
+    [
+      'a local target without a local worker',
+      5,
+      ['submit', 'digits', '--target', 'local'],
+      /use target "worker"/,
+    ],
+    ['an unknown job', 4, ['get', 'j_none'], /No job "j_none".*jobs list/],
+    ['a limit above the maximum', 7, ['list', '--limit', '501'], /limit/],
+  ])('fails with a reason for %s: exit code %i', async (_what, code, args, message) => {
     const run = await jobs(args);
     expect(run).toMatchObject({ code, out: '' });
     expect(run.err).toMatch(message);
   });
 
-  test('a job that has ended can not be released: exit code 5', async () => {
+  test('exits with 5 when an ended job is released', async () => {
     const id = (await jobs(['submit', 'digits', '--label', 'gpu=none', '-o', 'job_id'])).out.trim();
     await jobs(['cancel', id]);
     expect(await jobs(['release', id, '--yes'])).toMatchObject({ code: 5, out: '' });
   });
 
-  test('on a screen a watch is a table that is drawn over itself', async () => {
+  test('redraws jobs watch as a table on a terminal', async () => {
     const id = await server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' } });
     let screen = '';
     const drawn = (isThere: () => boolean) =>
@@ -179,8 +189,8 @@ describe('without a worker', () => {
   });
 });
 
-describe('with a worker', () => {
-  test('--follow shows the way to the end, over a crash of the orchestrator; --wait tells a failure by its exit code', async () => {
+describe('jobs commands with a worker', () => {
+  test('follows a job across a server crash with --follow, and exits with 8 when it fails with --wait', async () => {
     const server = ended(await startServer());
     const flags = ['--data-dir', server.dataDir];
     const created = await runTrainyard(['workers', 'create', 'rig-1', '-o', 'token', ...flags]);
@@ -213,8 +223,8 @@ describe('with a worker', () => {
   });
 });
 
-describe('a watch that is no screen', () => {
-  test('prints a line an event, finds the orchestrator where it starts anew, and ends with Ctrl-C', async () => {
+describe('jobs watch without a terminal', () => {
+  test('prints one line per event, reconnects to a restarted server, and ends on Ctrl-C', async () => {
     const first = ended(await startServer());
     const dataDir = first.dataDir;
     const flags = ['--data-dir', dataDir];
@@ -242,7 +252,7 @@ describe('a watch that is no screen', () => {
     expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
   });
 
-  test('ends without a word when nobody reads it any more', async () => {
+  test('exits silently when its output pipe is closed', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const argv = [join(root, 'main/cli.ts'), 'jobs', 'watch', '--data-dir', server.dataDir];

@@ -57,8 +57,8 @@ function start(args: readonly string[], options: CliOptions = {}) {
   };
 }
 
-describe('what is there', () => {
-  test('is printed from its end, as much as is asked for, and nothing but that', async () => {
+describe('jobs logs', () => {
+  test('prints the last 200 lines of a log, or as many as -n asks for', async () => {
     const { job, shipper } = await begin({ config_name: 'digits' });
     await shipper.print(`${textOf(upTo(4_500))}\r10%`);
     expect(await logs([job.jobId])).toEqual({
@@ -73,7 +73,7 @@ describe('what is there', () => {
     expect((await logs([job.jobId, '-n', '2'], { screen })).out).toBe(`${textOf(upTo(4_500, 4_498))}10%\n`);
   });
 
-  test('is printed for programs, with times, and of one attempt', async () => {
+  test('prints log lines as JSON, as fields, with timestamps, and of one attempt', async () => {
     const { job, shipper } = await begin();
     await shipper.print('one\n\u001b[2Ktwo\n', true);
     const rows = (await logs([job.jobId, '--json'])).out.trimEnd().split('\n');
@@ -87,7 +87,7 @@ describe('what is there', () => {
     );
   });
 
-  test('leaves a terminal nothing to obey but colours', async () => {
+  test('removes terminal escapes except colors from log lines', async () => {
     const { job, shipper } = await begin();
     const texts = [
       '\u001b[1;31mred\u001b[0m',
@@ -105,7 +105,7 @@ describe('what is there', () => {
     expect((await logs([job.jobId, '-n', '4', '-o', 'text'])).out).toMatch(/^red\n/);
   });
 
-  test('is searched in any case; how much more there is, is said beside it', async () => {
+  test('searches a log case-insensitively, and reports how many more lines match', async () => {
     const { job, shipper } = await begin();
     await shipper.print(textOf(upTo(3_000)), true);
     expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '4'])).toMatchObject({
@@ -128,7 +128,7 @@ describe('what is there', () => {
     [['JOB', '-n', 'x'], 2, /Give a whole number, or "all"/],
     [['JOB', '--search', ''], 2, /--search/],
     [['JOB', '--search', 'a', '--follow'], 2, /cannot be used/],
-  ])('%j is refused', async (args, code, message) => {
+  ])('refuses to print a log for %j', async (args, code, message) => {
     const { job, shipper } = await begin();
     await shipper.print('one\n', true);
     const run = await logs(args.map(arg => arg.replace('JOB', job.jobId)));
@@ -136,7 +136,7 @@ describe('what is there', () => {
     expect(run.err).toMatch(message);
   });
 
-  test('is nothing where nothing has come, and why is said', async () => {
+  test('exits with 4 and a reason when the attempt has printed nothing yet', async () => {
     const { job } = await begin();
     const run = await logs([job.jobId]);
     expect(run).toMatchObject({ code: 4, out: '' });
@@ -144,8 +144,8 @@ describe('what is there', () => {
   });
 });
 
-describe('--follow', () => {
-  test('waits for the log to begin, prints what comes, and ends with it', async () => {
+describe('jobs logs --follow', () => {
+  test('waits for the log to begin, prints new lines, and exits when the job ends', async () => {
     const { job, shipper, rig } = await begin();
     const followed = start([job.jobId, '-f']);
     await followed.written('Waiting for it');
@@ -158,7 +158,7 @@ describe('--follow', () => {
     expect(err.split('\n')).toHaveLength(2);
   });
 
-  test('begins with the last lines, as many as are asked for', async () => {
+  test('starts following a log with the last -n lines', async () => {
     const { job, shipper, rig } = await begin();
     await shipper.print(textOf(upTo(500)));
     const followed = start([job.jobId, '-f', '-n', '2']);
@@ -168,7 +168,7 @@ describe('--follow', () => {
     expect((await followed.run).out).toBe(textOf(['line 498', 'line 499', 'more']));
   });
 
-  test('draws the open line where it stands on a screen, and lines over it', async () => {
+  test('redraws the unfinished line on a terminal, and prints finished lines over it', async () => {
     const { job, shipper, rig } = await begin();
     await shipper.print('start\n\r10%');
     const followed = start([job.jobId, '-f'], { screen });
@@ -181,7 +181,7 @@ describe('--follow', () => {
     expect(out).toBe(`start\n10%\r\u001b[2K${'#'.repeat(58)}…\r\u001b[2Kdone\n`);
   });
 
-  test('goes on where it was when the orchestrator starts anew, and prints no line twice', async () => {
+  test('continues a followed log after a server restart without repeating lines', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
     const rig = await openRig(first);
@@ -205,7 +205,7 @@ describe('--follow', () => {
     expect(err).toMatch(/^Lost the connection to http:\S+ .*Reconnecting\nReconnected to \S+\n$/);
   });
 
-  test('goes on with the next attempt, and ends with one that is asked for', async () => {
+  test('follows the next attempt of a job, unless one attempt was asked for', async () => {
     const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
     await shipper.print('first\n', true);
     const [all, one] = [start([job.jobId, '-f']), start([job.jobId, '-f', '--attempt', '1'])];

@@ -31,7 +31,7 @@ const metrics = (args: readonly string[], options?: CliOptions): Promise<CliRun>
   runTrainyard(['jobs', 'metrics', ...args, '--data-dir', server.dataDir], options);
 const screen = { columns: 120, rows: 40 };
 
-test('shows the newest figures and the extremes; on a terminal the curves, too, with the break', async () => {
+test('prints the latest, lowest and highest values, and draws curves on a terminal', async () => {
   const plain = await metrics([job.jobId]);
   expect(plain).toMatchObject({ code: 0, err: '' });
   expect(plain.out.split('\n')).toEqual([
@@ -45,7 +45,7 @@ test('shows the newest figures and the extremes; on a terminal the curves, too, 
   expect(seen.out).toMatch(/^KEY .* CURVE\nloss .* 0\.8 +█▄×┊▁\n/);
 });
 
-test('of some keys, or of one attempt, alone', async () => {
+test('prints only the metrics of the given keys or attempt', async () => {
   const some = await metrics([job.jobId, '--keys', 'learning_rate']);
   expect(
     some.out
@@ -60,7 +60,7 @@ test('of some keys, or of one attempt, alone', async () => {
   expect(none.err).toMatch(/^No matching metrics/);
 });
 
-test('prints all that was answered, some fields, or comma-separated values for programs', async () => {
+test('prints metrics as JSON, as fields, or as CSV', async () => {
   const answer: unknown = JSON.parse((await metrics([job.jobId, '--json'])).out);
   expect(answer).toMatchObject({ job_id: job.jobId, attempts: [{ attempt: 1 }, { attempt: 2 }] });
   expect((await metrics([job.jobId, '-o', 'key,max'])).out).toBe(
@@ -76,12 +76,12 @@ test.each<[readonly string[], number, RegExp]>([
   [['--csv', '--json'], 2, /Use --csv or --json, not both/],
   [['--keys', 'a,,b'], 2, /Give names separated by commas/],
   [['--attempt', 'two'], 2, /Give a whole number/],
-])('%j is no way to ask', async (args, code, words) => {
+])('exits with 2 for jobs metrics %j', async (args, code, words) => {
   const run = await metrics([job.jobId, ...args]);
   expect(run).toMatchObject({ code, out: '' });
   expect(run.err).toMatch(words);
 });
 
-test('a job that there is not is not found', async () => {
+test('exits with 4 when the metrics of an unknown job are read', async () => {
   expect((await metrics(['j_none'])).code).toBe(4);
 });

@@ -84,8 +84,8 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   };
 }
 
-describe('the queue as a whole', () => {
-  test('is paused with a note, shown, and resumed', async () => {
+describe('queue commands', () => {
+  test('pauses the queue with a note, shows it in the status, and resumes the queue', async () => {
     expect((await queue(['status'])).out).toBe(
       'Queue         open\nWaiting       0\nOn workers    0\nMax running   unlimited\nMax per user  unlimited\n',
     );
@@ -103,7 +103,7 @@ describe('the queue as a whole', () => {
     await queue(['resume']);
   });
 
-  test('has limits, each set, kept and lifted on its own', async () => {
+  test('sets, keeps and lifts each queue limit separately', async () => {
     expect((await queue(['limits'])).out).toBe('Max running   unlimited\nMax per user  unlimited\n');
     expect((await queue(['limits', '--max', '8', '--user-max', '2'])).out).toBe(
       'Max running   8\nMax per user  2\n',
@@ -123,7 +123,7 @@ describe('the queue as a whole', () => {
     await queue(['limits', '--max', 'none', '--user-max', 'none']);
   });
 
-  test('is cleaned of what ended long ago, after a question', async () => {
+  test('deletes jobs that ended long ago, after a confirmation', async () => {
     const id = await waiting();
     await jobs(['cancel', id]);
     const refused = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
@@ -141,7 +141,7 @@ describe('the queue as a whole', () => {
       });
   });
 
-  test('is counted', async () => {
+  test('counts jobs by status and user in queue stats', async () => {
     await waiting();
     const ended = await waiting();
     await jobs(['cancel', ended]);
@@ -154,7 +154,7 @@ describe('the queue as a whole', () => {
     expect(figures.out).toBe('1\t1\t1\n');
   });
 
-  test('tells of itself in both watches, where lines are printed and where a table is drawn', async () => {
+  test('reports pauses and limits of the queue in jobs watch and workers watch', async () => {
     const other = await startServer();
     onTestFinished(() => other.kill('SIGKILL'));
     const flags = ['--data-dir', other.dataDir];
@@ -191,8 +191,8 @@ describe('the queue as a whole', () => {
   });
 });
 
-describe('the order of jobs', () => {
-  test('is changed by priorities and by moving to the top, and shown', async () => {
+describe('order of jobs', () => {
+  test('reorders pending jobs by priority and by moving one to the top', async () => {
     const [first, second, third] = [await waiting(), await waiting(), await waiting()];
     const { out } = await jobs(['priority', third.slice(0, 9), 'Urgent']);
     expect(out).toMatch(/^Priority +30 \(urgent\)\nPosition +1$/m);
@@ -204,7 +204,7 @@ describe('the order of jobs', () => {
     expect((await jobs(['priority', first, 'low', '-o', 'is_top,position'])).out).toBe('false\t3\n');
   });
 
-  test('is not that of jobs that wait for approval, until they have it', async () => {
+  test('gives a job that needs approval no position until it is approved', async () => {
     const submitted = await jobs(['submit', 'digits', '--requires-approval', '--label', 'gpu=none']);
     const [, id = ''] = /^Job +(j_\w+)\n/.exec(submitted.out) ?? [];
     expect(submitted.out).toBe(
@@ -227,8 +227,8 @@ describe('the order of jobs', () => {
   });
 });
 
-describe('a job', () => {
-  test('that has ended is tried again, and deleted after a question', async () => {
+describe('job commands', () => {
+  test('retries an ended job as a new job, and deletes it after a confirmation', async () => {
     const id = await waiting({ priority: 20 });
     expect(await jobs(['retry', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['delete', id, '--yes'])).toMatchObject({ code: 5, out: '' });
@@ -248,7 +248,7 @@ describe('a job', () => {
     expect((await jobs(['get', id])).code).toBe(4);
   });
 
-  test('that is not to wait is taken at once, or refused with the reason', async () => {
+  test('dispatches a --no-wait job immediately, or rejects it with the reason', async () => {
     const none = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*']);
     expect(none).toMatchObject({ code: 7, out: '' });
     expect(none.err).toMatch(/^Job not submitted: No idle workers: /);
@@ -267,7 +267,7 @@ describe('a job', () => {
     await worker.complete();
   });
 
-  test('that is not to wait can be followed to its end: --no-wait does not undo --wait', async () => {
+  test('follows a --no-wait job to its end when --wait is given too', async () => {
     const worker = await startWorker('steady', { gpu: 'h100' });
     const args = ['submit', 'digits', '--label', 'gpu=h100', '-o', 'status'];
     for (const both of [
@@ -280,7 +280,7 @@ describe('a job', () => {
     }
   });
 
-  test('is one, however often it is submitted with one key', async () => {
+  test('creates one job however often it is submitted with the same idempotency key', async () => {
     const args = ['submit', 'digits', '--label', 'gpu=none', '--idempotency-key', 'night-7', '-o', 'job_id'];
     const first = await jobs(args);
     expect(first.code).toBe(0);
@@ -290,7 +290,7 @@ describe('a job', () => {
     expect(otherwise.err).toContain(first.out.trim());
   });
 
-  test('may run on any GPUs, whatever its config names', async () => {
+  test('ignores the GPUs that a config names when --any-gpu is given', async () => {
     server.config('picky', { accelerate_visible_devices: [3] });
     const args = ['submit', 'picky', '--label', 'gpu=none', '-o', 'job_id'];
     const named = await shown((await jobs(args)).out.trim());
@@ -299,8 +299,8 @@ describe('a job', () => {
   });
 });
 
-describe('why a job waits', () => {
-  test('is said, with what each worker lacks', async () => {
+describe('jobs why', () => {
+  test('explains why a job is pending, and what each worker lacks', async () => {
     const worker = await startWorker('small', { gpu: 'none' }, 1);
     await queue(['pause', '--note', 'new fans']);
     const id = await server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, gpu_count: 4 });
@@ -323,7 +323,7 @@ describe('why a job waits', () => {
     expect(await jobs(['why', 'j_none'])).toMatchObject({ code: 4, out: '' });
   });
 
-  test('is said of a job that is only tried out, too', async () => {
+  test('explains in a dry run whether the job would start, wait or be rejected', async () => {
     const before = (await jobs(['list', '--all', '-o', 'id'])).out;
     const waits = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
     expect(waits).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
@@ -342,8 +342,8 @@ describe('why a job waits', () => {
   });
 });
 
-describe('the list of jobs', () => {
-  test('is cut down by status, user, worker and text', async () => {
+describe('jobs list', () => {
+  test('filters the list of jobs by status, user, worker and text', async () => {
     const worker = await startWorker('lister', { gpu: 'l40' });
     const live = await server.submit({ config: {}, config_name: 'École', worker_labels: { gpu: 'l40' } });
     const [one, two] = [await waiting(), await waiting()];
@@ -370,7 +370,7 @@ describe('the list of jobs', () => {
     expect(await jobs(['list', '--worker', 'lister'])).toMatchObject({ code: 4, out: '' });
   });
 
-  test('is that of whoever asks with --mine', async () => {
+  test("lists the jobs of the token's user with --mine", async () => {
     const asked: (string | undefined)[] = [];
     const totals = { total_pending: 0, total_running: 0, as_of_seq: 0, next_cursor: null };
     const me = { user: 'ada', user_max_concurrent: null, next_position: null, pending: 0, running: 0 };
@@ -391,7 +391,7 @@ describe('the list of jobs', () => {
     expect(asked).toEqual(['/api/queue/me', '/api/queue?user=ada']);
   });
 
-  test('is cut short at the limit, says so, and is whole with --all', async () => {
+  test('truncates the list of jobs at the limit with a hint, and lists everything with --all', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
     const page = await jobs(['list', '--active', '--limit', '2', '-o', 'id']);
@@ -405,7 +405,7 @@ describe('the list of jobs', () => {
     expect(JSON.parse(all.out)).toMatchObject({ entries: ids.map(id => ({ id })), next_cursor: null });
   });
 
-  test('is whole over many pages, although jobs are submitted between them', async () => {
+  test('returns every job once across pages while new jobs are submitted', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
     const flags = { 'data-dir': server.dataDir };
@@ -425,47 +425,65 @@ describe('the list of jobs', () => {
   });
 });
 
-describe('what can not be done has its exit code, says why, and leaves stdout empty:', () => {
+describe('usage errors of queue and jobs', () => {
   test.each<[string, number, Run, readonly string[], RegExp]>([
-    ['a limit that is none', 2, queue, ['limits', '--max', 'many'], /whole number/],
-    ['a limit too high', 2, queue, ['limits', '--user-max', '100001'], /^--user-max: /],
+    ['a limit that is not a number', 2, queue, ['limits', '--max', 'many'], /whole number/],
+    ['a limit above the maximum', 2, queue, ['limits', '--user-max', '100001'], /^--user-max: /],
     ['a negative limit', 2, queue, ['limits', '--max', '-1'], /whole number/],
-    ['a note of two lines', 2, queue, ['pause', '--note', 'a\nb'], /^--note: no line breaks/],
-    ['no age', 2, queue, ['cleanup'], /--older-than/],
+    ['a pause note of two lines', 2, queue, ['pause', '--note', 'a\nb'], /^--note: no line breaks/],
+    ['a missing age', 2, queue, ['cleanup'], /--older-than/],
     ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with a unit, such as 30d/],
-    ['an age that is none', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
-    ['no such command', 2, queue, ['stop'], /unknown command 'stop'/],
+    ['an invalid age', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
+    ['an unknown queue command', 2, queue, ['stop'], /unknown command 'stop'/],
     ['a wrong token', 3, queue, ['pause', '--token', 'ta_wrong'], /Invalid token/],
-    ['no such status', 2, jobs, ['list', '--status', 'pending,lost'], /Unknown status "lost".*recovering/],
-    ['two users', 2, jobs, ['list', '--mine', '--user', 'x'], /'--mine' cannot be used with option '--user/],
+    ['an unknown status', 2, jobs, ['list', '--status', 'pending,lost'], /Unknown status "lost".*recovering/],
     [
-      'all, but not all',
+      '--mine with --user',
+      2,
+      jobs,
+      ['list', '--mine', '--user', 'x'],
+      /'--mine' cannot be used with option '--user/,
+    ],
+    [
+      '--all with --limit',
       2,
       jobs,
       ['list', '--all', '--limit', '5'],
       /cannot be used with option '-l, --limit/,
     ],
-    ['jobs of no such worker', 4, jobs, ['list', '--worker', 'nobody'], /No worker "nobody"/],
-    ['a priority that there is not', 2, jobs, ['priority', 'x', 'asap'], /low, normal, high/],
-    ['no priority', 2, jobs, ['priority', 'x'], /missing required argument 'priority'/],
-    ['no such job', 4, jobs, ['top', 'j_none'], /No job "j_none"/],
-    ['a reason of two lines', 2, jobs, ['reject', 'x', '--reason', 'a\nb'], /^--reason: no line breaks/],
-    ['a trial to wait for', 2, jobs, ['submit', 'digits', '--dry-run', '--wait'], /cannot be used with/],
-    ['a key with a space', 2, jobs, ['submit', 'digits', '--idempotency-key', 'a b'], /^--idempotency-key: /],
+    ['an unknown worker', 4, jobs, ['list', '--worker', 'nobody'], /No worker "nobody"/],
+    ['an unknown priority', 2, jobs, ['priority', 'x', 'asap'], /low, normal, high/],
+    ['a missing priority', 2, jobs, ['priority', 'x'], /missing required argument 'priority'/],
+    ['an unknown job', 4, jobs, ['top', 'j_none'], /No job "j_none"/],
     [
-      'approval at once',
+      'a reject reason of two lines',
+      2,
+      jobs,
+      ['reject', 'x', '--reason', 'a\nb'],
+      /^--reason: no line breaks/,
+    ],
+    ['--dry-run with --wait', 2, jobs, ['submit', 'digits', '--dry-run', '--wait'], /cannot be used with/],
+    [
+      'an idempotency key with a space',
+      2,
+      jobs,
+      ['submit', 'digits', '--idempotency-key', 'a b'],
+      /^--idempotency-key: /,
+    ],
+    [
+      '--no-wait with --requires-approval',
       2,
       jobs,
       ['submit', 'digits', '--no-wait', '--requires-approval'],
       /^--no-wait: what waits for approval/,
     ],
-  ])('%s', async (_what, code, run, args, message) => {
+  ])('fails with a reason and prints nothing to stdout for %s', async (_what, code, run, args, message) => {
     const outcome = await run(args);
     expect(outcome).toMatchObject({ code, out: '' });
     expect(outcome.err).toMatch(message);
   });
 
-  test('a job that has ended is not given another place: exit code 5', async () => {
+  test('exits with 5 when an ended job is moved, approved or rejected', async () => {
     const id = await waiting();
     await jobs(['cancel', id]);
     for (const args of [

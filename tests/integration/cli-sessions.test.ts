@@ -18,7 +18,7 @@ async function openServer() {
   return { signIn, sessions };
 }
 
-test('sessions are listed, revoked by id, and revoked all at once', async () => {
+test('lists sessions, revokes one by its id, and revokes all', async () => {
   const { signIn, sessions } = await openServer();
   expect(await sessions('list')).toMatchObject({
     code: 0,
@@ -34,7 +34,10 @@ test('sessions are listed, revoked by id, and revoked all at once', async () => 
   expect(await sessions('revoke', '--all', '--yes', '-o', 'revoked')).toMatchObject({ code: 0, out: '2\n' });
 });
 
-test.each([[[]], [['se_1', '--all']], [['no id']]])('sessions revoke %j is a usage error', async args => {
-  const { sessions } = await openServer();
-  expect(await sessions('revoke', ...args)).toMatchObject({ code: 2 });
-});
+test.each([[[]], [['se_1', '--all']], [['no id']]])(
+  'exits with 2 for sessions revoke %j',
+  async args => {
+    const { sessions } = await openServer();
+    expect(await sessions('revoke', ...args)).toMatchObject({ code: 2 });
+  },
+);

@@ -11,7 +11,7 @@ async function openServer(
   return { ...server, run: (...args) => runTrainyard([...args, '--data-dir', server.dataDir]) };
 }
 
-test('settings are shown in a table, one by one, and as JSON', async () => {
+test('shows settings as a table, by name, and as JSON', async () => {
   const { run } = await openServer({
     config: { publicUrl: 'https://yard.example.org', fixedBy: { 'public-url': '--public-url' } },
   });
@@ -31,7 +31,7 @@ test('settings are shown in a table, one by one, and as JSON', async () => {
   });
 });
 
-test('changes settings together, and prints the new values', async () => {
+test('changes several settings together, and prints the new values', async () => {
   const { run } = await openServer();
   const changed = await run(
     'settings',
@@ -60,7 +60,7 @@ test.each([
   [['set', 'public_url=yard'], 2, /^public_url: expected an http or https address/],
   [['set', 'shared=yes', 'host=127.0.0.1'], 2, /give either shared or host/],
   [['set', 'host=203.0.113.9'], 5, /203\.0\.113\.9 is no address of this machine/],
-])('settings %j is refused with a reason, and changes nothing', async (args, code, reason) => {
+])('refuses settings %j with a reason, and changes nothing', async (args, code, reason) => {
   const { run } = await openServer();
   const before = (await run('settings', '--json')).out;
   const refused = await run('settings', ...args);
@@ -69,7 +69,7 @@ test.each([
   expect((await run('settings', '--json')).out).toBe(before);
 });
 
-test('a setting that a flag fixes is not changed', async () => {
+test('exits with 5 when a setting is fixed by a flag', async () => {
   const { run } = await openServer({
     config: { publicUrl: 'https://yard.example.org', fixedBy: { 'public-url': '--public-url' } },
   });
@@ -88,7 +88,7 @@ async function signInWith(server: TestServer, code: string): Promise<number> {
   return response.status;
 }
 
-test('a link signs a browser in once, and warns where only this machine can open it', async () => {
+test('creates a sign-in link that works once, and warns when only this machine can open it', async () => {
   const server = await openServer();
   const made = await server.run('link');
   expect(made.code).toBe(0);
@@ -99,7 +99,7 @@ test('a link signs a browser in once, and warns where only this machine can open
   expect(server.log.join('')).not.toContain(code);
 });
 
-test('a link has the public address of the server, without a warning', async () => {
+test('creates a sign-in link with the public address, without a warning', async () => {
   const server = await openServer();
   await server.run('settings', 'set', 'public_url=https://yard.example.org/fleet');
   const made = await server.run('link', '-o', 'url');
@@ -107,7 +107,7 @@ test('a link has the public address of the server, without a warning', async () 
   expect(made.out).toMatch(/^https:\/\/yard\.example\.org\/fleet\/#sign-in=\S+\n$/);
 });
 
-test('refuses a link to a token without the permission', async () => {
+test('refuses to create a sign-in link for a token without the permission', async () => {
   const { run, admin } = await openServer();
   const body = { name: 'ada', permissions: ['queue.view' as const], expires_in_s: null };
   const { token } = valueOf(await admin.call(tokensApi.create, { body }));

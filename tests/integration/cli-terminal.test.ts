@@ -35,14 +35,14 @@ async function onTerminal(args: readonly string[], prompt: string, keys: string)
   return { code, screen: screen.replaceAll('\r', '') };
 }
 
-describe.skipIf(!hasScript)('a person at a terminal', () => {
+describe.skipIf(!hasScript)('the command line on a terminal', () => {
   const question = 'Its token stops working. [y/N] ';
 
   test.each([
-    ['says no', 'n\n', 1],
-    ['gives no answer, with Ctrl-D', '\u0004', 1],
-    ['leaves with Ctrl-C', '\u0003', 130],
-  ])('%s: nothing is changed', async (_what, keys, code) => {
+    ['after a no', 'n\n', 1],
+    ['after Ctrl-D', '\u0004', 1],
+    ['after Ctrl-C', '\u0003', 130],
+  ])('changes nothing %s', async (_what, keys, code) => {
     const run = await onTerminal(['workers', 'delete', 'rig-1'], question, keys);
     expect(run.code).toBe(code);
     if (code === 1) expect(run.screen).toMatch(/\nCancelled: nothing was changed\n$/);
@@ -51,7 +51,7 @@ describe.skipIf(!hasScript)('a person at a terminal', () => {
     ).toEqual([]);
   });
 
-  test('sees a table until Ctrl-C', async () => {
+  test('shows workers watch as a table until Ctrl-C', async () => {
     const run = await onTerminal(['workers', 'watch'], 'rig-1', '\u0003');
     expect(run.code).toBe(130);
     expect(run.screen.replace('\u001b[J', '')).toMatch(/^NAME +ID +STATUS.*\nrig-1 +w_\w+ +connecting/);

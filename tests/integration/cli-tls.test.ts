@@ -18,8 +18,8 @@ async function startFront(identity: Identity) {
   return { server, front, run };
 }
 
-describe('over TLS', () => {
-  test('by a pin', async () => {
+describe('the command line over TLS', () => {
+  test('trusts a server by its pin in every command', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const { run } = await startFront(identity);
     const listed = await run('workers', 'list', '--pin', identity.pin);
@@ -32,7 +32,7 @@ describe('over TLS', () => {
     expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +It is accepted/);
   });
 
-  test('the stream of events, by a pin', async () => {
+  test('reads the event stream of a pinned server', async () => {
     const identity = await makeIdentity();
     const { server, run } = await startFront(identity);
     const job = await server.submit({ config: { trainer: 'selftest' } });
@@ -41,7 +41,7 @@ describe('over TLS', () => {
     expect((await watching).out).toContain('cancelled');
   });
 
-  test('by an authority', async () => {
+  test('trusts a server by its certificate authority', async () => {
     const identity = await makeIdentity();
     const { run } = await startFront(identity);
     const file = join(temporaryFolder(), 'ca.pem');
@@ -51,12 +51,12 @@ describe('over TLS', () => {
 
   test.each<[string, (other: Identity) => readonly string[], RegExp]>([
     [
-      'another pin',
+      'with another pin',
       other => ['--pin', other.pin],
       /does not match --pin \(it presented sha256:.*Nothing was sent/,
     ],
-    ['nobody to vouch for it', () => [], /Use --pin with the value from the panel/],
-  ])('%s: exit code 6, and not one byte', async (_what, args, message) => {
+    ['without a pin for a self-signed certificate', () => [], /Use --pin with the value from the panel/],
+  ])('exits with 6 and sends no request %s', async (_what, args, message) => {
     const [ours, other] = [await makeIdentity(), await makeIdentity()];
     const { front, run } = await startFront(ours);
     for (const command of [
@@ -74,7 +74,7 @@ describe('over TLS', () => {
     expect(front.received()).toBe('');
   });
 
-  test('a redirect is named and not followed', async () => {
+  test('names a redirect, and does not follow it', async () => {
     const identity = await makeIdentity();
     const there = await startListener(identity);
     const answer = httpAnswer(302, '', { location: `${there.url}/x?y=z` });

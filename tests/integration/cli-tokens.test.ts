@@ -12,7 +12,7 @@ async function openServer() {
   return { server, tokens };
 }
 
-test('a token is made, opens what it may, is listed, and is revoked by its name', async () => {
+test('creates a token with limited permissions, lists it, and revokes it by name', async () => {
   const { server, tokens } = await openServer();
   expect(await tokens(['list'])).toMatchObject({ out: '', err: expect.stringContaining('tokens create') });
   const made = await tokens([
@@ -54,7 +54,7 @@ test.each([
   [['create', 'x', '--allow', 'queue.view', '--expires', 'soon'], 2, 'soon'],
   [['create', 'admin', '--allow', 'queue.view'], 5, 'in use'],
   [['revoke', 'nobody'], 4, 'nobody'],
-])('%j ends with %d', async (args, code, says) => {
+])('fails for tokens %j with exit code %d', async (args, code, says) => {
   const { tokens } = await openServer();
   expect(await tokens(args)).toMatchObject({ code, err: expect.stringContaining(says) });
 });

@@ -19,13 +19,13 @@ afterAll(() => server.close());
 const workers = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
   runTrainyard(['workers', ...args, '--data-dir', server.dataDir], options);
 
-test('the orchestrator says in its folder where it listens, for its owner alone', () => {
+test("writes the server's address to a file that only its owner can read", () => {
   const file = join(server.dataDir, 'url');
   expect(readFileSync(file, 'utf8')).toBe(`${server.url}\n`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('from nothing to nothing: list, create, get, drain, undrain, delete', async () => {
+test('creates, lists, shows, drains, undrains and deletes a worker', async () => {
   expect(await workers(['list'])).toMatchObject({
     code: 0,
     out: '',
@@ -68,8 +68,8 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
   expect((await workers(['get', id])).code).toBe(4);
 });
 
-describe('how a worker joins', () => {
-  test('is in the answer that programs read, beside the token', async () => {
+describe('join commands', () => {
+  test('returns the join command and the token of a new worker as JSON', async () => {
     const created = await workers(['create', 'rig-json', '--json']);
     const fields = JSON.parse(created.out) as Readonly<Record<string, string>>;
     expect(Object.keys(fields)).toEqual([
@@ -87,7 +87,7 @@ describe('how a worker joins', () => {
     await workers(['delete', 'rig-json']);
   });
 
-  test('is printed anew, for as long as it is to work, and the token that it has stays', async () => {
+  test('creates another join command with an expiry, and keeps the current token valid', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-again' });
     const joined = await workers(['join', 'rig-again', '--expires', '30m', '--json']);
     const { join_token: joinToken, expires_at: at } = JSON.parse(joined.out) as Readonly<
@@ -114,7 +114,7 @@ describe('how a worker joins', () => {
     [['create', 'rig-far', '--type', 'persistent']],
     [['join', 'rig-known']],
     [['rotate', 'rig-known', '--yes']],
-  ])('comes with a warning if its address is that of this machine only: %j', async args => {
+  ])('warns that the join command works only on this machine after workers %j', async args => {
     const { id } = await server.createWorker({ name: 'rig-known' });
     const warning = `Warning: ${server.url} works on this machine only, so no other machine can join with this command`;
     const near = await workers(args);
@@ -131,14 +131,14 @@ describe('how a worker joins', () => {
     if (args[0] === 'create') await workers(['delete', 'rig-far']);
   });
 
-  test('is told by who rotates a token, too', async () => {
+  test("prints a join token after rotating a worker's token", async () => {
     await server.createWorker({ name: 'rig-turned' });
     const rotated = await workers(['rotate', 'rig-turned', '--yes', '-o', 'token,join_token']);
     expect(rotated.out).toMatch(/^wt_\S+\ttj_\S+\n$/);
     await workers(['delete', 'rig-turned']);
   });
 
-  test('an orchestrator that knows no join tokens: the token is shown all the same', async () => {
+  test('prints the worker token when an older server cannot create join tokens', async () => {
     const issued = {
       worker_id: 'w_1',
       token: 'wt_1',
@@ -173,23 +173,26 @@ describe('how a worker joins', () => {
   });
 });
 
-describe('before something is lost', () => {
+describe('confirmations', () => {
   test.each<[readonly string[], RegExp]>([
     [['delete', 'asked'], /^Delete worker asked \(w_\w+\)\? Its token stops working\. \[y\/N\] $/],
     [['rotate', 'asked'], /^The token of asked stops working now\. Continue\? \[y\/N\] $/],
     [['rotate', 'asked', '--after-job'], /stops working when its job ends\. Continue\?/],
-  ])('%j asks the person at the terminal, and takes silence for a no', async (args, question) => {
-    const { id } = await server.createWorker({ name: 'asked' });
-    for (const answer of ['', 'n', 'yet', null]) {
-      const run = await workers(args, { answer });
-      expect(run).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
-      expect(run.questions).toEqual([expect.stringMatching(question)]);
-    }
-    expect((await workers(args, { answer: ' Yes ' })).code).toBe(0);
-    if (args[0] !== 'delete') await workers(['delete', id]);
-  });
+  ])(
+    'asks for confirmation of workers %j, and changes nothing after an empty answer',
+    async (args, question) => {
+      const { id } = await server.createWorker({ name: 'asked' });
+      for (const answer of ['', 'n', 'yet', null]) {
+        const run = await workers(args, { answer });
+        expect(run).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
+        expect(run.questions).toEqual([expect.stringMatching(question)]);
+      }
+      expect((await workers(args, { answer: ' Yes ' })).code).toBe(0);
+      if (args[0] !== 'delete') await workers(['delete', id]);
+    },
+  );
 
-  test('nobody is asked with --yes, or where nobody is', async () => {
+  test('asks no question with --yes or without a terminal', async () => {
     await server.createWorker({ name: 'unasked' });
     const rotated = await workers(['rotate', 'unasked', '--yes', '-o', 'token'], { answer: 'n' });
     expect(rotated).toMatchObject({ code: 0, questions: [] });
@@ -198,36 +201,36 @@ describe('before something is lost', () => {
   });
 });
 
-describe('what can not be done has its exit code, says why, and leaves stdout empty:', () => {
+describe('usage errors of workers', () => {
   test.each<[string, number, readonly string[], RegExp]>([
-    ['a time that is too short', 2, ['join', 'rig-x', '--expires', '30s'], /^--expires: /],
-    ['a time that is none', 2, ['join', 'rig-x', '--expires', 'soon'], /30m/],
-    ['to join as nobody', 4, ['join', 'nobody'], /No worker "nobody"/],
-    ['no such worker', 4, ['drain', 'nobody'], /No worker "nobody".*workers list/],
-    ['a name that is none', 2, ['create', '  '], /^NAME: a name is needed$/m],
-    ['a label that is none', 2, ['create', 'x', '--label', 'gpu'], /KEY=VALUE/],
-    ['a label too long', 2, ['create', 'x', '--label', `k=${'v'.repeat(65)}`], /^--label: /],
-    ['a type that is none', 2, ['create', 'x', '--type', 'loyal'], /persistent, ephemeral/],
-    ['a deadline that is none', 2, ['drain', 'x', '--deadline', 'soon'], /30m/],
-    ['no change', 2, ['label', 'rig-x'], /missing required argument 'change'/],
-    ['a change that is none', 2, ['label', 'rig-x', 'gpu'], /KEY=VALUE to set a label, or KEY-/],
+    ['an expiry that is too short', 2, ['join', 'rig-x', '--expires', '30s'], /^--expires: /],
+    ['an invalid expiry', 2, ['join', 'rig-x', '--expires', 'soon'], /30m/],
+    ['a join command for an unknown worker', 4, ['join', 'nobody'], /No worker "nobody"/],
+    ['an unknown worker', 4, ['drain', 'nobody'], /No worker "nobody".*workers list/],
+    ['an empty name', 2, ['create', '  '], /^NAME: a name is needed$/m],
+    ['a label without a value', 2, ['create', 'x', '--label', 'gpu'], /KEY=VALUE/],
+    ['a label that is too long', 2, ['create', 'x', '--label', `k=${'v'.repeat(65)}`], /^--label: /],
+    ['an unknown worker type', 2, ['create', 'x', '--type', 'loyal'], /persistent, ephemeral/],
+    ['an invalid deadline', 2, ['drain', 'x', '--deadline', 'soon'], /30m/],
+    ['workers label without a change', 2, ['label', 'rig-x'], /missing required argument 'change'/],
+    ['a label change without a value', 2, ['label', 'rig-x', 'gpu'], /KEY=VALUE to set a label, or KEY-/],
     ['a label without a name', 2, ['label', 'rig-x', '=a'], /KEY=VALUE/],
-    ['both', 2, ['label', 'rig-x', 'gpu=a', 'gpu-'], /set and removed at once: gpu/],
     [
-      'a label that JavaScript has plans for',
+      'a label that is both set and removed',
       2,
-      ['label', 'rig-x', '__proto__=a'],
-      /^KEY=VALUE: "__proto__"/,
+      ['label', 'rig-x', 'gpu=a', 'gpu-'],
+      /set and removed at once: gpu/,
     ],
-    ['a new label too long', 2, ['label', 'rig-x', `k=${'v'.repeat(65)}`], /^KEY=VALUE: /],
-    ['labels of no such worker', 4, ['label', 'nobody', 'a=b'], /No worker "nobody"/],
-    ['no name any more', 2, ['rename', 'rig-x', ' '], /^NAME: a name is needed/],
-    ['a new name for nobody', 4, ['rename', 'nobody', 'x'], /No worker "nobody"/],
-    ['no argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
-    ['an option that there is not', 2, ['list', '--jsn'], /--json/],
+    ['the reserved label __proto__', 2, ['label', 'rig-x', '__proto__=a'], /^KEY=VALUE: "__proto__"/],
+    ['a new label that is too long', 2, ['label', 'rig-x', `k=${'v'.repeat(65)}`], /^KEY=VALUE: /],
+    ['labels of an unknown worker', 4, ['label', 'nobody', 'a=b'], /No worker "nobody"/],
+    ['an empty new name', 2, ['rename', 'rig-x', ' '], /^NAME: a name is needed/],
+    ['a new name for an unknown worker', 4, ['rename', 'nobody', 'x'], /No worker "nobody"/],
+    ['a missing argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
+    ['an unknown option', 2, ['list', '--jsn'], /--json/],
     ['a wrong token', 3, ['list', '--token', 'ta_wrong'], /Invalid token/],
-    ['a worker’s token', 3, ['list', '--token', 'WORKER'], /worker token does not open it/],
-  ])('%s', async (_what, code, args, message) => {
+    ['a worker token', 3, ['list', '--token', 'WORKER'], /worker token does not open it/],
+  ])('fails with a reason and prints nothing to stdout for %s', async (_what, code, args, message) => {
     const { token } = await server.createWorker({ name: 'rig-x' });
     const run = await workers(args.map(word => (word === 'WORKER' ? token : word)));
     expect(run).toMatchObject({ code, out: '' });
@@ -235,7 +238,7 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     await workers(['delete', 'rig-x']);
   });
 
-  test('nothing listens there any more: 6, and what to look at', async () => {
+  test('exits with 6 and a hint when no server listens', async () => {
     const gone = await startTestServer();
     await gone.close();
     const run = await runTrainyard(['workers', 'list', '--url', gone.url, '--token', gone.adminToken]);
@@ -246,7 +249,7 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
   });
 });
 
-test('of a change without an answer it says that it may have been made; of a question it does not', async () => {
+test('warns that a change may have been made when its response is lost, but not for a read', async () => {
   const rude = createServer(request => request.socket.destroy());
   await new Promise<void>(resolve => {
     rude.listen(0, '127.0.0.1', resolve);
@@ -270,7 +273,7 @@ test('of a change without an answer it says that it may have been made; of a que
   expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been made') });
 });
 
-test('a token in the arguments works, and is warned of once', async () => {
+test('accepts a token in the arguments, and warns once', async () => {
   const run = await runTrainyard([
     'workers',
     'list',
@@ -287,13 +290,13 @@ test('a token in the arguments works, and is warned of once', async () => {
   );
 });
 
-describe('labels', () => {
+describe('workers label', () => {
   const given = async (name: string): Promise<unknown> => {
     const { labels, admin_labels } = JSON.parse((await workers(['get', name, '--json'])).out) as WorkerView;
     return [labels, admin_labels];
   };
 
-  test('are set and taken away one by one, and the agent’s stay the agent’s', async () => {
+  test("sets and removes an admin's labels one by one, and keeps those of the agent", async () => {
     const { id, token } = await server.createWorker({ name: 'labelled', labels: { team: 'nlp', rack: '4' } });
     const agent = new Agent();
     onTestFinished(() => agent.destroy());
@@ -319,7 +322,7 @@ describe('labels', () => {
     expect(await given('labelled')).toEqual([{ host: 'h2' }, {}]);
   });
 
-  test('a job that waits for such a label is next when a worker gets it', async () => {
+  test('dispatches a pending job when a worker gets the label it requires', async () => {
     const { id, token } = await server.createWorker({ name: 'bare' });
     const agent = new Agent();
     const light = createLightWorker({ url: server.url, id, token, agent });
@@ -334,7 +337,7 @@ describe('labels', () => {
   });
 });
 
-test('a worker is called by another name, and keeps its id', async () => {
+test('renames a worker and keeps its id', async () => {
   const { id } = await server.createWorker({ name: 'rig-old', labels: { rack: '7' } });
   expect((await workers(['rename', 'rig-old', ' rig new ', '-o', 'id,name,labels.rack'])).out).toBe(
     `${id}\trig new\t7\n`,

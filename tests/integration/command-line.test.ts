@@ -15,7 +15,7 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
 describe('trainyard server', () => {
-  test('says in one line that it is ready, and stops in order', async () => {
+  test('prints one line when the server is ready, and stops the server cleanly on SIGTERM', async () => {
     const server = await startServer();
     expect(JSON.parse(server.lines[0] ?? '')).toEqual({
       ready: true,
@@ -31,7 +31,7 @@ describe('trainyard server', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('tells people where the panel and the token are', async () => {
+  test('prints where the panel and the admin token are', async () => {
     const dataDir = temporaryFolder();
     const server = trainyard(['server', '--port', '0', '--data-dir', dataDir]);
     onTestFinished(() => server.kill('SIGKILL'));
@@ -40,7 +40,7 @@ describe('trainyard server', () => {
     expect(readFileSync(file, 'utf8').trim()).toMatch(/^ta_\S{40,}$/);
   });
 
-  test('keeps its admin token across starts, and refuses one that others can read', async () => {
+  test('keeps its admin token across restarts, and refuses a token file that others can read', async () => {
     const first = await startServer();
     const file = join(first.dataDir, 'admin-token');
     const token = readFileSync(file, 'utf8');
@@ -56,7 +56,7 @@ describe('trainyard server', () => {
     expect(third.lines.join('\n')).toContain('chmod 600');
   });
 
-  test('reads its settings from flags, then the environment, then the file', async () => {
+  test('prefers flags over the environment, and the environment over the config file', async () => {
     const folder = temporaryFolder();
     const config = join(folder, 'config.json');
     writeFileSync(
@@ -83,13 +83,13 @@ describe('trainyard server', () => {
     [['nonsense'], 2, /unknown command/],
     [['server', '--config', '/nowhere/config.json'], 2, /--config \/nowhere\/config\.json/],
     [['server', '--port', '0', '--host', '192.0.2.1'], 1, /192\.0\.2\.1 is no address of this machine/],
-  ])('%j ends with %i and says why', async (args, code, message) => {
+  ])('exits with a reason for trainyard %j: exit code %i', async (args, code, message) => {
     const program = trainyard(args, { env: { XDG_DATA_HOME: temporaryFolder() } });
     expect((await program.exited).code).toBe(code);
     expect(program.lines.join('\n')).toMatch(message);
   });
 
-  test('says so when the port is taken', async () => {
+  test('exits with 1 and names the port when it is in use', async () => {
     const first = await startServer();
     onTestFinished(() => first.kill('SIGKILL'));
     const { port } = new URL(first.url);
@@ -99,11 +99,11 @@ describe('trainyard server', () => {
   });
 });
 
-describe('trainyard worker says what is wrong and what to do', () => {
+describe('trainyard worker', () => {
   const worker = (url: string, token: string, args: readonly string[] = []): Program =>
     startWorker({ url, token, args });
 
-  test('nothing listens there: Connection refused, and it goes on trying', async () => {
+  test('reports a refused connection, and keeps trying', async () => {
     const closed = await startTestServer();
     await closed.close();
     const program = worker(closed.url, 'wt_x');
@@ -113,7 +113,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect((await program.exited).code).toBe(0);
   });
 
-  test('the token is not known: Invalid token, exit code 3', async () => {
+  test('exits with 3 when the server does not know the worker token', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const program = worker(server.url, 'wt_wrong');
@@ -121,7 +121,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect(program.lines.join('\n')).toMatch(/Invalid token.*white space/);
   });
 
-  test('white space around the token does not matter; inside, it is named', async () => {
+  test('ignores white space around a worker token, and reports white space inside it', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
@@ -131,7 +131,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect(torn.lines.join('\n')).toMatch(/Invalid token: there is white space/);
   });
 
-  test('the token in the arguments works, and is warned of', async () => {
+  test('accepts a worker token in the arguments, and warns', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
@@ -140,7 +140,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect(program.lines.join('\n')).toContain('every user of this machine can see a token');
   });
 
-  test('a certificate of nobody known: SSL certificate verify failed, until told to trust it', async () => {
+  test('rejects an untrusted certificate until --ca-file or --ssl-no-verify is given', async () => {
     const tls = await startTlsServer();
     onTestFinished(() => tls.close());
     const refused = worker(tls.url, 'wt_x');
@@ -154,7 +154,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect(careless.lines.join('\n')).toContain('certificates are not checked');
   });
 
-  test('there is nothing to train with: No trainer found, and a job waits for another worker with that reason', async () => {
+  test('reports a missing trainer, and leaves jobs pending with that reason', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -168,7 +168,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     });
   });
 
-  test('nothing was given: usage, exit code 2', async () => {
+  test('exits with 2 and prints the usage when trainyard worker gets no options', async () => {
     const program = trainyard(['worker'], { env: { XDG_CONFIG_HOME: temporaryFolder() } });
     expect((await program.exited).code).toBe(2);
     expect(program.lines.join('\n')).toContain('--orchestrator-url');

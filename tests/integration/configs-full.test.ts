@@ -10,7 +10,7 @@ import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-
 const refused = { ok: false, failure: { kind: 'problem', status: 507, problem: { code: 'storage' } } };
 
 describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
-  test('refuses changes of configs, says nothing else of them, and recovers with room', async () => {
+  test('refuses config changes with 507 on a full disk, keeps existing configs, and recovers with space', async () => {
     const disk = mountDisk(512);
     const server = await openServer(undefined, ['--configs-dir', disk.path]);
     const { client } = adminOf(server);
@@ -39,7 +39,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     ]);
   });
 
-  test('where the trail is keeps the configs as they are', async () => {
+  test("keeps a config when the audit trail's disk is full", async () => {
     const disk = mountDisk(6_144);
     const server = await openServer(join(disk.path, 'data'), ['--configs-dir', join(disk.path, 'configs')]);
     const { client } = adminOf(server);

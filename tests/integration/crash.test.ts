@@ -18,7 +18,7 @@ const adminOf = ({ url, dataDir }: ServerProgram) => {
   return { token, client: adminClient(url, token) };
 };
 
-test('a job whose submit was answered is there after kill -9, and runs', async () => {
+test('keeps a job across kill -9 once its submission was answered, and runs it', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   mkdirSync(join(first.dataDir, 'configs'), { recursive: true });
@@ -44,7 +44,7 @@ test('a job whose submit was answered is there after kill -9, and runs', async (
   expect(await watch.worker(worker.id, 'offline')).toMatchObject({ status_reason: 'goodbye' });
 }, 30_000);
 
-test('a job that runs while the server is killed and started again is resumed, not repeated', async () => {
+test('resumes a running job after the server is killed, without a second attempt', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const { client, token } = adminOf(first);
@@ -73,7 +73,7 @@ test('a job that runs while the server is killed and started again is resumed, n
 }, 30_000);
 
 test.runIf(process.platform !== 'win32')(
-  'a log that nobody reads holds up neither the answers nor the end',
+  'answers requests and stops cleanly when no one reads its log',
   async () => {
     const dataDir = temporaryFolder();
     const pipe = join(dataDir, 'log');

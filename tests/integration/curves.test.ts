@@ -82,7 +82,7 @@ async function expectWhole(opened: Opened, job: JobId, last: number): Promise<vo
   for (const { step, last: loss } of points) if (step !== 10) expect(loss).toBeCloseTo(1 / (step ?? 0), 5);
 }
 
-test('an agent that is killed in mid-run and started again goes on with the same curve', async () => {
+test('continues the same curve after the agent is killed and restarted', async () => {
   const opened = await openServer();
   const { token } = await opened.createWorker({ name: 'rig-1' });
   const [stateHome, training] = [temporaryFolder(), makeTraining()];
@@ -108,7 +108,7 @@ test('an agent that is killed in mid-run and started again goes on with the same
   expect((await opened.pointsOf(job)).slice(0, sent.length)).toEqual(sent);
 }, 90_000);
 
-test('a server that is killed has what it has answered, and gets the rest when it is back', async () => {
+test('keeps acknowledged points when the server is killed, and receives the rest after its restart', async () => {
   const first = await openServer();
   const { token } = await first.createWorker({ name: 'rig-1' });
   const training = makeTraining();
@@ -137,7 +137,7 @@ const reportedRuns = (stateHome: string): readonly string[] =>
     /runs\/[^/]+\/report\.json$/.test(path),
   );
 
-test('a training that ends while nobody can be reached has its whole curve after a new start of agent and server', async () => {
+test('completes the curve of a training that ended while agent and server were down', async () => {
   const first = await openServer();
   const { token } = await first.createWorker({ name: 'rig-1' });
   const [stateHome, training] = [temporaryFolder(), makeTraining()];

@@ -89,7 +89,7 @@ async function submit(images: string): Promise<JobId> {
   return JobId.parse((JSON.parse(out) as { readonly job_id: string }).job_id);
 }
 
-test('two rigs get the same data one after the other, and a second job on a rig fetches nothing', async () => {
+test('delivers a dataset to two rigs, and downloads nothing for a second job on a rig', async () => {
   const { path, digests } = openImages(200, 20_000);
   const first = await startRig('rig-1');
   const program = first.start();
@@ -108,7 +108,7 @@ test('two rigs get the same data one after the other, and a second job on a rig 
   expect(second.seen(other)).toEqual(digests);
 });
 
-test('a worker that is killed during a fetch continues where it stopped', async () => {
+test('resumes a dataset download where a killed worker stopped', async () => {
   const { path, digests } = openImages(400, 50_000);
   const rig = await startRig('rig-1');
   const program = rig.start();
@@ -126,7 +126,7 @@ test('a worker that is killed during a fetch continues where it stopped', async 
   expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
 });
 
-test('a rig whose cache is too small says so, and the job fails with both sizes', async () => {
+test("fails a job with both sizes when its data exceeds the rig's cache", async () => {
   const { path } = openImages(30, 100_000);
   const rig = await startRig('rig-1', '--data-cache', '1MB');
   rig.start();

@@ -35,8 +35,8 @@ const jobWhere = (fits: (job: JobView) => boolean): Promise<JobView> =>
     event.kind === 'job' && event.job !== null && fits(event.job) ? event.job : null,
   );
 
-describe('ten workers', () => {
-  test('join with their hardware, train, and are gone after Ctrl-C', async () => {
+describe('demo-fleet', () => {
+  test('registers ten demo workers with their hardware, runs jobs, and removes the workers on Ctrl-C', async () => {
     const fleet = await startFleet(10, '--job-seconds', '4', '--fail-rate', '0');
     const workers = await listed();
     expect(workers.map(({ name }) => name).toSorted()).toEqual([
@@ -83,7 +83,7 @@ describe('ten workers', () => {
   });
 });
 
-test('a cancel stops what runs', async () => {
+test('stops a running demo job when it is cancelled', async () => {
   await startFleet(1, '--job-seconds', '1h');
   const id = await server.submit({ config: { a: 1 } });
   await server.watch.job(id, 'running');
@@ -92,7 +92,7 @@ test('a cancel stops what runs', async () => {
   expect(job).toMatchObject({ status: 'cancelled' });
 });
 
-test('a job that fails says why; the next one is taken all the same', async () => {
+test('reports why a demo job failed, and takes the next job', async () => {
   await startFleet(1, '--job-seconds', '0.5', '--fail-rate', '1');
   for (const config of [{ a: 1 }, { a: 2 }]) {
     const id = await server.submit({ config });
@@ -103,7 +103,7 @@ test('a job that fails says why; the next one is taken all the same', async () =
   }
 });
 
-test('sample jobs are trained by the demo alone, and those that are left are cancelled at its end', async () => {
+test('runs its sample jobs on demo workers only, and cancels the rest at its end', async () => {
   await server.createWorker({ name: 'demo-01', labels: { team: 'real' } });
   const fleet = await startFleet(1, '--submit-rate', '10/s', '--job-seconds', '1h', '--json');
   const first = await jobWhere(job => job.status === 'running');
@@ -123,7 +123,7 @@ test('sample jobs are trained by the demo alone, and those that are left are can
   );
 });
 
-test('what an earlier demo has left is cleared away, and --keep leaves something', async () => {
+test('removes workers of an earlier demo, and keeps workers with --keep', async () => {
   const kept = await startFleet(2, '--keep');
   kept.kill('SIGINT');
   expect(await kept.exited).toEqual({ code: 0, signal: null });
@@ -139,7 +139,7 @@ test('what an earlier demo has left is cleared away, and --keep leaves something
   expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
 });
 
-test('ephemeral workers leave after one job, and the demo ends when nobody is left', async () => {
+test('ends when its last ephemeral worker has left after one job', async () => {
   const fleet = await startFleet(1, '--ephemeral', '1', '--job-seconds', '0.5', '--fail-rate', '0');
   expect(await listed()).toMatchObject([{ worker_type: 'ephemeral', persistent: false }]);
   const id = await server.submit({ config: { a: 1 } });
@@ -148,19 +148,19 @@ test('ephemeral workers leave after one job, and the demo ends when nobody is le
   expect(await listed()).toEqual([]);
 });
 
-describe('what can’t be done is said, with an exit code of its kind', () => {
+describe('usage errors of demo-fleet', () => {
   test.each<[string, number, readonly string[], RegExp]>([
-    ['no workers', 2, ['--workers', '0'], /Give a number from 1 to 500/],
-    ['too many', 2, ['--workers', '501'], /Give a number from 1 to 500/],
+    ['zero workers', 2, ['--workers', '0'], /Give a number from 1 to 500/],
+    ['too many workers', 2, ['--workers', '501'], /Give a number from 1 to 500/],
     ['half a worker', 2, ['--workers', '1.5'], /Give a whole number/],
-    ['more than all jobs fail', 2, ['--fail-rate', '2'], /Give a share from 0 to 1/],
-    ['no time for a job', 2, ['--job-seconds', '0'], /up to a day/],
+    ['a failure rate above 1', 2, ['--fail-rate', '2'], /Give a share from 0 to 1/],
+    ['a job length of zero', 2, ['--job-seconds', '0'], /up to a day/],
     ['a rate without a unit', 2, ['--submit-rate', '6'], /such as 6\/min/],
-    ['no rate at all', 2, ['--submit-rate', '0/min'], /such as 6\/min/],
+    ['a submit rate of zero', 2, ['--submit-rate', '0/min'], /such as 6\/min/],
     ['more flaky workers than workers', 2, ['--workers', '2', '--flaky', '3'], /there are 2 workers only/],
-    ['a token that is none', 3, ['--token', 'ta_wrong'], /Invalid token/],
-    ['no orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator runs on \/nonexistent/],
-  ])('%s', async (_what, code, args, message) => {
+    ['an invalid token', 3, ['--token', 'ta_wrong'], /Invalid token/],
+    ['a missing orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator runs on \/nonexistent/],
+  ])('fails with a reason and adds no worker for %s', async (_what, code, args, message) => {
     const run = await runTrainyard(['demo-fleet', '--data-dir', server.dataDir, ...args]);
     expect(run).toMatchObject({ code, out: '' });
     expect(run.err).toMatch(message);

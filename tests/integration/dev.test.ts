@@ -59,7 +59,7 @@ function untilTwoAreThere(dev: Development, cookie: string): Promise<true> {
   return eventually('two workers that are there', () => look() || null, timeoutMs);
 }
 
-test('the page has hot reload, its calls go to the server, and Ctrl-C ends all in order', {
+test('serves the page with hot reload, proxies its calls, and stops every process in order on Ctrl-C', {
   timeout: timeoutMs,
 }, async () => {
   const dev = await startDev();
@@ -96,7 +96,7 @@ test('the page has hot reload, its calls go to the server, and Ctrl-C ends all i
   expect(dev.lines.every(line => /^(?:dev|server|panel|fleet) +\| /.test(line))).toBe(true);
 });
 
-test('when the sources change the server starts anew, at the same address, and everybody comes back', {
+test('restarts the server at the same address when its sources change, and the workers reconnect', {
   timeout: timeoutMs,
 }, async () => {
   const dev = await startDev();
@@ -111,7 +111,7 @@ test('when the sources change the server starts anew, at the same address, and e
   expect((await dev.exited).code).toBe(0);
 });
 
-test('one that ends takes the others along, and is named', { timeout: timeoutMs }, async () => {
+test('stops all processes and names the one that ended', { timeout: timeoutMs }, async () => {
   const dev = await startDev();
   const server = processesOf(dev.folder).find(pid => / server --host /.test(argvOf(pid)));
   process.kill(server ?? 0, 'SIGKILL');
@@ -120,14 +120,14 @@ test('one that ends takes the others along, and is named', { timeout: timeoutMs 
   expect(processesOf(dev.folder)).toEqual([]);
 });
 
-test('what was started leaves when this program is killed', { timeout: timeoutMs }, async () => {
+test('stops all child processes when npm run dev is killed', { timeout: timeoutMs }, async () => {
   const dev = await startDev();
   dev.kill('SIGKILL');
   const isOver = (): boolean => processesOf(dev.folder).length === 0;
   expect(await eventually('the end of all of it', isOver, timeoutMs)).toBe(true);
 });
 
-test('the fleet refuses an option that it does not know, and nothing is left', {
+test('stops all processes when the demo fleet rejects an option', {
   timeout: timeoutMs,
 }, async () => {
   const folder = temporaryFolder();

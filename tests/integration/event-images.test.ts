@@ -37,7 +37,7 @@ function makeTrainer() {
   };
 }
 
-test('images of event files become samples exactly once, even if the worker is killed', async () => {
+test('uploads each image of an event file exactly once, even if the worker is killed', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { token } = await server.createWorker({ name: 'rig-1' });

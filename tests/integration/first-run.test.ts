@@ -67,7 +67,7 @@ const trainerOf = ({ trainers }: Server, id: JobId): Promise<number> =>
   trainers.waitFor(`a trainer of ${id}`, record => record.runs(id)[0]?.pid);
 
 test(
-  'the sample is learned on the machine of the server, which was told to run jobs a moment ago',
+  "runs the sample training on the server's machine right after the local worker is enabled",
   async () => {
     const server = await openServer();
     expect((await server.settings()).local_worker).toMatchObject({ enabled: false, has_sample: true });
@@ -85,7 +85,7 @@ test(
 );
 
 test(
-  'turned off, the worker of the server finishes its job first; turned on again meanwhile, it goes on',
+  'lets a disabled local worker finish its job, and keeps it when enabled again meanwhile',
   async () => {
     const server = await openServer();
     await server.set({ body: { local_worker: { enabled: true, trainer: server.stubTrainer } } });
@@ -119,7 +119,7 @@ test(
 );
 
 test(
-  'a worker over the network trains on while it is not shared, and goes on when it is again',
+  'continues a remote training while sharing is off, and reconnects its worker afterwards',
   async () => {
     const server = await openServer();
     const there = { body: { host: '127.0.0.2' } };

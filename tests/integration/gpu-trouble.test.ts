@@ -58,7 +58,7 @@ async function openYard(gpu: FakeGpu, script: string) {
 const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null> =>
   valueOf(await admin.call(queueApi.get, { params: { id } })).reason;
 
-test('a GPU that vanishes keeps jobs away, which say why they wait; when it is back, they are given out', async () => {
+test('keeps jobs pending with a reason while a GPU is missing, and dispatches them when it returns', async () => {
   const gpu = makeGpu();
   const { server, worker, shows } = await openYard(gpu, '');
   gpu.say('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
@@ -79,7 +79,7 @@ test('a GPU that vanishes keeps jobs away, which say why they wait; when it is b
   await worker.said(/^All GPUs are there again/);
 }, 30_000);
 
-test("somebody else's process on the GPU is known before the first job could be given out", async () => {
+test('reports a GPU held by another process before it dispatches the first job', async () => {
   const gpu = makeGpu();
   // The process of this test does not belong to the worker.
   gpu.say('apps', `${process.pid}, ${uuid}, 9216\n`);
@@ -98,7 +98,7 @@ test("somebody else's process on the GPU is known before the first job could be 
   expect(server.watch.seen.filter(({ kind }) => kind === 'job')).toHaveLength(1);
 }, 30_000);
 
-test('what a cancelled training leaves on the GPU is said with its job, before another one could come', async () => {
+test('reports a process left over on the GPU with its cancelled job before the next dispatch', async () => {
   const gpu = makeGpu();
   const pidFile = join(gpu.folder, 'left');
   // The process has its own session, so stopping the training does not reach it.

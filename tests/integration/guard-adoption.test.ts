@@ -19,7 +19,7 @@ const registered = async ({ orchestrator }: Rig, nth: number) =>
   (await orchestrator.nth('register', nth)).body;
 
 describe('an agent that is killed and started again', () => {
-  test('adopts the same trainer, names it, and tells its progress and its end', async () => {
+  test('adopts the running trainer after a kill, and reports its progress and end', async () => {
     const rig = await startRig(training);
     const first = await rig.startBusy();
     const trainer = await rig.trainer();
@@ -50,7 +50,7 @@ describe('an agent that is killed and started again', () => {
     await until(() => (existsSync(rig.run.path) ? null : true));
   }, 30_000);
 
-  test('after its trainer has ended reports the exit from disk, with code, last lines and progress', async () => {
+  test('reports exit code, last lines and progress of a trainer that ended while the agent was dead', async () => {
     const rig = await startRig(training);
     const first = await rig.startBusy();
     const guard = await rig.guard();
@@ -68,7 +68,7 @@ describe('an agent that is killed and started again', () => {
     expect(rig.orchestrator.calls.filter(({ body }) => body['status'] === 'failed')).toHaveLength(1);
   }, 30_000);
 
-  test('leaves after that job when it is no persistent one', async () => {
+  test('exits after the adopted job when the restarted agent is not persistent', async () => {
     const rig = await startRig(training);
     const first = await rig.startBusy();
     first.kill('SIGKILL');
@@ -82,7 +82,7 @@ describe('an agent that is killed and started again', () => {
   }, 30_000);
 });
 
-test('SIGUSR2 ends an agent at once and without a goodbye; the training goes on, and is adopted', async () => {
+test('exits immediately on SIGUSR2 without a goodbye, and the next agent adopts the training', async () => {
   const rig = await startRig(training);
   const first = await rig.startBusy();
   const trainer = await rig.trainer();
@@ -96,7 +96,7 @@ test('SIGUSR2 ends an agent at once and without a goodbye; the training goes on,
   await rig.orchestrator.reported('completed');
 }, 30_000);
 
-test('SIGUSR2 while an agent still probes its GPUs ends it with exit code 0', async () => {
+test('exits with 0 on SIGUSR2 while the agent still probes its GPUs', async () => {
   const rig = await startRig(training);
   const probe = writeFile(
     rig.folder,
@@ -112,7 +112,7 @@ test('SIGUSR2 while an agent still probes its GPUs ends it with exit code 0', as
   expect(rig.orchestrator.count('register')).toBe(0);
 }, 30_000);
 
-test('a token that is refused in the middle of a job: exit code 3, and the next token adopts it', async () => {
+test('exits with 3 when its token is refused during a job, and an agent with a new token adopts the job', async () => {
   const rig = await startRig(training);
   const first = await rig.startBusy();
   const trainer = await rig.trainer();
@@ -133,7 +133,7 @@ test('a token that is refused in the middle of a job: exit code 3, and the next 
   expect((await rig.orchestrator.reported('completed')).token).toBe('wt_2');
 }, 30_000);
 
-test('a second agent on the same folder ends with 73 and says who was first; that one is untouched', async () => {
+test('exits with 73 when another agent uses the same state folder, and names that agent', async () => {
   const rig = await startRig(training);
   const first = await rig.startBusy();
   const second = rig.startAgent();
@@ -145,7 +145,7 @@ test('a second agent on the same folder ends with 73 and says who was first; tha
 }, 30_000);
 
 test.runIf(process.platform === 'linux')(
-  'guard and trainer lead sessions of their own, and no secret is in a file or an argument of theirs',
+  'runs guard and trainer in their own sessions, and exposes no secret in their files or arguments',
   async () => {
     const rig = await startRig(training);
     const agent = rig.startAgent([], { SIMPLETUNER_WORKER_TOKEN: 'wt_canary', MY_SECRET: 'canary_2' });

@@ -35,7 +35,7 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
   return { server, client, watch: () => watchEvents(server.url, token), ...conveniences(client) };
 }
 
-test('kill -9 of server and worker: the same training goes on, and ends once', async () => {
+test('continues the same training after server and worker are killed, and completes it once', async () => {
   const first = await openServer();
   const { token } = await first.createWorker({ name: 'rig-1' });
   const [stateHome, gate] = [temporaryFolder(), makeGate()];
@@ -59,7 +59,7 @@ test('kill -9 of server and worker: the same training goes on, and ends once', a
   expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
 }, 30_000);
 
-test('a token that is rotated in the middle of a job: with its file nothing is interrupted', async () => {
+test('continues a job through a token rotation when the token file gets the new token', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -79,7 +79,7 @@ test('a token that is rotated in the middle of a job: with its file nothing is i
   expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
 }, 30_000);
 
-test('one token on two machines: the second one is refused and says so; the first one, killed and started again, is not', async () => {
+test('refuses a second machine with the same token, but not the first one after a restart', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });

@@ -19,8 +19,8 @@ const cancel = ({ orchestrator }: Rig): void =>
 const ofStatus = ({ orchestrator }: Rig, status: string) =>
   orchestrator.calls.filter(({ body }) => body['status'] === status);
 
-describe('a stop', () => {
-  test('reaches a trainer that ignores SIGTERM, its children and theirs, within the grace', async () => {
+describe('stopping a trainer', () => {
+  test('kills a trainer that ignores SIGTERM and all its descendants within the grace period', async () => {
     const rig = await startRig(deafFamily, { graceMs: 500 });
     await rig.startBusy();
     const trainer = await rig.trainer();
@@ -30,7 +30,7 @@ describe('a stop', () => {
     expect(await untilGone(trainer)).toBeLessThan(200);
   }, 30_000);
 
-  test('goes on under the guard when the agent dies in the middle of it, and the next one reports it', async () => {
+  test('completes a stop through the guard when the agent dies, and the next agent reports it', async () => {
     const rig = await startRig(deafFamily, { graceMs: 2_000 });
     const first = await rig.startBusy();
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
@@ -46,7 +46,7 @@ describe('a stop', () => {
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ attempt_id: 'a1' });
   }, 30_000);
 
-  test('that the disk does not take reaches the trainer as a signal', async () => {
+  test('signals the trainer directly when the stop file cannot be written', async () => {
     const rig = await startRig(obedient);
     await rig.startBusy();
     mkdirSync(join(rig.run.path, 'stop.json'));
@@ -54,7 +54,7 @@ describe('a stop', () => {
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
   }, 30_000);
 
-  test('of a superseded job that the agent hears of when it is started again says nothing, and ends it', async () => {
+  test('stops a superseded training that a restarted agent finds, without a final report', async () => {
     const rig = await startRig(obedient);
     const first = await rig.startBusy();
     const trainer = await rig.trainer();
@@ -68,8 +68,8 @@ describe('a stop', () => {
   }, 30_000);
 });
 
-describe('a guard that is killed', () => {
-  test('under its agent: what is left of the training is ended, and reported as lost', async () => {
+describe('a killed guard', () => {
+  test('ends the training and reports it as lost when only its guard is killed', async () => {
     const rig = await startRig(obedient);
     await rig.startBusy();
     const trainer = await rig.trainer();
@@ -81,7 +81,7 @@ describe('a guard that is killed', () => {
     expect(await untilGone(trainer)).toBeLessThan(200);
   }, 30_000);
 
-  test('with its agent: the training is ended before the next one introduces itself, which names no job', async () => {
+  test('ends the orphaned training before a restarted agent registers, and names no job', async () => {
     const rig = await startRig(deafFamily);
     const first = await rig.startBusy();
     const trainer = await rig.trainer();
@@ -100,11 +100,11 @@ describe('a guard that is killed', () => {
   }, 30_000);
 });
 
-describe('a job that is to be stopped without contact', () => {
+describe('on_lost_contact: stop', () => {
   const offer = { on_lost_contact: 'stop' as const };
   const profile = { timeoutMs: 4_000, graceMs: 1_000 };
 
-  test('is, at T after the last beat that was answered, while its agent is stopped; the agent says so later', async () => {
+  test('stops a training at T after the last answered heartbeat while its agent is suspended', async () => {
     const rig = await startRig(deafFamily, profile);
     const agent = await rig.startBusy(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
@@ -124,7 +124,7 @@ describe('a job that is to be stopped without contact', () => {
     });
   }, 40_000);
 
-  test('is, when nobody answers any more', async () => {
+  test('stops a training when the orchestrator stops answering', async () => {
     const rig = await startRig(obedient, { timeoutMs: 2_000, graceMs: 500 });
     await rig.startBusy(offer);
     const trainer = await rig.trainer();

@@ -78,7 +78,7 @@ describe.skipIf(!hasCurl)("the guide's commands", () => {
   });
   afterAll(() => server.close());
 
-  test.each(steps)('curl -s %s', async (command, answer) => {
+  test.each(steps)('answers as the guide shows: curl -s %s', async (command, answer) => {
     const filled = command.replaceAll('ORIGIN', server.url).replaceAll('WORKER', made.worker ?? '');
     const env = { ...process.env, ADMIN_TOKEN: server.adminToken };
     const line = `curl -s --noproxy '*' -H "Authorization: Bearer $ADMIN_TOKEN" ${filled}`;

@@ -41,7 +41,7 @@ async function killedServer() {
   return { dataDir, port: Number(new URL(url).port), token };
 }
 
-test('an impostor on the port of a killed server never gets the admin token', async () => {
+test('never sends the admin token to an impostor on the port of a killed server', async () => {
   const { dataDir, port, token } = await killedServer();
   const { seen } = await startImpostor(port);
   for (const command of [['jobs', 'submit', 'x'], ['doctor'], ['tokens', 'list']]) {
@@ -57,7 +57,7 @@ test('an impostor on the port of a killed server never gets the admin token', as
   expect(seen.join('\n')).not.toContain(token);
 });
 
-test('a token of the environment does not go to an impostor that the data folder names either', async () => {
+test('never sends a token from the environment to an impostor that the data folder names', async () => {
   const { dataDir, port } = await killedServer();
   const { seen } = await startImpostor(port);
   const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir], {
@@ -67,7 +67,7 @@ test('a token of the environment does not go to an impostor that the data folder
   expect(seen.join('\n')).not.toContain('tk_mine');
 });
 
-test('an impostor cannot pass on the proof of the real server on another port', async () => {
+test('rejects an impostor that relays the proof of a real server on another port', async () => {
   const real = await startTestServer();
   onTestFinished(() => real.close());
   const { seen, port } = await startImpostor(0, real.url);
@@ -79,13 +79,13 @@ test('an impostor cannot pass on the proof of the real server on another port', 
   expect(seen.join('\n')).toContain('/api/prove');
 });
 
-test('an explicit address with an explicit token is the choice of the user', async () => {
+test('sends an explicit token to an explicit address without a proof', async () => {
   const { seen, port } = await startImpostor(0);
   await runTrainyard(['jobs', 'list', '--url', `http://127.0.0.1:${port}`, '--token', 'tk_mine']);
   expect(seen.join('\n')).toContain('tk_mine');
 });
 
-test('the server of the data folder proves itself to the command line and to the desktop app', async () => {
+test('accepts the real server in the command line and in the desktop app', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   expect(await runTrainyard(['jobs', 'list', '--data-dir', server.dataDir])).toMatchObject({ code: 0 });

@@ -47,7 +47,7 @@ function makeWitness(): { readonly trainer: string; readonly file: string } {
   return { trainer: `'${process.execPath}' '${script}'`, file };
 }
 
-test('it joins once, is killed right after, comes back with the same environment, and nobody else joins with it', async () => {
+test('joins once, survives a kill with the same environment, and refuses the join token elsewhere', async () => {
   const server = await openServer();
   const made = await offer(server);
   const [stateHome, witness] = [temporaryFolder(), makeWitness()];
@@ -90,7 +90,7 @@ test('it joins once, is killed right after, comes back with the same environment
   for (const text of textsBelow(server.dataDir).values()) expect(text).not.toContain(token);
 }, 60_000);
 
-test('the answer gets lost with the process: the next start asks again, and is the worker', async () => {
+test('joins again with its stored token when the response to the join was lost', async () => {
   const server = await openServer();
   const made = await offer(server);
   const stateHome = temporaryFolder();
@@ -110,7 +110,7 @@ test('the answer gets lost with the process: the next start asks again, and is t
   expect(keptIn(stateHome)).toMatchObject({ joined, pending: null });
 }, 60_000);
 
-test('it waits for an orchestrator that is not there yet, and joins when it is', async () => {
+test('retries until the orchestrator is up, and then joins', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const admin = adminClient(first.url, readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim());
@@ -130,7 +130,7 @@ test('it waits for an orchestrator that is not there yet, and joins when it is',
   expect(worker.lines.filter(line => line.startsWith('Joined'))).toHaveLength(1);
 }, 60_000);
 
-test('a worker that goes on with its token file joins again with the join token that is put there', async () => {
+test('joins again when its token file gets a join token after a rotation', async () => {
   const server = await openServer();
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const [stateHome, file] = [temporaryFolder(), join(temporaryFolder(), 'token')];
@@ -150,7 +150,7 @@ test('a worker that goes on with its token file joins again with the join token 
   expect(keptIn(stateHome).joined?.join_sha256).toBe(sha256(made.join_token));
 }, 60_000);
 
-test('the old process of a worker that somebody joins as leaves, and the new one is not held up by it', async () => {
+test('stops the old process of a worker when another one joins as that worker', async () => {
   const server = await openServer();
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent'];
@@ -163,7 +163,7 @@ test('the old process of a worker that somebody joins as leaves, and the new one
   expect(fresh.lines.join('\n')).not.toContain('Another machine');
 }, 60_000);
 
-test('without any token, on a machine that has joined: it needs none', async () => {
+test('needs no token option on a machine that has joined', async () => {
   const server = await openServer();
   const made = await offer(server);
   const stateHome = temporaryFolder();

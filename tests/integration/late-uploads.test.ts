@@ -72,7 +72,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
 const sent = { timeout: 60_000, interval: 200 } as const;
 
 test.runIf(canMount)(
-  `a disk without room at the end: the job names the files, and they come once there is room${needsMount}`,
+  `names outstanding files while the server's disk is full, and uploads them once there is space${needsMount}`,
   async () => {
     const disk = mountDisk(64 * 1_024);
     const { admin, watch, outstanding, keys, endTrainer } = await openFleet(disk.path, [
@@ -97,7 +97,7 @@ test.runIf(canMount)(
   120_000,
 );
 
-test('a partition at the end that outlives the takeover: the late end counts, and every file comes', async () => {
+test('accepts a late final report after a partition outlives the takeover, and receives every file', async () => {
   const { admin, watch, proxy, outstanding, keys, endTrainer } = await openFleet(temporaryFolder(), [
     '--heartbeat-timeout',
     '4',
@@ -122,7 +122,7 @@ test('a partition at the end that outlives the takeover: the late end counts, an
 
 const elevenMinutes = 11 * 60_000;
 
-test('a server that is away for 11 minutes right after the end gets every file when it is back', async () => {
+test("receives every file after the server was down for 11 minutes right after the job's end", async () => {
   const { admin, watch, proxy, outstanding, keys, endTrainer, restart } = await openFleet(temporaryFolder(), [
     '--disk-reserve',
     '0',
@@ -141,7 +141,7 @@ test('a server that is away for 11 minutes right after the end gets every file w
   expect(await keys(id)).toContain('model.safetensors');
 }, 120_000);
 
-test('a clock that jumps 11 minutes on server and rig right after the end costs no file', async () => {
+test("loses no file when the clocks of server and rig jump 11 minutes right after the job's end", async () => {
   const order = join(temporaryFolder(), 'order');
   const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), order);
   const { admin, watch, proxy, outstanding, keys, endTrainer, shift } = await openFleet(

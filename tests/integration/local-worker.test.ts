@@ -133,7 +133,7 @@ const startedTrainer = (machine: Machine, id: JobId): Promise<number> =>
   machine.trainers.waitFor(`a trainer of ${id}`, record => record.runs(id)[0]?.pid);
 
 test(
-  'it is there, idle and local, and takes the jobs that are for this machine',
+  'runs jobs with a local target on the local worker, without exposing its token',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -159,7 +159,7 @@ test(
 );
 
 test(
-  'it learns the digits',
+  'trains the digits sample on the local worker',
   async () => {
     const machine = openMachine();
     const server = await machine.start(['--local-worker', '--local-worker-trainer', digitsTrainer]);
@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  'a job for other machines waits, also when nobody else is there',
+  'leaves jobs for remote workers pending when only the local worker is idle',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -188,9 +188,9 @@ test(
   testLimitMs,
 );
 
-describe('a server that ends while its own worker trains', () => {
+describe('a server that ends while its local worker trains', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s: the training goes on, and ends once',
+    'continues the training after %s, and completes it once',
     async how => {
       const machine = openMachine();
       const first = await machine.start(machine.localWorker);
@@ -228,7 +228,7 @@ describe('a server that ends while its own worker trains', () => {
 });
 
 test(
-  'a server that is killed while its worker is idle leaves nobody behind',
+  'leaves no process behind when the server is killed while its local worker is idle',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -241,7 +241,7 @@ test(
 );
 
 test(
-  'a restore on the server leaves what its own worker trains alone, and an agent comes back for it',
+  'continues the local training through a restore of the database',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -272,7 +272,7 @@ test(
 );
 
 test(
-  'an agent that dies is started again, and takes its training up',
+  'restarts a killed local agent, which adopts its training',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -295,7 +295,7 @@ test(
 );
 
 test(
-  'an agent whose token somebody has rotated comes back with a new one',
+  'gives the local worker a new token after someone rotated its token',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -312,7 +312,7 @@ test(
 );
 
 test(
-  'a server without the flag refuses jobs for this machine, and says why the others wait',
+  'refuses local jobs without --local-worker, and explains why the others wait',
   async () => {
     const machine = openMachine();
     const before = await machine.start(machine.localWorker);
@@ -354,7 +354,7 @@ test(
 );
 
 test(
-  'the GPUs of a job are shown here and elsewhere, and its trainer sees no others',
+  'shows the allocated GPUs of local and remote jobs, and hides other GPUs from their trainers',
   async () => {
     const machine = openMachine();
     const bin = join(machine.folder, 'bin');
@@ -413,8 +413,8 @@ test.each([
     ['--local-worker-gpus', '0'],
     /--local-worker starts: give that/,
   ],
-  ['GPUs that are no numbers', ['--local-worker', '--local-worker-gpus', 'all'], /numbers of GPUs/],
-])('%s is refused before anything starts', async (_what, args, message) => {
+  ['GPUs that are not numbers', ['--local-worker', '--local-worker-gpus', 'all'], /numbers of GPUs/],
+])('exits with 2 for %s', async (_what, args, message) => {
   const server = trainyard(['server', '--port', '0', '--data-dir', temporaryFolder(), ...args]);
   expect(await server.exited).toEqual({ code: 2, signal: null });
   expect(server.lines.join('\n')).toMatch(message);

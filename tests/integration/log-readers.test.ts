@@ -32,7 +32,7 @@ async function openDeafReader(url: string, path: string, token: string): Promise
   return [socket, head];
 }
 
-test('three hundred readers that never read a log cost memory and descriptors for 32 of them', async () => {
+test('limits 300 stalled log downloads to 32, which bounds memory and file descriptors', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const rig = await openRig({ url: server.url, createWorker: admin.createWorker });

@@ -69,7 +69,7 @@ function readUntil(url: string, token: string, word: string) {
   return { isOpen, found };
 }
 
-describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : ''}`, () => {
+describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''}`, () => {
   async function openBehind(flags: readonly string[] = [], adapt?: (text: string) => string) {
     const server = await startServer(['--allow-host', name, ...flags]);
     onTestFinished(async () => {
@@ -83,7 +83,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     return { server, token, admin, watch, proxy: (await startNginx(server.url, adapt)).url };
   }
 
-  test('a worker joins through it, and events come at once', async () => {
+  test('lets a worker join through nginx, and streams events without delay', async () => {
     const { token, admin, watch, proxy } = await openBehind();
     const stream = readUntil(`${proxy}/api/events`, token, 'worker.created');
     await stream.isOpen;
@@ -93,7 +93,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     await watch.worker(id, 'idle');
   });
 
-  test('the panel is signed in to, and its cookie never goes over plain HTTP', async () => {
+  test('signs the panel in behind nginx with a Secure cookie, and treats its calls as remote', async () => {
     const { token, proxy, admin } = await openBehind();
     const origin = `https://${name}`;
     const asPage = { host: name, origin, 'sec-fetch-site': 'same-origin' };
@@ -123,7 +123,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     ['X-Forwarded-Host $host'],
     ['CF-Connecting-IP $remote_addr'],
     ['Fastly-Client-IP $remote_addr'],
-  ])('a call with %s is not from this machine', async header => {
+  ])('treats a call with %s as remote', async header => {
     const { proxy, token } = await openBehind([], text =>
       text
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
@@ -139,7 +139,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     ]);
   });
 
-  test('a proxy without any header of its own is told by its HTTP version', async () => {
+  test('detects a proxy without forwarding headers by its HTTP version', async () => {
     const { proxy, token } = await openBehind([], text =>
       text.replace(/^.*(?:proxy_set_header|proxy_http_version).*$/gm, ''),
     );
@@ -147,7 +147,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     expect(JSON.parse(answer.body)).toMatchObject({ local_worker: { command_allowed: false } });
   });
 
-  test('a trusted proxy names the client for the audit trail', async () => {
+  test("records the client's address in the audit trail behind a trusted proxy", async () => {
     const { proxy, token, admin } = await openBehind(['--trust-proxy', '127.0.0.1']);
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '6.6.6.6' };
     const created = await call(`${proxy}/api/admin/workers`, {
@@ -161,14 +161,14 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : '
     expect(entries.find(({ event_type: type }) => type === 'worker.created')?.address).toBe('127.0.0.7');
   });
 
-  test('a name that is not ours is refused behind it, too', async () => {
+  test('rejects an unknown host name behind nginx with 421', async () => {
     const { proxy, token } = await openBehind();
     const headers = { host: 'evil.example', authorization: `Bearer ${token}` };
     expect((await call(`${proxy}/api/queue`, { headers })).status).toBe(421);
     expect((await call(`${proxy}/api/queue`, { headers: { ...headers, host: name } })).status).toBe(200);
   });
 
-  test('a large body is taken, and one that is too large is refused by us', async () => {
+  test("accepts bodies up to the server's limit through nginx, and rejects larger ones itself", async () => {
     const { proxy, token } = await openBehind();
     const headers = { authorization: `Bearer ${token}` };
     const sized = (bytes: number) => ({ method: 'PUT', headers, body: { text: 'x'.repeat(bytes) } });

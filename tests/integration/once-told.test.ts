@@ -18,7 +18,7 @@ function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir
   return { child, dataDir };
 }
 
-test('a server that loads opens when it is told', async () => {
+test("opens the loaded server on its parent's signal", async () => {
   const { child, dataDir } = startLoading('ipc');
   if (child.stdout === null) throw new Error('no stdout');
   const ready = once(createInterface({ input: child.stdout }), 'line');
@@ -29,7 +29,7 @@ test('a server that loads opens when it is told', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test('it ends, and has opened nothing, when who would tell it ends, or was never there', async () => {
+test('exits without opening anything when its parent disconnects or never existed', async () => {
   for (const channel of ['ipc', 'ignore'] as const) {
     const { child, dataDir } = startLoading(channel);
     const ended = once(child, 'exit');

@@ -48,7 +48,9 @@ async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: 
   return job;
 }
 
-test('a server that is held up for longer than T gives nobody up', { timeout: 60_000 }, async () => {
+test('marks no worker offline after the server was frozen for longer than T', {
+  timeout: 60_000,
+}, async () => {
   const server = await openServer(undefined, shortT);
   const watch = await openWatch(server);
   const first = await addRig(server, watch, 'rig-1');
@@ -101,7 +103,7 @@ async function followAs(server: ServerProgram, token: string) {
   return { types, end };
 }
 
-test('a server that is stopped in order says so, and after its restart the job goes on', {
+test('announces an orderly stop, and continues the job after the restart', {
   timeout: 60_000,
 }, async () => {
   const first = await openServer(undefined, shortT);

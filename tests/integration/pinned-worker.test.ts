@@ -13,7 +13,7 @@ async function startFleet() {
 }
 
 describe('a worker with a pin', () => {
-  test('joins who has the key, and runs a job', async () => {
+  test('joins the server with the pinned key, and runs a job', async () => {
     const { server, id, token } = await startFleet();
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const front = await startListener(identity, { to: server.url });
@@ -29,7 +29,7 @@ describe('a worker with a pin', () => {
       expect(front.received()).toContain(`/api/workers/${call}`);
   });
 
-  test('says nothing to another one, stays, and joins when the right one is there', async () => {
+  test('sends nothing to a server with another key, and joins when the right one appears', async () => {
     const { server, id, token } = await startFleet();
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const front = await startListener(theirs, { to: server.url });
@@ -48,7 +48,7 @@ describe('a worker with a pin', () => {
     expect(program.lines.join('\n')).not.toContain(token);
   });
 
-  test('takes a new key while the old one is still pinned', async () => {
+  test('accepts a second pinned key after the server changed its key', async () => {
     const { server, id, token } = await startFleet();
     const [old, fresh] = [await makeIdentity(), await makeIdentity()];
     const front = await startListener(old, { to: server.url });
@@ -60,7 +60,7 @@ describe('a worker with a pin', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('does not go where it is sent: nothing arrives there', async () => {
+  test('does not follow a redirect, and sends nothing to its target', async () => {
     const identity = await makeIdentity();
     const there = await startListener(identity);
     const location = `${there.url}/api/workers/register`;
@@ -79,13 +79,18 @@ describe('a worker with a pin', () => {
       /^--pin is for https:\/\/.*the token would travel unencrypted/,
     ],
     [
-      'no verification',
+      '--ssl-no-verify',
       'https://127.0.0.1:1',
       ['--ssl-no-verify'],
       /^--pin and --ssl-no-verify contradict each other/,
     ],
-    ['a bad form', 'https://127.0.0.1:1', ['--pin', 'sha1:x'], /^"sha1:x" is no pin: write --pin sha256:A+=/],
-  ])('and %s does not start: exit code 2', async (_what, url, more, message) => {
+    [
+      'a malformed pin',
+      'https://127.0.0.1:1',
+      ['--pin', 'sha1:x'],
+      /^"sha1:x" is no pin: write --pin sha256:A+=/,
+    ],
+  ])('exits with 2 when --pin is combined with %s', async (_what, url, more, message) => {
     const { pin } = await makeIdentity();
     const program = startWorker({ url, token: 'wt_canary', args: ['--pin', pin, ...more] });
     expect((await program.exited).code).toBe(2);

@@ -74,7 +74,7 @@ const proxies = [
 
 describe.each(proxies)('the block of docs/network.md for %s', (_name, program, start) => {
   it.skipIf(program === null)(
-    'passes a checkpoint of 200 MB on',
+    'passes an upload of 200 MB through the documented proxy',
     async () => {
       const { admin, watch, startRig, outstanding, artifacts, endTrainer } = await openBehind(
         start,
@@ -95,8 +95,8 @@ describe.each(proxies)('the block of docs/network.md for %s', (_name, program, s
   );
 });
 
-describe('the blocks of docs/network.md for Traefik', () => {
-  it('are YAML, pass uploads of any length on, and never buffer', () => {
+describe('the Traefik blocks of docs/network.md', () => {
+  it('allows unlimited uploads through Traefik, without buffering', () => {
     const [entry, dynamic] = documentedBlocks('yaml').map(text => parse(text) as unknown);
     expect(entry).toMatchObject({
       entryPoints: {
@@ -120,7 +120,7 @@ describe('the blocks of docs/network.md for Traefik', () => {
 
 describe('a proxy that takes bodies of up to 1 MB only', () => {
   it.skipIf(nginx === null)(
-    'leaves a completed job with an outstanding file and the reason, and the file arrives once the limit is raised',
+    "reports an outstanding file with the reason, and uploads it once the proxy's limit is raised",
     async () => {
       const limited = (text: string): string =>
         text.replace('client_max_body_size 0;', 'client_max_body_size 1m;');

@@ -31,7 +31,7 @@ describe('the published agent', () => {
   const workerOf = async (id: WorkerId) =>
     valueOf(await server.admin.call(workersApi.get, { params: { id } }));
 
-  test('registers without labels and keeps those of the admin, who named it', async () => {
+  test("registers the published agent without labels, and keeps the admin's name and labels", async () => {
     const { id } = await join({
       trainer: scriptedTrainer(),
       gpuInfo: {
@@ -54,7 +54,7 @@ describe('the published agent', () => {
     });
   });
 
-  test('runs jobs one after the other, and is given what it needs', async () => {
+  test('runs several jobs in a row on the published agent, with their uploads', async () => {
     const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
     // The agent's HTTP library would treat the separator inside as the end of the line.
     const config = { '--num_processes': 0, model_family: 'sdxl', note: 'a line\u2028break' };
@@ -85,7 +85,7 @@ describe('the published agent', () => {
     expect(agent.events.of('jobDropped')).toEqual([]);
   });
 
-  test('reports a failed training with its exit code, which is not tried again', async () => {
+  test("fails a job with the published agent's exit code, without a retry", async () => {
     await join({ trainer: scriptedTrainer({ exitCode: 3 }) });
     const job = await server.submit({ config: {} });
     expect(await server.watch.jobEnd(job)).toMatchObject({
@@ -95,7 +95,7 @@ describe('the published agent', () => {
     });
   });
 
-  test('is cancelled while it trains, and takes the next job after that', async () => {
+  test('cancels a training of the published agent, which then takes the next job', async () => {
     const trainers = manualTrainer();
     const { agent } = await join({ trainer: trainers.trainer });
     const first = await server.submit({ config: {} });
@@ -119,7 +119,7 @@ describe('the published agent', () => {
     expect(await jobOf(first)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('is ephemeral unless told: one job, a question, and it is gone', async () => {
+  test('runs one job on an ephemeral published agent, and marks it offline after its goodbye', async () => {
     const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }), persistent: false });
     const [first, second] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
     expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'completed' });
@@ -132,7 +132,7 @@ describe('the published agent', () => {
     expect(await jobOf(second)).toMatchObject({ status: 'pending', attempt: 0 });
   });
 
-  test('names its job when the stream is ended, and is told to go on', async () => {
+  test('resumes the job of a published agent whose stream was replaced', async () => {
     const trainers = manualTrainer();
     const { agent, id, token } = await join({ trainer: trainers.trainer });
     const job = await server.submit({ config: {} });
@@ -156,7 +156,7 @@ describe('the published agent', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('that is killed and started again names no job: it is tried again, elsewhere if possible', async () => {
+  test('retries a job when its published agent was killed and names no job', async () => {
     const trainers = manualTrainer();
     const { agent, token } = await join({ trainer: trainers.trainer });
     const job = await server.submit({ config: {} });

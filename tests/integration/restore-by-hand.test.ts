@@ -82,7 +82,7 @@ async function restIsWhole(server: ServerProgram, after: number): Promise<void> 
   expect(rest).toMatchObject({ valid: true, first_bad: null });
 }
 
-test('the newest backup takes the place of a database that was moved away, and the trail says which rows are lost', async () => {
+test('restores the newest backup when the database was moved away, and records the lost audit rows', async () => {
   const dataDir = copyData(data);
   await killed(dataDir);
   paste(moveAway, dataDir);
@@ -100,7 +100,7 @@ test('the newest backup takes the place of a database that was moved away, and t
   ]);
 });
 
-test('one that somebody has chosen serves in its place, and the trail says what it does not know', async () => {
+test('serves a backup that was put in place by hand, and records the lost audit head', async () => {
   const dataDir = copyData(data);
   await killed(dataDir);
   paste(moveAway, dataDir);
@@ -117,7 +117,7 @@ test('one that somebody has chosen serves in its place, and the trail says what 
   await restIsWhole(again, firstBad?.seq ?? 0);
 });
 
-test('while audit-head is left in its place the trail is said to be cut off', async () => {
+test('reports a broken audit trail when audit-head stays next to an older database', async () => {
   const dataDir = copyData(data);
   paste(moveAway, dataDir);
   put(onlyBackup(dataDir), dataDir);
@@ -125,7 +125,7 @@ test('while audit-head is left in its place the trail is said to be cut off', as
   expect((await auditOf(await openServer(dataDir))).valid).toBe(false);
 });
 
-test('a database of a newer version does not start, and gives way to the backup of this one', async () => {
+test("refuses a database of a newer version, and starts with this version's backup", async () => {
   const dataDir = copyData(data);
   const backup = onlyBackup(dataDir);
   writeFileSync(join(dataDir, 'backups/hourly-000099-2026-01-01T12-00-00Z.db'), '');
@@ -142,7 +142,7 @@ test('a database of a newer version does not start, and gives way to the backup 
   await serves(server);
 });
 
-test('a damaged database without a whole backup does not start, and gives way to one that was kept elsewhere', async () => {
+test('refuses a damaged database without a valid backup, and starts with a backup kept elsewhere', async () => {
   const dataDir = copyData(data);
   const elsewhere = join(temporaryFolder(), 'kept.db');
   renameSync(onlyBackup(dataDir), elsewhere);
@@ -156,8 +156,8 @@ test('a damaged database without a whole backup does not start, and gives way to
 
 test.each<[string, boolean]>([
   ['the newest backup', false],
-  ['a chosen one', true],
-])('%s can be taken back, with all that there was', async (_what, isChosen) => {
+  ['a chosen backup', true],
+])('returns to the original database with all its jobs after %s was restored', async (_what, isChosen) => {
   const dataDir = copyData(data);
   await killed(dataDir);
   paste(moveAway, dataDir);

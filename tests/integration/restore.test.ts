@@ -32,14 +32,14 @@ async function openDying(at: string, dataDir: string): Promise<Program & { reado
   return { ...program, url };
 }
 
-describe('kill -9 in the middle of a restore leaves one database or the other, whole', () => {
+describe('kill -9 during a restore', () => {
   test.each([
     ['copied', ['rig-1', 'rig-2']],
     ['saved', ['rig-1', 'rig-2']],
     ['signed', ['rig-1', 'rig-2']],
     ['renamed', ['rig-1']],
   ])(
-    'at "%s"',
+    'leaves one intact database when the server dies at the point "%s"',
     async (at, expected) => {
       const dataDir = temporaryFolder();
       const dying = await openDying(at, dataDir);
@@ -89,7 +89,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('what the backup knows trains on, the same process; what began since is stopped', async () => {
+test('continues a training that the backup knows, and stops one that started after it', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const watchNow = async () => {
@@ -135,7 +135,7 @@ test('what the backup knows trains on, the same process; what began since is sto
   expect(await again.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
 }, 90_000);
 
-test('the folder stays locked, and the log is that of one process, when a restore is over', async () => {
+test('keeps the lock and a clean write-ahead log through a restore', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const backup = await makeBackup(admin);

@@ -57,7 +57,7 @@ const keysOf = async (id: JobId): Promise<readonly string[]> =>
 const untilBrought = (id: JobId): Promise<string> =>
   until(async () => (await checkpointsOf(id)).find(({ complete }) => complete)?.name ?? null, 60_000);
 
-test('a worker is killed in mid-training, and another one goes on from its checkpoint', async () => {
+test('resumes a training from its checkpoint on another rig after its worker was killed', async () => {
   const config = JSON.parse(
     readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
   ) as object;
@@ -101,7 +101,7 @@ const folderTrainer = `
   const look = () => (resumeFrom !== '' || existsSync(told) ? process.exit(0) : setTimeout(look, 50));
   look();`;
 
-test('a checkpoint that is a folder goes the same way, and an ephemeral worker leaves when all is there', async () => {
+test('resumes from a checkpoint folder on an ephemeral worker, which exits after its uploads', async () => {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   writeFileSync(script, folderTrainer);
@@ -127,7 +127,7 @@ test('a checkpoint that is a folder goes the same way, and an ephemeral worker l
   ]);
 }, 120_000);
 
-test('a worker that was killed brings the rest after its next start', async () => {
+test('uploads the remaining files of a killed worker after its restart', async () => {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   writeFileSync(

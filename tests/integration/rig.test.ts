@@ -51,7 +51,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     };
   }
 
-  test('the line joins, a job runs under the same file, and a worker that was killed takes it up again', async () => {
+  test('joins with the pasted command, runs a job from one executable, and adopts it after a kill', async () => {
     const server = await openServer();
     const { id, token, joining, sha256 } = await offer(server);
     const rig = openBare();
@@ -79,7 +79,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 120_000);
 
-  test('over TLS it is the pin that counts, for the script as for the worker', async () => {
+  test('verifies the pin for the install script and for the worker', async () => {
     const server = await openServer();
     const { id, joining, sha256 } = await offer(server);
     const identity = await makeIdentity();
@@ -97,7 +97,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
   }, 120_000);
 
-  test('a script that is another one is not run', async () => {
+  test('refuses to run an install script with another hash', async () => {
     const server = await openServer();
     const { joining } = await offer(server);
     const rig = openBare();
@@ -109,7 +109,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(existsSync(join(rig.home, '.local'))).toBe(false);
   });
 
-  test('it runs the sample training where that lies beside it, without any Node', async () => {
+  test('runs the bundled sample training without Node', async () => {
     const server = await openServer();
     const { joining, sha256 } = await offer(server);
     mkdirSync(join(root, 'dist'), { recursive: true });
@@ -134,7 +134,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(await server.watch.jobEnd(await server.submit({ config }))).toMatchObject({ status: 'completed' });
   }, 120_000);
 
-  test('an idle worker takes less than 60 MiB', async () => {
+  test('uses less than 60 MiB for an idle worker', async () => {
     const server = await openServer();
     const { id, joining, sha256 } = await offer(server);
     const rig = openBare();
@@ -145,7 +145,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(Number(kilobytes) / 1024).toBeLessThan(60);
   }, 60_000);
 
-  test('a new version takes the place of the old one, a training goes on, and what is broken changes nothing', async () => {
+  test('updates the worker during a training, and keeps the old program when the new one is broken', async () => {
     const folder = temporaryFolder();
     const served = join(folder, 'trainyard-worker-linux-x64');
     for (const name of ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'])
@@ -182,7 +182,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
   }, 120_000);
 
-  test('what the rig sets for other programs of Node does not reach it', async () => {
+  test("ignores the rig's NODE_OPTIONS", async () => {
     const server = await openServer();
     const { joining, sha256 } = await offer(server);
     const rig = openBare();

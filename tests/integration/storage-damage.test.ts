@@ -49,7 +49,7 @@ function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
 }
 
 describe('a damaged database', () => {
-  test('of which a page was overwritten is set aside, and the last backup serves', async () => {
+  test('sets a damaged database aside, and starts with the last backup', async () => {
     const dataDir = copyData(data);
     const file = database(dataDir);
     damage(file);
@@ -71,7 +71,7 @@ describe('a damaged database', () => {
     await submit({ config: {} });
   });
 
-  test('that was cut off is told to people on the terminal', async () => {
+  test('explains a truncated database and its restored backup on the terminal', async () => {
     const dataDir = copyData(data);
     truncateSync(database(dataDir), 20_000);
     const server = tryServer(dataDir);
@@ -85,7 +85,7 @@ describe('a damaged database', () => {
     ]);
   });
 
-  test('of which there is no backup is refused with 1, and left as it is', async () => {
+  test('exits with 1 and leaves a damaged database untouched when there is no backup', async () => {
     const dataDir = copyData(data);
     const file = database(dataDir);
     for (const backup of backupsOf(dataDir)) rmSync(backup);
@@ -100,25 +100,28 @@ describe('a damaged database', () => {
     expect(readdirSync(dataDir).filter(name => name.includes('damaged'))).toEqual([]);
   });
 
-  test.skipIf(!canMount)(`on a full disk is left as it is until there is room${needsMount}`, async () => {
-    const disk = mountDisk(8_192);
-    const dataDir = copyData(data, join(disk.path, 'data'));
-    damage(database(dataDir));
-    const bytes = readFileSync(database(dataDir));
-    disk.fillBut(40);
-    const { code, said } = await failureOf(tryServer(dataDir));
-    expect(code).toBe(1);
-    expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
-    expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
-    // The free space is unchanged.
-    expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
-    disk.free();
-    expect((await adminOf(await openServer(dataDir)).jobs()).size).toBe(2);
-  });
+  test.skipIf(!canMount)(
+    `leaves a damaged database untouched while the disk is full${needsMount}`,
+    async () => {
+      const disk = mountDisk(8_192);
+      const dataDir = copyData(data, join(disk.path, 'data'));
+      damage(database(dataDir));
+      const bytes = readFileSync(database(dataDir));
+      disk.fillBut(40);
+      const { code, said } = await failureOf(tryServer(dataDir));
+      expect(code).toBe(1);
+      expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
+      expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
+      // The free space is unchanged.
+      expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
+      disk.free();
+      expect((await adminOf(await openServer(dataDir)).jobs()).size).toBe(2);
+    },
+  );
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a database that is taken away from under the server takes no answered change with it',
+  'stops with 75 when the database file disappears, and acknowledges no further change',
   async () => {
     const dataDir = copyData(data);
     const first = await openServer(dataDir);
@@ -136,7 +139,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('a backup that is put in place by hand serves; beside the log of another database it is refused', async () => {
+test("accepts a backup put in place by hand, but not next to another database's log", async () => {
   const dataDir = copyData(data);
   const file = database(dataDir);
   const first = await openServer(dataDir);
@@ -189,7 +192,7 @@ describe('a database of the first version', () => {
     }
   };
 
-  test('is backed up before it is changed, once, and goes on with what it holds', async () => {
+  test('backs up a database of schema 1 once before it migrates it, and keeps its data', async () => {
     const dataDir = writeOld();
     const first = await openServer(dataDir);
     const [backup = '', ...others] = backupsOf(dataDir);

@@ -66,7 +66,7 @@ async function startBeating(server: ServerProgram, token: string) {
 }
 
 describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
-  test('refuses submits, and keeps workers, jobs and readers; with room it recovers alone', {
+  test('refuses submissions on a full disk, keeps workers, jobs and reads, and recovers with space', {
     timeout: 90_000,
   }, async () => {
     const disk = mountDisk(6_144);
@@ -118,7 +118,9 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     expect(events).not.toContain('http.failed');
   });
 
-  test('that is full at the end of the process keeps what was answered', { timeout: 60_000 }, async () => {
+  test('keeps every acknowledged job when the server is killed on a full disk', {
+    timeout: 60_000,
+  }, async () => {
     const disk = mountDisk(6_144);
     const dataDir = join(disk.path, 'data');
     const first = await openServer(dataDir);
@@ -133,7 +135,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     expect(await adminOf(second).jobs()).toEqual(new Set(taken));
   });
 
-  test('is not filled by a backup', { timeout: 60_000 }, async () => {
+  test('skips a backup that would fill the disk', { timeout: 60_000 }, async () => {
     const disk = mountDisk(8_192);
     const dataDir = join(disk.path, 'data');
     const first = await openServer(dataDir);
@@ -152,8 +154,8 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
 /**
  * Limits the size of the server's files. This causes I/O errors like a failing disk, and needs no permission to mount.
  */
-describe.skipIf(process.platform !== 'linux')('a disk that fails', () => {
-  test('refuses submits, and can be read; when it works again it recovers alone', {
+describe.skipIf(process.platform !== 'linux')('a failing disk', () => {
+  test('refuses submissions on I/O errors, still answers reads, and recovers when writes work again', {
     timeout: 60_000,
   }, async () => {
     const server = await openServer();

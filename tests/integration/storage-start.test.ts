@@ -19,8 +19,8 @@ import {
   tryServer,
 } from './storage-bench.ts';
 
-describe('a folder that another orchestrator works on', () => {
-  test('is refused with 73, by whose it is, and on stderr alone, until that one is killed', async () => {
+describe('a data folder in use', () => {
+  test('exits with 73 and names the owner of the data folder, until that server is killed', async () => {
     const first = await openServer();
     const before = modesBelow(first.dataDir);
     const { code, said } = await failureOf(tryServer(first.dataDir));
@@ -50,8 +50,8 @@ describe('a folder that another orchestrator works on', () => {
 const withoutRootsRights =
   process.getuid?.() === 0 ? 'set -- setpriv --bounding-set=-dac_override,-dac_read_search -- "$@"' : ':';
 
-describe('a data folder that can not be used', () => {
-  test('because a newer version has: 1, and the file as it was', async () => {
+describe('an unusable data folder', () => {
+  test('exits with 1 for a database of a newer version, and leaves the file untouched', async () => {
     const dataDir = temporaryFolder();
     const file = database(dataDir);
     const db = new Database(file);
@@ -66,7 +66,7 @@ describe('a data folder that can not be used', () => {
   });
 
   test.skipIf(process.platform === 'win32')(
-    'because it, or the database, is read-only: 1, and what to do',
+    'exits with 1 and a remedy when the database or its folder is read-only',
     async () => {
       const { dataDir, ...first } = await openServer();
       await stop({ dataDir, ...first });
@@ -85,7 +85,7 @@ describe('a data folder that can not be used', () => {
     },
   );
 
-  test.skipIf(!canMount)(`because its disk is read-only: 1, and what to do${needsMount}`, async () => {
+  test.skipIf(!canMount)(`exits with 1 and a remedy when the disk is read-only${needsMount}`, async () => {
     const disk = mountDisk(4_096);
     const dataDir = join(disk.path, 'data');
     await stop(await openServer(dataDir));
@@ -99,7 +99,7 @@ describe('a data folder that can not be used', () => {
   });
 
   test.skipIf(!canMount)(
-    `because its disk is full: 1, and what to do; nothing half made is left${needsMount}`,
+    `exits with 1 on a full disk, leaves no partial files, and starts once there is space${needsMount}`,
     async () => {
       const disk = mountDisk(4_096);
       const dataDir = join(disk.path, 'data');
@@ -117,7 +117,7 @@ describe('a data folder that can not be used', () => {
 });
 
 test.skipIf(!canMount)(
-  `a server that was killed on a full disk starts again, answers reads, and accepts jobs once there is room${needsMount}`,
+  `restarts on a full disk, answers reads, and accepts jobs once there is space${needsMount}`,
   { timeout: 60_000 },
   async () => {
     const disk = mountDisk(6_144);
@@ -149,7 +149,7 @@ async function submitUntilRefused(url: string, token: string): Promise<Response>
 }
 
 test.skipIf(process.platform === 'win32')(
-  'everything is for its owner’s eyes only, under any umask',
+  'creates every file with owner-only modes under umask 0',
   async () => {
     const folder = temporaryFolder();
     const dataDir = join(folder, 'new', 'data');

@@ -8,7 +8,7 @@ import { adminOf, openServer, postJob } from './storage-bench.ts';
 
 const preload = fileURLToPath(new URL('../support/failing-sync.ts', import.meta.url));
 
-test('the process ends at once with 75, answers nobody, and the next start has all that was answered', async () => {
+test('exits with 75 after a failed sync, confirms no further write, and keeps confirmed jobs', async () => {
   const dataDir = temporaryFolder();
   const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json'], {
     env: { NODE_OPTIONS: `--import=${preload}` },

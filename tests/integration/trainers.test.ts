@@ -256,7 +256,7 @@ const python3 = (process.env['PATH'] ?? '')
   .find(file => existsSync(file));
 
 test.skipIf(python3 === undefined)(
-  "warns of a misspelt key before the submit, once a rig has reported its trainer's keys",
+  "warns of a misspelled key before submission once a rig has reported its trainer's keys",
   async () => {
     const { token } = await server.createWorker({ name: 'rig-1' });
     const stateHome = temporaryFolder();

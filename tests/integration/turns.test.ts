@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
-test('priorities and approvals are stored', async () => {
+test('stores the priority and the approval of a job', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const submitted = { config: {}, requires_approval: true };

@@ -36,8 +36,8 @@ function holdUp({ orchestrator: { answers, logs } }: Rig, attempt: string) {
   return (): void => void (isHeld = false);
 }
 
-describe('what a trainer prints', () => {
-  test('comes whole and once, though the agent is killed and the orchestrator is away for a while', async () => {
+describe('trainer output', () => {
+  test('delivers the log complete and once, though the agent is killed and the orchestrator is unreachable', async () => {
     const rig = await startRig(talking);
     const { logs } = rig.orchestrator;
     const first = await rig.startBusy({ hf_token: secret });
@@ -65,7 +65,7 @@ describe('what a trainer prints', () => {
     expect(readFileSync(join(rig.stateDir, 'jobs/j1/trainer.log'), 'utf8')).toContain(secret);
   }, 120_000);
 
-  test('that has not gone out yet outlives its job, the next one in the same folder, and the agent', async () => {
+  test('delivers a delayed log after the next job in the same folder and a restart of the agent', async () => {
     const rig = await startRig(talking);
     const { logs } = rig.orchestrator;
     const release = holdUp(rig, 'a1');
@@ -91,7 +91,7 @@ describe('what a trainer prints', () => {
     await gone(rig.run.path);
   }, 120_000);
 
-  test('goes out to its end before a worker leaves that stays for one job only', async () => {
+  test('delivers the complete log before an ephemeral worker leaves', async () => {
     const rig = await startRig(talking);
     const agent = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: 'false' });
     await agent.said(/^Connected/);
@@ -108,22 +108,22 @@ describe('what a trainer prints', () => {
 const peakOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 
-describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', () => {
+describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer', () => {
   test.each([
     [
-      '20 MB a second',
+      '20 MB per second',
       `const piece = Buffer.alloc(${mib}, 'lorem ipsum dolor sit amet, and so on\\n');`,
       100,
     ],
-    ['a line of 50 MB', `const piece = Buffer.alloc(${mib}, 'x');`, 50],
+    ['one line of 50 MB', `const piece = Buffer.alloc(${mib}, 'x');`, 50],
     [
-      'bytes that are no text',
+      'binary data',
       `const piece = Buffer.from(Array.from({ length: ${mib} }, (_, n) => (n * 7919) >> 3));`,
       50,
     ],
-    ['bars without an end', `const piece = Buffer.alloc(${mib}, ' 45%|####      | 450/1000\\r');`, 50],
+    ['endless progress bars', `const piece = Buffer.alloc(${mib}, ' 45%|####      | 450/1000\\r');`, 50],
   ])(
-    '%s stays small, beats on time, and marks what is missing',
+    'bounds its memory and keeps sending heartbeats while a trainer prints %s',
     async (_what, made, times) => {
       const rig = await startRig(`
       ${made}

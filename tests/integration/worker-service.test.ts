@@ -39,8 +39,8 @@ function open(systemctl = 'exit 0') {
 const args = ['--user', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
 const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
 
-describe.skipIf(process.platform !== 'linux')('a service', () => {
-  test('is installed, started and uninstalled, with the token in a private file', async () => {
+describe.skipIf(process.platform !== 'linux')('worker service', () => {
+  test('installs, starts and uninstalls a service, with the token in a private file', async () => {
     const machine = open();
     const state = join(machine.home, 'its state');
     const more = ['--label', 'a=b c', '-v', '--state-dir', state];
@@ -74,7 +74,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     expect([existsSync(machine.unit), existsSync(machine.token)]).toEqual([false, false]);
   }, 60_000);
 
-  test('is printed, and nothing is changed', async () => {
+  test('prints the service unit with --print, and changes nothing', async () => {
     const machine = open();
     const [code, said] = await machine.run(['install-service', ...args, '--print'], secret);
     expect([code, said]).toEqual([0, expect.stringContaining('KillMode=process') as string]);
@@ -86,7 +86,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     ]);
   }, 30_000);
 
-  test('keeps the identity that the worker joined with, and needs no other token', async () => {
+  test("keeps the worker's identity when it becomes a service, and needs no other token", async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const machine = open();
@@ -124,7 +124,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     await service.said(new RegExp(`^Connected to ${server.url} as rig-1 \\(${id}\\)$`));
   }, 60_000);
 
-  test("reports a service that does not start, with the manager's message", async () => {
+  test('reports a service that does not start, with the message of systemctl', async () => {
     const machine = open('echo "Failed to connect to bus" >&2; exit 1');
     const [code, said] = await machine.run(['install-service', ...args], secret);
     expect([code, said]).toEqual([
@@ -146,7 +146,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
       '--pin is for https://',
     ],
   ])(
-    '%s is refused',
+    'refuses to install a service %s',
     async (_what, given, words, env = secret) => {
       const machine = open();
       const [code, said] = await machine.run(['install-service', ...given], env);
