@@ -23,7 +23,7 @@ async function comesBack(bench: Bench, rig: Rig): Promise<void> {
 export const agentDeaths: readonly Scenario[] = [
   {
     id: 'F7',
-    title: 'kill -9 of the agent, its trainer lives: the next agent adopts the same pid',
+    title: 'adopts the running trainer with the same pid after kill -9 of the agent',
     quick: true,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);
@@ -34,7 +34,7 @@ export const agentDeaths: readonly Scenario[] = [
   },
   {
     id: 'F8',
-    title: 'kill -9 of the agent, its trainer ends meanwhile: the next agent reports the end from disk',
+    title: 'reports from disk how the trainer ended while the agent was dead',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);
@@ -47,7 +47,7 @@ export const agentDeaths: readonly Scenario[] = [
   },
   {
     id: 'F8',
-    title: 'kill -9 of the agent and all that it started: the job is tried again at once',
+    title: 'retries the job immediately after agent and trainer were killed together',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);
@@ -56,7 +56,11 @@ export const agentDeaths: readonly Scenario[] = [
       await untilDead(pid);
       await comesBack(bench, rig);
       await bench.trainers.waitFor('the second trainer', record => record.runs(job.id)[1]);
-      assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering']), [], 'waited for silence');
+      assert.deepEqual(
+        eventsOf(bench, ['worker.offline', 'job.recovering']),
+        [],
+        'the worker went offline before the retry',
+      );
       job.finish();
       await bench.events.job(job.id, 'job.completed');
       const { attempts } = await bench.admin.job(job.id);
@@ -69,7 +73,7 @@ export const agentDeaths: readonly Scenario[] = [
   {
     id: 'F9',
     title:
-      'the agent stands still beyond takeover: another worker finishes; continued, it is told to stop, and does',
+      'completes the job elsewhere when an agent is frozen past the takeover, and stops the old trainer on its return',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench);

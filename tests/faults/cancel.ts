@@ -21,7 +21,7 @@ async function isCancelled(bench: Bench, job: BenchJob): Promise<void> {
 export const cancels: readonly Scenario[] = [
   {
     id: 'F16',
-    title: 'cancelled while pending, and between offer and claim: no trainer starts',
+    title: 'starts no trainer for a job cancelled while pending or between offer and claim',
     quick: false,
     async run(bench) {
       await bench.server.start();
@@ -50,7 +50,7 @@ export const cancels: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'cancelled while starting, and while cancelling: the trainer is dead within the grace',
+    title: 'kills the trainer within the grace period when its job is cancelled twice while starting',
     quick: false,
     async run(bench) {
       await bench.server.start();
@@ -70,8 +70,7 @@ export const cancels: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title:
-      'cancelled while running, a trainer that is deaf to SIGTERM, with children: dead within the grace, all',
+    title: 'kills a trainer that ignores SIGTERM and all its descendants within the grace period',
     quick: true,
     async run(bench) {
       await bench.server.start();
@@ -87,14 +86,18 @@ export const cancels: readonly Scenario[] = [
       await cancel(bench, job);
       await Promise.all(group.map(pid => untilDead(pid, graceMs + slackMs)));
       const told = bench.trainers.lines().filter(({ kind }) => kind === 'term');
-      assert.deepEqual(new Set(told.map(({ pid }) => pid)), new Set(group), 'told by SIGTERM');
-      assert.ok(performance.now() - before > graceMs * 0.9, 'the grace was not given');
+      assert.deepEqual(
+        new Set(told.map(({ pid }) => pid)),
+        new Set(group),
+        'processes that received SIGTERM',
+      );
+      assert.ok(performance.now() - before > graceMs * 0.9, 'the grace period was too short');
       await isCancelled(bench, job);
     },
   },
   {
     id: 'F16',
-    title: 'cancelled while its worker is silent: stopped when it is back, and cancelled; not after its end',
+    title: 'cancels a job of a silent worker when the worker returns, and refuses to cancel an ended job',
     quick: false,
     async run(bench) {
       await bench.server.start();

@@ -10,7 +10,7 @@ const jumps = [hour, -hour, 10 * 365.25 * 24 * hour];
 export const clocks: readonly Scenario[] = [
   {
     id: 'F20',
-    title: 'the clocks of orchestrator and agents jump by +1 h, -1 h and +10 years: no transition',
+    title: 'changes no status when the clocks of orchestrator and agents jump by +1 h, -1 h and +10 years',
     quick: false,
     async run(bench) {
       const clock = orderedFailpoint(bench, new URL('../support/failpoint-clock.ts', import.meta.url));

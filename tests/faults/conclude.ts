@@ -58,7 +58,7 @@ export async function conclude(bench: Bench): Promise<Judgement> {
     canary: bench.notes.canary,
     baseline: server.baseline,
   };
-  const orderly = exit.code === 0 ? [] : [`the server ended with ${JSON.stringify(exit)} when told to stop`];
+  const orderly = exit.code === 0 ? [] : [`the server ended with ${JSON.stringify(exit)} after SIGTERM`];
   const { held, broken } = judge(evidence);
   return { held, broken: [...broken, ...orderly] };
 }

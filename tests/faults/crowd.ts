@@ -58,7 +58,7 @@ const socketsOf = ({ server }: Bench): number =>
 
 const slowReaders: Scenario = {
   id: 'F24',
-  title: `${readerCount} readers of the event stream and a worker that take nothing: cut off, memory bounded, others served`,
+  title: `disconnects ${readerCount} stalled event readers and a stalled worker, bounds memory, and serves the others`,
   quick: false,
   limitMs: 180_000,
   async run(bench) {
@@ -79,7 +79,7 @@ const slowReaders: Scenario = {
     const before = { sockets: socketsOf(bench), memory: memoryOf(bench.server.pid) };
     await Promise.all(Array.from({ length: readerCount }, () => deafReader(bench)));
     const left = (): number => socketsOf(bench) - before.sockets - comingAndGoing;
-    assert.ok(left() >= readerCount - 2 * comingAndGoing, 'the readers are not there');
+    assert.ok(left() >= readerCount - 2 * comingAndGoing, 'the readers are not connected');
     let most = 0;
     const timer = setInterval(() => {
       most = Math.max(most, memoryOf(bench.server.pid));
@@ -93,7 +93,7 @@ const slowReaders: Scenario = {
       await deaf.beat();
     }
     clearInterval(timer);
-    assert.ok(left() <= 0, `${left()} readers are left that take nothing`);
+    assert.ok(left() <= 0, `${left()} stalled readers are still connected`);
     const grownMib = (most - before.memory) / mib;
     assert.ok(grownMib < readerCount * unreadMib + allowanceMib, `memory grew by ${grownMib} MiB`);
     assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.requeued']), []);
@@ -164,7 +164,7 @@ async function joinCrowd(bench: Bench, agent: http.Agent, n: number): Promise<Me
 
 const massCut: Scenario = {
   id: 'F25',
-  title: `${crowdSize} streams are cut at once, ${busyCount} of workers with a job: all are back, nobody falsely offline`,
+  title: `reconnects ${crowdSize} workers after all their streams break, ${busyCount} with a job, and marks none offline`,
   quick: false,
   limitMs: 180_000,
   async run(bench) {

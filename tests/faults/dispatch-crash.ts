@@ -25,7 +25,8 @@ async function endsAtFirstAttempt(bench: Bench, id: string): Promise<void> {
 export const dispatchCrashes: readonly Scenario[] = [
   {
     id: 'F1',
-    title: 'the orchestrator dies before the dispatch is committed: the job is pending, and runs once',
+    title:
+      'keeps the job pending when the orchestrator dies before committing the dispatch, and runs it once',
     quick: false,
     async run(bench) {
       const { server, events } = bench;
@@ -44,7 +45,7 @@ export const dispatchCrashes: readonly Scenario[] = [
   },
   {
     id: 'F1',
-    title: 'the orchestrator dies before a submit is committed: no answer, and no half of a job',
+    title: 'stores no partial job when the orchestrator dies before committing a submission',
     quick: false,
     async run(bench) {
       await bench.server.start({ failpoint: failpoint(commitPreload, 'before') });
@@ -60,7 +61,7 @@ export const dispatchCrashes: readonly Scenario[] = [
   },
   {
     id: 'F2',
-    title: 'the orchestrator dies between the dispatch and its frame: the same attempt is offered again',
+    title: 'offers the same attempt again when the orchestrator dies between the dispatch and its frame',
     quick: true,
     async run(bench) {
       const { server } = bench;
@@ -82,7 +83,7 @@ export const dispatchCrashes: readonly Scenario[] = [
   },
   {
     id: 'F3',
-    title: 'the orchestrator dies between the frame and its acknowledgement: registration acknowledges it',
+    title: 'acknowledges an offer through the registration when the orchestrator dies right after sending it',
     quick: false,
     async run(bench) {
       const { server } = bench;

@@ -54,7 +54,7 @@ async function keepsDraining(bench: Bench, rounds: number): Promise<void> {
 
 const keepsDrainingAgainst = (rounds: number): Scenario => ({
   id: 'F17',
-  title: `a drain against a dispatch, ${rounds} times, with beats that say idle: no offer follows, it stays draining`,
+  title: `sends no offer after a drain in ${rounds} races against a dispatch, and keeps the worker draining`,
   quick: false,
   run: bench => keepsDraining(bench, rounds),
 });

@@ -18,7 +18,7 @@ const isQuarantined = async ({ admin }: Bench, id: string): Promise<boolean> =>
 export const hopelessJobs: readonly Scenario[] = [
   {
     id: 'F26',
-    title: 'a job that kills every trainer at start: fails after its retries, and speaks against no worker',
+    title: 'fails a job that crashes every trainer after its retries, and quarantines no worker',
     quick: false,
     async run(bench) {
       await bench.server.start({ failpoint: hasty, args: ['--heartbeat-timeout', String(timeoutS)] });
@@ -36,8 +36,7 @@ export const hopelessJobs: readonly Scenario[] = [
   },
   {
     id: 'F26',
-    title:
-      'three such jobs on one worker: it is quarantined, tried again after ten minutes, and takes jobs again',
+    title: 'quarantines a worker after three jobs crashed at start, and releases it after a successful trial',
     quick: false,
     limitMs: 120_000,
     async run(bench) {

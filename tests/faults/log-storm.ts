@@ -38,9 +38,9 @@ function logBytes(rig: Rig, job: string): number {
     .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
-const storm = (title: string, print: NonNullable<StubConfig['print']>): Scenario => ({
+const storm = (output: string, print: NonNullable<StubConfig['print']>): Scenario => ({
   id: 'F27',
-  title: `${title}: agent and guard stay small, the beats go on, the job ends as it should`,
+  title: `bounds the memory of agent and guard, keeps heartbeats, and completes the job for ${output}`,
   quick: false,
   async run(bench) {
     await bench.server.start();
@@ -71,6 +71,6 @@ const perSecond = 20 * mib;
 
 export const logStorms: readonly Scenario[] = [
   storm('100 MB of lines at 20 MB/s', { kind: 'lines', bytes: 100 * mib, bytes_per_s: perSecond }),
-  storm('a line of 50 MB', { kind: 'one_line', bytes: 50 * mib, bytes_per_s: perSecond }),
+  storm('one line of 50 MB', { kind: 'one_line', bytes: 50 * mib, bytes_per_s: perSecond }),
   storm('40 MB of binary bytes', { kind: 'binary', bytes: 40 * mib, bytes_per_s: perSecond }),
 ];

@@ -7,7 +7,7 @@ import { beats, endedUntouched, endsUntouched, fieldOf, reportsOf } from './step
 export const lostAnswers: readonly Scenario[] = [
   {
     id: 'F13',
-    title: 'the answer to the claim of a job is lost: one process',
+    title: 'starts one trainer when the response to a claim is lost',
     quick: true,
     async run(bench) {
       await bench.server.start();
@@ -27,7 +27,8 @@ export const lostAnswers: readonly Scenario[] = [
   },
   {
     id: 'F13',
-    title: 'the answer to a completion is lost, then the orchestrator is killed: repeated until 200, one end',
+    title:
+      'completes a job once when the response is lost, the orchestrator is killed, and the agent repeats its report',
     quick: false,
     async run(bench) {
       const { server, events } = bench;
@@ -60,7 +61,7 @@ export const lostAnswers: readonly Scenario[] = [
   },
   {
     id: 'F14',
-    title: 'every POST of the agent arrives twice, and again when the next job runs: replays change nothing',
+    title: 'ignores replays of every POST of the agent, also during its next job',
     quick: false,
     async run(bench) {
       await bench.server.start();

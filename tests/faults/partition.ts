@@ -27,7 +27,7 @@ async function oneOfTwoAtWork(bench: Bench) {
 export const partitions: readonly Scenario[] = [
   {
     id: 'F10',
-    title: 'a partition shorter than takeover, which TCP outlives: the job goes on untouched',
+    title: 'continues the job after a partition that is shorter than the takeover and keeps TCP connections',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await oneOfTwoAtWork(bench);
@@ -41,7 +41,7 @@ export const partitions: readonly Scenario[] = [
   },
   {
     id: 'F10',
-    title: 'a partition that takes every connection with it, for an instant: the job goes on untouched',
+    title: 'continues the job after a short partition that breaks every connection',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await oneOfTwoAtWork(bench);
@@ -57,7 +57,7 @@ export const partitions: readonly Scenario[] = [
   },
   {
     id: 'F10',
-    title: 'a partition longer than takeover, then all that was said comes late: superseded and stopped',
+    title: 'stops the superseded trainer after a partition past the takeover that delivers everything late',
     quick: false,
     async run(bench) {
       const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
@@ -70,7 +70,7 @@ export const partitions: readonly Scenario[] = [
   },
   {
     id: 'F10',
-    title: 'a partition longer than takeover, in which all is lost: superseded and stopped',
+    title: 'stops the superseded trainer after a partition past the takeover that loses everything',
     quick: false,
     async run(bench) {
       const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
@@ -84,7 +84,7 @@ export const partitions: readonly Scenario[] = [
   ...['blackhole' as const, 'SIGSTOP' as const].map(
     (fault): Scenario => ({
       id: 'F10',
-      title: `${fault} for longer than takeover, of a job that asks to be stopped: dead before the next one starts`,
+      title: `ends a trainer with on_lost_contact: stop before the next attempt starts, after ${fault} past the takeover`,
       quick: false,
       async run(bench) {
         await bench.server.start();
@@ -111,7 +111,7 @@ export const partitions: readonly Scenario[] = [
   ),
   {
     id: 'F11',
-    title: 'a job ends inside a partition, before takeover: its completion is accepted',
+    title: 'accepts the completion of a job that ended during a partition, before the takeover',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await oneOfTwoAtWork(bench);

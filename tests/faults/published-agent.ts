@@ -59,7 +59,7 @@ const isLong = (config: unknown): boolean =>
 
 const afterCompletion = (count: number): Scenario => ({
   id: 'F15',
-  title: `the next job right after a completion, ${count} times, to published agents: none lost, none falsely failed`,
+  title: `loses or fails none of ${count} jobs dispatched to published agents right after a completion`,
   quick: false,
   async run(bench) {
     await startFleet(bench, short);
@@ -72,8 +72,7 @@ export const publishedAgents: readonly Scenario[] = [
   afterCompletion(200),
   {
     id: 'F15',
-    title:
-      'the next job right after a cancel, 100 times, to published agents: none lost, none falsely failed',
+    title: 'loses or fails none of 100 jobs dispatched to published agents right after a cancel',
     quick: false,
     async run(bench) {
       const agents = await startFleet(bench, job => (isLong(job.config) ? chatty : short)(job));

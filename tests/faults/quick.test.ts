@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => reap());
 
 /** The other scenarios take minutes: `npm run faults`. */
-describe.concurrent('a fault', () => {
+describe.concurrent('faults on real processes', () => {
   test.each(quick.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',
     async (_, scenario) => {

@@ -37,7 +37,7 @@ const rigCount = 10;
 export const restarts: readonly Scenario[] = [
   {
     id: 'F4',
-    title: `kill -9 of the orchestrator every 3 s, ${kills} times, ${jobCount} jobs on ${rigCount} workers: each ends once`,
+    title: `completes ${jobCount} jobs on ${rigCount} workers once each while the orchestrator is killed ${kills} times`,
     quick: false,
     limitMs: 240_000,
     async run(bench) {
@@ -72,19 +72,20 @@ export const restarts: readonly Scenario[] = [
   },
   {
     id: 'F5',
-    title: 'kill -9 of the orchestrator with 5 jobs training, back at once: 5 go on with the same pids',
+    title:
+      'continues 5 trainings with the same pids after kill -9 and an immediate restart of the orchestrator',
     quick: false,
     run: bench => resumesAll(bench, 0),
   },
   {
     id: 'F5',
-    title: 'kill -9 of the orchestrator with 5 jobs training, back after 10 s: 5 go on with the same pids',
+    title: 'continues 5 trainings with the same pids when the killed orchestrator restarts after 10 s',
     quick: false,
     run: bench => resumesAll(bench, 10_000),
   },
   {
     id: 'F6',
-    title: 'the orchestrator stands still for longer than T: nobody is declared offline because of it',
+    title: 'marks no worker offline when the orchestrator was frozen for longer than T',
     quick: false,
     async run(bench) {
       const { server, events } = bench;

@@ -45,8 +45,7 @@ async function publishedAtWork(bench: Bench) {
 export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
-    title:
-      'a rotation during a job, with a token file: the stream is closed at once, the job is not interrupted',
+    title: 'closes the stream when the token is rotated, and continues the job with the new token file',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench, 'file');
@@ -63,7 +62,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
     title:
-      'a rotation during a job, without a token file: the agent exits 3, the next one adopts the same pid',
+      'exits with 3 when the token is rotated without a token file, and the next agent adopts the trainer',
     quick: false,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench, 'environment');
@@ -78,8 +77,7 @@ export const rotations: readonly Scenario[] = [
   },
   {
     id: 'F18',
-    title:
-      'a rotation during the job of a published agent: closed at once; it stops, and the job is tried again',
+    title: 'retries the job of a published agent whose token is rotated during the job',
     quick: false,
     async run(bench) {
       const { rig, options, agent, job, run } = await publishedAtWork(bench);
@@ -97,8 +95,7 @@ export const rotations: readonly Scenario[] = [
   },
   {
     id: 'F18',
-    title:
-      'a rotation after the job of a published agent: the job is not interrupted, then the old token is dead',
+    title: "revokes a published agent's old token only after its job when rotated with mode after_job",
     quick: false,
     async run(bench) {
       const { rig, agent, job, run } = await publishedAtWork(bench);
@@ -116,7 +113,7 @@ export const rotations: readonly Scenario[] = [
   },
   {
     id: 'F19',
-    title: 'a second agent with the same token: 409 and an alert, the incumbent is untouched',
+    title: 'answers a second agent with the same token with 409 and an alert, and leaves the first one alone',
     quick: true,
     async run(bench) {
       const { rig, job, pid } = await atWork(bench, 'file');

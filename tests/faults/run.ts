@@ -41,11 +41,11 @@ function readOrder(): Order | null {
   const unknown = ids.filter(id => scenarios.every(scenario => scenario.id !== id));
   const [times, jobs] = [Number(values.times), Number(values.jobs)];
   if (unknown.length > 0) {
-    process.stderr.write(`There is no fault ${unknown.join(', ')}: F1 to F27\n`);
+    process.stderr.write(`Unknown fault: ${unknown.join(', ')}. Use F1 to F27\n`);
     return null;
   }
   if (![times, jobs].every(number => Number.isInteger(number) && number > 0)) {
-    process.stderr.write('--times and --jobs take a whole number from 1 on\n');
+    process.stderr.write('--times and --jobs need a whole number of at least 1\n');
     return null;
   }
   const wanted = scenarios.filter(
@@ -105,7 +105,7 @@ async function main(): Promise<number> {
   const startedAt = performance.now();
   const done = await runAll(order, join(logsIn, `trainyard-fault-logs-${process.pid}`));
   const failed = done.filter(({ failure }) => failure !== null);
-  const head = `${'#'.padEnd(4)} result times  longest ${'invariants that held'.padEnd(38)} what was done, and what held`;
+  const head = `${'#'.padEnd(4)} result times  longest ${'invariants that held'.padEnd(38)} scenario`;
   const rows = order.scenarios.map(scenario => tableOf(scenario, done));
   const sum = `${done.length - failed.length} of ${done.length} held, in ${seconds(performance.now() - startedAt).trim()}`;
   process.stdout.write(`${[head, ...rows, sum].join('\n')}\n`);
@@ -122,7 +122,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 let stray = 0;
 process.on('unhandledRejection', cause => {
   stray += 1;
-  process.stderr.write(`\nAfter its scenario: ${String(cause)}\n`);
+  process.stderr.write(`\nError after the end of a scenario: ${String(cause)}\n`);
 });
 const code = await main();
 process.exitCode = stray > 0 && code === exitCodes.held ? exitCodes.failed : code;

@@ -72,7 +72,7 @@ export async function isToldToStop(bench: Bench, rig: Rig, job: BenchJob, pid: n
   const own = bench.trainers.runs(job.id).find(run => run.pid === pid);
   assert.ok(
     own?.lines.some(({ kind }) => kind === 'term'),
-    'its trainer ended without being told',
+    'the trainer ended without SIGTERM',
   );
   const told = rig.proxy.log.filter(
     ({ path, answer }) =>

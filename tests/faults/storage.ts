@@ -55,7 +55,7 @@ async function stopInOrder({ server }: Bench): Promise<void> {
 export const storageFaults: readonly Scenario[] = [
   {
     id: 'F21',
-    title: 'the disk is full during submits and a running job: 507, nobody given up, it recovers alone',
+    title: 'answers submissions with 507 on a full disk, keeps every worker, and recovers by itself',
     quick: false,
     async run(bench) {
       const disk = orderedFailpoint(bench, new URL('../support/failpoint-disk.ts', import.meta.url));
@@ -85,7 +85,7 @@ export const storageFaults: readonly Scenario[] = [
   },
   {
     id: 'F22',
-    title: 'a page of the database is flipped: found at start, set aside, the backup in its place',
+    title: 'detects a corrupt database page at the start, sets the file aside, and restores the backup',
     quick: false,
     async run(bench) {
       const { server } = bench;
@@ -111,7 +111,7 @@ export const storageFaults: readonly Scenario[] = [
   },
   {
     id: 'F22',
-    title: 'the database is cut off, and there is no backup: a clear refusal, and nothing is changed',
+    title: 'refuses to start with a truncated database and no backup, and leaves the file unchanged',
     quick: false,
     async run(bench) {
       const { server } = bench;
@@ -135,8 +135,7 @@ export const storageFaults: readonly Scenario[] = [
   },
   {
     id: 'F23',
-    title:
-      'a second orchestrator on the same folder: exit code 73, and it says who has it; the first goes on',
+    title: 'exits with 73 for a second orchestrator on the same folder, and the first one keeps working',
     quick: true,
     async run(bench) {
       await bench.server.start();

@@ -35,19 +35,19 @@ async function isDeliveredOnce(
 export const streamBreaks: readonly Scenario[] = [
   {
     id: 'F12',
-    title: 'a half-open stream, dead at the agent: it reconnects, and the command is delivered once',
+    title: 'delivers a command once when the stream is half-open and dead at the agent',
     quick: false,
     run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('client')),
   },
   {
     id: 'F12',
-    title: 'a half-open stream, dead at the orchestrator: it reconnects, and the command is delivered once',
+    title: 'delivers a command once when the stream is half-open and dead at the orchestrator',
     quick: false,
     run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('orchestrator')),
   },
   {
     id: 'F12',
-    title: 'a reset in the middle of the frame of an offer: it is delivered once, in the same attempt',
+    title: 'delivers an offer once in the same attempt when the connection resets inside its frame',
     quick: false,
     async run(bench) {
       let cut = Promise.resolve();
