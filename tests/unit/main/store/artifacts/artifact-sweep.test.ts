@@ -1,4 +1,3 @@
-/** The sweep of unfinished uploads, at the start and every ten minutes. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { Upload } from '../../../../../main/orchestrator/ports/index.ts';
 import { startArtifactSweep } from '../../../../../main/store/artifacts/artifact-sweep.ts';
@@ -48,7 +47,7 @@ async function openBench(sizeOf: (file: string) => Promise<number>) {
   return { store, clock, uploadOf, add, start, removed, reserved, releases: () => releases };
 }
 
-test('at the start an upload reserves the size of its file, and one that cannot be resumed is dropped', async () => {
+test('reserves the file size of each upload at the start, and drops non-resumable uploads', async () => {
   const { uploadOf, add, start, removed, reserved } = await openBench(() => Promise.resolve(10));
   await add(uploadOf('resumable'));
   await add(uploadOf('broken', { isResumable: false }));
@@ -58,7 +57,7 @@ test('at the start an upload reserves the size of its file, and one that cannot 
   await expect.poll(() => removed).toEqual(['broken']);
 });
 
-test('an upload that is resumed during the count keeps what its request reserves', async () => {
+test('keeps the reservation of an upload that resumes while its file is measured', async () => {
   const asked = Promise.withResolvers<undefined>();
   const size = Promise.withResolvers<number>();
   const { store, uploadOf, add, start, reserved, releases } = await openBench(() => {
@@ -74,7 +73,7 @@ test('an upload that is resumed during the count keeps what its request reserves
   expect(reserved()).toBe(80 * MiB);
 });
 
-test('every ten minutes the uploads of closed attempts are released', async () => {
+test('releases the uploads of closed attempts every ten minutes', async () => {
   const { clock, start, releases } = await openBench(() => Promise.resolve(0));
   start();
   await expect.poll(releases).toBe(1);

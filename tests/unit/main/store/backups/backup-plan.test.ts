@@ -22,22 +22,22 @@ const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Back
 /** One backup per hour, the last of them at noon. */
 const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
-/** Years later, unless told: no backup is recent by then. */
+// No backup is recent at this time: it is 27 years after noon.
 const later = noon + 10_000 * 24 * hourMs;
 const kept = (backups: readonly Backup[], now = later): readonly number[] => {
   const dropped = new Set(planRetention(backups, now));
   return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
 };
 
-describe('names', () => {
-  test('say kind, order and time, and sort by order', () => {
+describe('backupName and parseBackupName', () => {
+  test('names a backup by kind, number and time', () => {
     expect(backupName('hourly', 42, noon)).toBe('hourly-000042-2026-01-31T12-00-00Z.db');
     expect(fileTime(noon + 999)).toBe('2026-01-31T12-00-00Z');
     expect(backupName('before-schema-3', 7, noon)).toBe('before-schema-3-000007-2026-01-31T12-00-00Z.db');
   });
 
   test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12'), make(2, noon, 'before-restore')])(
-    'can be read again: $name',
+    'parses the backup name that it wrote: $name',
     backup => {
       expect(parseBackupName(backup.name)).toEqual(backup);
     },
@@ -52,25 +52,25 @@ describe('names', () => {
     'hourly-000042-2026-13-31T12-00-00Z.db',
     'daily-000042-2026-01-31T12-00-00Z.db',
     'before-schema--000042-2026-01-31T12-00-00Z.db',
-  ])('of other files are passed over: %s', name => {
+  ])('returns null for a file name that is no backup: %s', name => {
     expect(parseBackupName(name)).toBeNull();
   });
 });
 
-describe('retention', () => {
-  test('keeps 24 hours', () => {
+describe('planRetention', () => {
+  test('keeps all of 24 hourly backups', () => {
     expect(planRetention(hourly(24), later)).toEqual([]);
     expect(planRetention([], later)).toEqual([]);
   });
 
-  test('and the last one of each of 7 days, today included', () => {
-    // The last of yesterday was made at 23:00, 13 hours before number 300; the last of each day before, 24 hours earlier.
+  test('keeps the newest 24 hourly backups and the last one of each of 7 days', () => {
+    // Number 300 was made at noon today, so yesterday's last backup (23:00) is number 287.
     const lastOfDays = [167, 191, 215, 239, 263, 287];
     const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
     expect(kept(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
   });
 
-  test('does not count days without any', () => {
+  test('skips days without a backup when it keeps one for each of 7 days', () => {
     const weekly = Array.from({ length: 40 }, (_, index) => make(index + 1, noon + index * 7 * 24 * hourMs));
     expect(kept(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
     const busy = [
@@ -88,18 +88,18 @@ describe('retention', () => {
     ]);
   });
 
-  test('goes by the order in which they were made, whatever the clock said', () => {
+  test('ranks backups by number when the clock ran backwards', () => {
     const backwards = Array.from({ length: 30 }, (_, index) => make(index + 1, noon - index * 1_000));
     expect(kept(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
   });
 
-  test('of those that a failing change of schema makes again and again, the newest 3', () => {
+  test('keeps the newest 3 of the backups made before the same schema change', () => {
     const before = (number: number, schema: number) => make(number, noon, `before-schema-${schema}`);
     const all = [...[1, 2, 3, 4, 5].map(number => before(number, 3)), before(6, 2), before(7, 3)];
     expect(kept(all)).toEqual([4, 5, 6, 7]);
   });
 
-  test('never touches the only one that was made before a change of schema', () => {
+  test('keeps the only backup made before each schema change', () => {
     const before = Array.from({ length: 40 }, (_, index) =>
       make(index + 1, noon, `before-schema-${index + 2}`),
     );
@@ -107,12 +107,12 @@ describe('retention', () => {
     expect(planRetention(all, later)).toEqual([]);
   });
 
-  test.each<Backup['kind']>(['manual', 'before-restore'])('of those of kind %s the newest 10', kind => {
+  test.each<Backup['kind']>(['manual', 'before-restore'])('keeps the newest 10 backups of kind %s', kind => {
     const all = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
     expect(kept([...all, ...hourly(2)])).toEqual([...Array.from({ length: 10 }, (_, n) => n + 3), 1, 2]);
   });
 
-  test('drops none that it should keep, keeps the newest, and has nothing more to drop when asked again', () => {
+  test('keeps the newest backup, and drops nothing more in a second run', () => {
     const backups = fc
       .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
       .map(list =>
@@ -134,45 +134,45 @@ describe('retention', () => {
   });
 });
 
-describe('repeated restores', () => {
-  /** Each restore keeps the database that it replaces, and the next hourly backup is due at once. */
+describe('planRetention and hasRestoredTooOften after repeated restores', () => {
+  // Each restore backs up the database that it replaces, and the next hourly backup is due immediately.
   const restores = (count: number, from: number, at: number) =>
     Array.from({ length: count }, (_, n) => [
       make(from + 2 * n, at + n, 'before-restore'),
       make(from + 2 * n + 1, at + n),
     ]).flat();
 
-  test('drop no backup that was made within a day before them, and none that a restore has made', () => {
+  test('keeps every backup from the last day before 20 restores, and those the restores made', () => {
     const all = [...hourly(24), ...restores(20, 25, noon + 1_000)];
     expect(kept(all, noon + 60_000)).toEqual(all.map(({ number }) => number));
   });
 
-  test('are refused from the twenty-first within a day on', () => {
+  test('reports too many restores from the twentieth restore within a day on', () => {
     const all = restores(20, 1, noon);
     expect(hasRestoredTooOften(all.slice(1), noon + hourMs)).toBe(false);
     expect(hasRestoredTooOften(all, noon + hourMs)).toBe(true);
     expect(hasRestoredTooOften(all, noon + 25 * hourMs)).toBe(false);
   });
 
-  test('leave the databases that they replaced for a week, and the newest ten for ever', () => {
+  test('keeps replaced databases for a week, and the newest ten after that', () => {
     const all = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
     expect(kept(all, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
     expect(kept(all, later)).toHaveLength(10);
   });
 
-  test('do not count as recent when the clock was ahead as they were made', () => {
+  test('does not count restores with a future timestamp as recent', () => {
     const all = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
     expect(kept(all, noon)).toHaveLength(10);
     expect(hasRestoredTooOften([...all, ...all], noon)).toBe(false);
   });
 });
 
-describe('the next one is due', () => {
-  test('at once when there is none', () => {
+describe('nextBackupInMs', () => {
+  test('returns 0 when there is no backup', () => {
     expect(nextBackupInMs([], noon)).toBe(0);
   });
 
-  test('an hour after the newest one, of whatever kind', () => {
+  test('returns the time until an hour after the newest backup of any kind', () => {
     const backups = [
       make(3, noon - 20 * 60_000, 'before-schema-2'),
       make(2, noon - 2 * hourMs),
@@ -182,12 +182,12 @@ describe('the next one is due', () => {
     expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
   });
 
-  test('at once after a restore: the newest one holds what was restored away from', () => {
+  test('returns 0 when the newest backup was made by a restore', () => {
     expect(nextBackupInMs([make(2, noon, 'before-restore'), make(1, noon)], noon)).toBe(0);
     expect(nextBackupInMs([make(3, noon), make(2, noon, 'before-restore')], noon)).toBe(hourMs);
   });
 
-  test('at once when the newest lies in the future: the clock was wrong when it was made', () => {
+  test('returns 0 when the newest backup has a future timestamp', () => {
     expect(nextBackupInMs([make(1, noon + 1)], noon)).toBe(0);
     expect(nextBackupInMs([make(1, noon)], noon)).toBe(hourMs);
   });

@@ -15,7 +15,7 @@ const lycoris = 'config\\lycoris.json';
 const simpleTuner = { model_family: 'flux', data_backend_config: dataloader, lycoris_config: lycoris };
 const files: Texts = { [dataloader]: '[{"id": "a"}]\n', [lycoris]: '{"algo": "lokr"}' };
 
-/** A folder of configs beside files that are not to be had, and the changes that were announced. */
+/** Creates a configs folder next to unreachable files, and records the announced changes. */
 function setUp(there: Texts = {}) {
   const root = openFolder();
   const folder = join(root, 'configs');
@@ -48,8 +48,8 @@ function setUp(there: Texts = {}) {
 
 const snapshot = (folder: string) => [pathsBelow(folder), [...textsBelow(folder)]];
 
-describe('a config with files is written', () => {
-  test('into a folder of its own, as they are, so that it can be loaded', async () => {
+describe('writing a config with companion files', () => {
+  test('writes a config and its files into a folder of its own', async () => {
     const { putWith, read, folder, configs, announced } = setUp();
     expect(await putWith('lora', files)).toMatchObject({
       value: { what: 'created', name: 'lora', file: 'lora/config.json' },
@@ -67,7 +67,7 @@ describe('a config with files is written', () => {
     expect(entries.map(({ name }) => name)).toEqual(['lora']);
   });
 
-  test('over the one in its folder, with the files that have changed', async () => {
+  test('replaces an existing config and only the files that changed', async () => {
     const { putWith, read, folder, tagOf } = setUp();
     await putWith('lora', files);
     expect(refusalOf(await putWith('lora', files, 'nothing')).code).toBe('config_exists');
@@ -81,18 +81,18 @@ describe('a config with files is written', () => {
 
   test.each<readonly [what: string, given: Texts, there: Texts, code: string]>([
     ['a file that the config does not name', { 'other.json': '{}' }, {}, 'config_invalid'],
-    ['a config beside other configs', files, { 'lora.json': '{}' }, 'config_in_the_way'],
-    ['a name that is a file', files, { lora: '' }, 'config_in_the_way'],
-    ['the name of another in other case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
-    ['a folder where a file is to lie', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
-  ])('but not with %s', async (_what, given, there, code) => {
+    ['a config folder where a config file has the name', files, { 'lora.json': '{}' }, 'config_in_the_way'],
+    ['a config folder where a plain file has the name', files, { lora: '' }, 'config_in_the_way'],
+    ['a config whose name exists in another case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
+    ['a file where a folder has its name', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
+  ])('refuses to write %s', async (_what, given, there, code) => {
     const { root, putWith, announced } = setUp(there);
     const before = snapshot(root);
     expect(refusalOf(await putWith('lora', given)).code).toBe(code);
     expect([snapshot(root), announced]).toEqual([before, []]);
   });
 
-  test('but not through a link', async () => {
+  test('refuses to write a config through a symbolic link', async () => {
     const { root, folder, putWith } = setUp({ 'one/x': '' });
     symlinkSync(join(root, 'private'), join(folder, 'linked'));
     symlinkSync(join(root, 'secret.json'), join(folder, 'one/data.json'));
@@ -103,7 +103,7 @@ describe('a config with files is written', () => {
   });
 
   test.each(['config.json', '.hidden.json', '..', 'a\u202eb.json'])(
-    'but not with a file whose name %j cannot lie beside it',
+    'refuses a companion file named %j',
     async path => {
       const { configs, folder } = setUp();
       const config = { model_family: 'flux', data_backend_config: path };
@@ -113,7 +113,7 @@ describe('a config with files is written', () => {
     },
   );
 
-  test('but not with two different files of one name', async () => {
+  test('refuses two different companion files with the same name', async () => {
     const { configs, folder } = setUp();
     const config = { model_family: 'flux', data_backend_config: 'a/x.json', lycoris_config: 'b/X.json' };
     const put = (b: string) =>
@@ -127,7 +127,7 @@ describe('a config with files is written', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('but leaves nothing when what is about to be done can not be written down', async () => {
+  test('writes nothing when the change cannot be recorded', async () => {
     const { configs, folder } = setUp();
     const wanted = { name: 'lora', config: simpleTuner, files, expected: 'anything' } as const;
     await expect(configs.put(wanted, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');

@@ -1,7 +1,4 @@
-/**
- * The configs folder, and what must not be readable through it: docs/internals/faults.md, S8;
- * docs/internals/worker-contract.md, section 1.
- */
+// See docs/internals/faults.md, S8, and docs/internals/worker-contract.md, section 1.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +6,7 @@ import { createConfigFiles } from '../../../../../main/store/configs/config-file
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
 
-/** Text as it is, anything else as JSON. */
+// Strings are written as they are, everything else as JSON.
 type Files = Readonly<Record<string, unknown>>;
 
 function write(folder: string, files: Files): void {
@@ -20,7 +17,7 @@ function write(folder: string, files: Files): void {
   }
 }
 
-/** A folder of configs beside files that are not to be had. */
+/** Creates a configs folder next to files that must stay unreachable. */
 function setUp(files: Files): { readonly root: string; readonly configs: string } {
   const root = openFolder();
   const configs = join(root, 'configs');
@@ -32,16 +29,16 @@ function setUp(files: Files): { readonly root: string; readonly configs: string 
 
 const load = (configs: string, name: string) => createConfigFiles(configs).load(name);
 
-describe('a config is found', () => {
+describe('loading a config', () => {
   test.each<[string, Files]>([
-    ['beside the others', { 'lora.json': { lr: 1 } }],
+    ['directly in the configs folder', { 'lora.json': { lr: 1 } }],
     ['in a folder of its own', { 'lora/config.json': { lr: 1 } }],
-    ['beside the others first', { 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } }],
+    ['as a file when a folder has the same name', { 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } }],
     [
-      'in a folder of its own when a folder is in the way',
+      'in a folder of its own when a folder blocks the file name',
       { 'lora.json/x': '', 'lora/config.json': { lr: 1 } },
     ],
-  ])('%s', async (_what, files) => {
+  ])('finds a config %s', async (_what, files) => {
     const { configs } = setUp(files);
     expect(await load(configs, 'lora')).toEqual({
       ok: true,
@@ -65,12 +62,12 @@ describe('a config is found', () => {
     '-lora',
     'nul',
     'a/b/c',
-  ])('by the name %j', async name => {
+  ])('loads a config named %j', async name => {
     const { configs } = setUp({ [`${name}.json`]: { lr: 1 } });
     expect((await load(configs, name)).ok).toBe(true);
   });
 
-  test('through a link that stays inside, and through one to the whole folder', async () => {
+  test('loads a config through a link inside the folder or to the folder', async () => {
     const { root, configs } = setUp({ 'lora.json': { lr: 1 } });
     symlinkSync(join(configs, 'lora.json'), join(configs, 'alias.json'));
     symlinkSync(configs, join(root, 'elsewhere'));
@@ -78,7 +75,7 @@ describe('a config is found', () => {
     expect((await load(join(root, 'elsewhere'), 'lora')).ok).toBe(true);
   });
 
-  test('as it is now, not as it was', async () => {
+  test('returns the current content of a config after it changed', async () => {
     const { configs } = setUp({ 'lora.json': { lr: 1 } });
     const files = createConfigFiles(configs);
     await files.load('lora');
@@ -89,42 +86,45 @@ describe('a config is found', () => {
   });
 });
 
-describe('a name is refused that is', () => {
+describe('validating a config name', () => {
   test.each([
-    ['empty', ''],
-    ['a way up', '../secret'],
-    ['a way up, alone', '..'],
-    ['the folder itself', '.'],
-    ['absolute', '/etc/passwd'],
+    ['an empty name', ''],
+    ['a name that leads to the parent folder', '../secret'],
+    ['the name of the parent folder', '..'],
+    ['the name of the folder itself', '.'],
+    ['an absolute path', '/etc/passwd'],
     ['a path with an empty part', 'private//config'],
-    ['a path with a way up in it', 'private/../lora'],
-    ['deeper than configs may lie', 'a/b/c/d/e/f/g/h/i'],
-    ['a path in the other direction', 'private\\config'],
-    ['a way up in the other direction', '..\\secret'],
-    ['cut short by NUL', 'lora\0'],
-    ['of two lines', 'lo\nra'],
-    ['hidden', '.lora'],
-    ['turned around', 'lo\u202era'],
-    ['300 characters long', 'x'.repeat(300)],
-  ])('%s', async (_what, name) => {
+    ['a path with ".." in it', 'private/../lora'],
+    ['a path deeper than the limit', 'a/b/c/d/e/f/g/h/i'],
+    ['a path with backslashes', 'private\\config'],
+    ['a parent path with backslashes', '..\\secret'],
+    ['a name with a NUL character', 'lora\0'],
+    ['a name of two lines', 'lo\nra'],
+    ['a hidden name', '.lora'],
+    ['a name with a text direction override', 'lo\u202era'],
+    ['a name of 300 characters', 'x'.repeat(300)],
+  ])('refuses %s', async (_what, name) => {
     const { configs } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await load(configs, name)).code).toBe('invalid_request');
   });
 });
 
-describe('a name that leads nowhere is not found', () => {
-  test.each(['%2e%2e/secret', 'private/config', 'C:x', 'lo*', 'lora.', 'lora '])('%j', async name => {
-    const { configs } = setUp({ 'lora.json': { lr: 1 } });
-    expect(refusalOf(await load(configs, name)).code).toBe('config_not_found');
-  });
+describe('a config name without a file', () => {
+  test.each(['%2e%2e/secret', 'private/config', 'C:x', 'lo*', 'lora.', 'lora '])(
+    'returns config_not_found for the name %j',
+    async name => {
+      const { configs } = setUp({ 'lora.json': { lr: 1 } });
+      expect(refusalOf(await load(configs, name)).code).toBe('config_not_found');
+    },
+  );
 });
 
-describe('a config is not there', () => {
+describe('a config that does not exist', () => {
   test.each([
-    ['when no file has its name', {}],
-    ['when only another one has', { 'lora2.json': {}, 'lora.txt': {} }],
-    ['when its folder is empty', { 'lora/other.json': {} }],
-  ])('%s', async (_what, files) => {
+    ['no file has the name', {}],
+    ['only similar file names exist', { 'lora2.json': {}, 'lora.txt': {} }],
+    ['the folder with the name has no config', { 'lora/other.json': {} }],
+  ])('returns config_not_found when %s', async (_what, files) => {
     const { configs } = setUp(files);
     const outcome = await load(configs, 'lora');
     expect(refusalOf(outcome).code).toBe('config_not_found');
@@ -132,7 +132,7 @@ describe('a config is not there', () => {
     expect(JSON.stringify(outcome)).not.toContain(configs);
   });
 
-  test('when there is no folder of configs', async () => {
+  test('returns config_not_found when the configs folder does not exist', async () => {
     expect(refusalOf(await load(join(openFolder(), 'none'), 'lora')).code).toBe('config_not_found');
   });
 
@@ -140,7 +140,7 @@ describe('a config is not there', () => {
     ['file', (root, configs) => symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'))],
     ['folder', (root, configs) => symlinkSync(join(root, 'private'), join(configs, 'lora'))],
     [
-      'neighbour whose name begins like it',
+      'neighbour folder with the same prefix',
       (root, configs) => {
         write(root, { 'configs-old/lora.json': { secret: true } });
         symlinkSync(join(root, 'configs-old/lora.json'), join(configs, 'lora.json'));
@@ -150,23 +150,23 @@ describe('a config is not there', () => {
       'link to itself',
       (_root, configs) => symlinkSync(join(configs, 'lora.json'), join(configs, 'lora.json')),
     ],
-  ])('when a link leads out of the folder: to a %s', async (_what, link) => {
+  ])('returns config_not_found when a link leads out of the folder to a %s', async (_what, link) => {
     const { root, configs } = setUp({});
     link(root, configs);
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_not_found');
   });
 
-  test('a link that leads out does not hide the folder of the same name', async () => {
+  test('loads the config in a folder when a link of the same name leads out', async () => {
     const { root, configs } = setUp({ 'lora/config.json': { lr: 1 } });
     symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'));
     expect(await load(configs, 'lora')).toMatchObject({ value: { config: { lr: 1 } } });
   });
 });
 
-describe('a config can not be used', () => {
+describe('a config with invalid content', () => {
   test.each([
     [
-      'no JSON',
+      'not JSON',
       '{\n  "lr": 1,\n}',
       'is not valid JSON: line 3, column 1: expected double-quoted property name',
     ],
@@ -175,30 +175,30 @@ describe('a config can not be used', () => {
     ['null', 'null', 'must be an object with keys and values'],
     ['a string', '"lr"', 'must be an object with keys and values'],
     ['too large', `{"lr": "${'x'.repeat(1_000_000)}"}`, 'is larger than 1000000 characters'],
-  ])('that is %s', async (_what, content, detail) => {
+  ])('refuses a config that is %s', async (_what, content, detail) => {
     const { configs } = setUp({ 'lora.json': content });
     const outcome = await load(configs, 'lora');
     expect(refusalOf(outcome).code).toBe('config_invalid');
     expect(outcome).toMatchObject({ refusal: { detail: `The config lora ${detail}` } });
   });
 
-  test('and another one of the same name does not stand in for it', async () => {
+  test('does not fall back to the folder config when the file config is invalid', async () => {
     const { configs } = setUp({ 'lora.json': 'no', 'lora/config.json': {} });
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
   });
 });
 
-describe('the dataloader', () => {
+describe('the dataloader of a config', () => {
   const dataloader = [{ id: 'images', type: 'local' }];
 
   test.each<[string, Files]>([
-    ['beside a config', { 'lora.json': { data_backend_config: 'data.json' }, 'data.json': dataloader }],
+    ['next to the config', { 'lora.json': { data_backend_config: 'data.json' }, 'data.json': dataloader }],
     [
-      'in the other spelling',
+      'named with leading dashes',
       { 'lora.json': { '--data_backend_config': 'data.json' }, 'data.json': dataloader },
     ],
     [
-      'in the config’s own folder',
+      'in the folder of the config',
       {
         'lora/config.json': { data_backend_config: 'data.json' },
         'lora/data.json': dataloader,
@@ -206,40 +206,43 @@ describe('the dataloader', () => {
       },
     ],
     [
-      'named by a path of its writer’s machine',
+      'named by a path of another machine',
       { 'lora.json': { data_backend_config: '/home/ada/config/data.json' }, 'data.json': dataloader },
     ],
     [
-      'named by a path of Windows',
+      'named by a Windows path',
       { 'lora.json': { data_backend_config: 'C:\\config\\data.json' }, 'data.json': dataloader },
     ],
-    ['named by a way up', { 'lora.json': { data_backend_config: '../data.json' }, 'data.json': dataloader }],
-  ])('%s comes with it', async (_what, files) => {
+    [
+      'named by a parent path',
+      { 'lora.json': { data_backend_config: '../data.json' }, 'data.json': dataloader },
+    ],
+  ])('loads a dataloader %s', async (_what, files) => {
     const { configs } = setUp(files);
     expect(await load(configs, 'lora')).toMatchObject({ ok: true, value: { dataloader } });
   });
 
-  test('that no config names is not looked for', async () => {
+  test('returns no dataloader when the config names none', async () => {
     const { configs } = setUp({ 'lora.json': { data_backend_config: null }, 'data.json': dataloader });
     expect(await load(configs, 'lora')).toMatchObject({ ok: true, value: { dataloader: null } });
   });
 
   test.each<[string, Files]>([
-    ['is not there', {}],
-    ['lies in two places', { 'other/data.json': dataloader, 'third/data.json': dataloader }],
-    ['is no JSON', { 'data.json': 'no' }],
+    ['does not exist', {}],
+    ['exists in two places', { 'other/data.json': dataloader, 'third/data.json': dataloader }],
+    ['is not JSON', { 'data.json': 'no' }],
     ['is too large', { 'data.json': `["${'x'.repeat(1_000_000)}"]` }],
-  ])('that %s makes the config unusable', async (_what, files) => {
+  ])('refuses a config whose dataloader %s', async (_what, files) => {
     const { configs } = setUp({ ...files, 'lora.json': { data_backend_config: 'data.json' } });
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
   });
 
-  test.each(['..', '.', '/', '.env', 'a\0b'])('is not looked for by the name %j', async name => {
+  test.each(['..', '.', '/', '.env', 'a\0b'])('refuses a dataloader named %j', async name => {
     const { configs } = setUp({ 'lora.json': { data_backend_config: name }, '.env': {} });
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
   });
 
-  test('behind a link that leads out is not read', async () => {
+  test('refuses a dataloader behind a link that leads out of the folder', async () => {
     const { root, configs } = setUp({ 'lora.json': { data_backend_config: 'data.json' } });
     symlinkSync(join(root, 'secret.json'), join(configs, 'data.json'));
     const outcome = await load(configs, 'lora');
@@ -248,7 +251,7 @@ describe('the dataloader', () => {
   });
 });
 
-/** As in SimpleTuner's own folder of examples: paths begin at the folder that its trainer starts in, which is another one. */
+/** A copy of SimpleTuner's examples folder. Paths start at the working folder of its trainer, which is another one. */
 const examples: Files = {
   'flux.peft-lora+TREAD/config.json': {
     model_family: 'flux',
@@ -267,8 +270,8 @@ const examples: Files = {
   'README.md': '# Examples',
 };
 
-describe('a folder as its trainer has it', () => {
-  test('lists every config below it by its path, and nothing that configs only name', async () => {
+describe("a configs folder in a trainer's own layout", () => {
+  test('lists every config by its path, without the files that configs name', async () => {
     const { configs } = setUp(examples);
     const { entries } = await createConfigFiles(configs).list({ text: '', after: null, limit: 100 });
     expect(entries.map(({ name, trainer, bundle }) => [name, trainer, bundle.ok])).toEqual([
@@ -278,7 +281,7 @@ describe('a folder as its trainer has it', () => {
     ]);
   });
 
-  test('gives each config with the files that it names, wherever below the folder they lie', async () => {
+  test('loads a config with the files that it names, wherever they are below the folder', async () => {
     const { configs } = setUp(examples);
     expect(await load(configs, 'flux.peft-lora+TREAD')).toEqual({
       ok: true,
@@ -293,7 +296,7 @@ describe('a folder as its trainer has it', () => {
     });
   });
 
-  test('says where a config is broken, and what a missing file is named', async () => {
+  test('reports the position of a syntax error and the name of a missing file', async () => {
     const { configs } = setUp({
       'tab.yaml': 'job: extension\nconfig:\n\tname: x',
       'twice.toml': 'lr = 1\nlr = 2',
@@ -313,7 +316,7 @@ describe('a folder as its trainer has it', () => {
     ]);
   });
 
-  test('is read once, although links in it lead in circles', async () => {
+  test('lists each config once when links form a cycle', async () => {
     const { configs } = setUp({ 'a/lora/config.json': { model_family: 'flux' } });
     symlinkSync(configs, join(configs, 'a/again'));
     symlinkSync(join(configs, 'a'), join(configs, 'other'));

@@ -1,6 +1,4 @@
-/**
- * Listing and changing the configs folder: docs/internals/faults.md, S8; docs/internals/worker-contract.md, section 1.
- */
+// See docs/internals/faults.md, S8, and docs/internals/worker-contract.md, section 1.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -32,7 +30,7 @@ function write(folder: string, files: Files): void {
   }
 }
 
-/** A folder of configs beside files that are not to be had, and the changes that were announced. */
+/** Creates a configs folder next to unreachable files, and records the announced changes. */
 function setUp(files: Files = {}) {
   const root = openFolder();
   const folder = join(root, 'configs');
@@ -69,8 +67,8 @@ type Bench = ReturnType<typeof setUp>;
 
 const names = async (found: ReturnType<Bench['list']>) => (await found).entries.map(({ name }) => name);
 
-describe('the list', () => {
-  test('has every config in the order of the names, however it lies there', async () => {
+describe('listing configs', () => {
+  test('lists every config in the order of names, whether file or folder', async () => {
     const { list } = setUp({
       'b.json': {},
       'a/config.json': {},
@@ -95,7 +93,7 @@ describe('the list', () => {
     expect(next).toBeNull();
   });
 
-  test('leaves out what is no config', async () => {
+  test('omits files that are not configs', async () => {
     const { root, folder, list } = setUp({
       'lora.json': {},
       'data.json': [{ id: 'images' }],
@@ -115,7 +113,7 @@ describe('the list', () => {
     expect(await names(list())).toEqual(['UPPER.JSON', 'a(1)', 'con', 'lora', 'same']);
   });
 
-  test('says when each was changed, how large it is, and what is wrong with it', async () => {
+  test('lists the change time, size and errors of each config', async () => {
     const { folder, list } = setUp({
       'good.json': { data_backend_config: 'data.json' },
       'data.json': [],
@@ -133,13 +131,13 @@ describe('the list', () => {
     });
   });
 
-  test('takes a mark that an editor has put in front', async () => {
+  test('accepts a config that starts with a byte order mark', async () => {
     const { list, configs } = setUp({ 'lora.json': '\ufeff{"lr": 1}' });
     expect((await list()).entries).toMatchObject([{ config: { value: { lr: 1 } } }]);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
   });
 
-  test('finds a part of a name in any case, and goes page by page', async () => {
+  test('finds configs by part of a name in any case, page by page', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 45 }, (_, n) => [`Run-${String(n).padStart(2, '0')}.json`, {}]),
     );
@@ -157,20 +155,20 @@ describe('the list', () => {
     expect((await list('run', null, 45)).next).toBeNull();
   });
 
-  test('is empty where there is no folder', async () => {
+  test('returns an empty list when the folder does not exist', async () => {
     const configs = createConfigFiles(join(openFolder(), 'none'));
     expect(await configs.list({ text: '', after: null, limit: 5 })).toEqual({ entries: [], next: null });
   });
 });
 
-test('a pipe is no config, and holds nobody up', async () => {
+test('returns config_not_found for a pipe without blocking', async () => {
   const { folder, configs } = setUp();
   makePipe(join(folder, 'pipe.json'));
   expect(refusalOf(await configs.load('pipe')).code).toBe('config_not_found');
 });
 
-describe('a config is written', () => {
-  test('as a new file for its owner alone, so that it can be loaded', async () => {
+describe('writing a config', () => {
+  test('creates a file readable only by its owner, and the config can be loaded', async () => {
     const { put, configs, folder, announced, read } = setUp();
     const outcome = await put('lora', { lr: 1, nested: { a: [1, 2] } });
     expect(outcome).toMatchObject({ ok: true, value: { what: 'created', name: 'lora', file: 'lora.json' } });
@@ -181,7 +179,7 @@ describe('a config is written', () => {
     expect(readdirSync(folder)).toEqual(['lora.json']);
   });
 
-  test('over the one that is there, with the rights that it has', async () => {
+  test('replaces an existing config and keeps its file mode', async () => {
     const { put, folder, read } = setUp({ 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } });
     chmodSync(join(folder, 'lora.json'), 0o640);
     expect(await put('lora', { lr: 3 })).toMatchObject({ value: { what: 'replaced', file: 'lora.json' } });
@@ -190,7 +188,7 @@ describe('a config is written', () => {
     expect(statSync(join(folder, 'lora.json')).mode & 0o777).toBe(0o640);
   });
 
-  test('in the folder of its own that it has', async () => {
+  test('replaces a config in the folder of its own', async () => {
     const { put, read, folder } = setUp({ 'lora/config.json': { lr: 2 }, 'lora/data.json': [] });
     expect(await put('lora', { lr: 3 })).toMatchObject({
       value: { what: 'replaced', file: 'lora/config.json' },
@@ -200,14 +198,14 @@ describe('a config is written', () => {
     expect(existsSync(join(folder, 'lora.json'))).toBe(false);
   });
 
-  test('in place of one that is broken, and of what a crash has left', async () => {
+  test('replaces a broken config and removes the leftovers of a crash', async () => {
     const { put, folder, configs } = setUp({ 'lora.json': '{', '.trainyard-unfinished': 'half' });
     expect((await put('lora', { lr: 3 })).ok).toBe(true);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 3 } } });
     expect(readdirSync(folder)).toEqual(['lora.json']);
   });
 
-  test('only where nothing is, when that was asked for', async () => {
+  test('creates a config only when none exists, if the caller requires that', async () => {
     const { put, read, announced } = setUp({ 'a.json': { lr: 1 }, 'b/config.json': { lr: 1 } });
     for (const name of ['a', 'b'])
       expect(refusalOf(await put(name, { lr: 2 }, 'nothing')).code).toBe('config_exists');
@@ -215,7 +213,7 @@ describe('a config is written', () => {
     expect([read('a.json'), announced.length]).toEqual(['{"lr":1}', 1]);
   });
 
-  test('only over what was read, when that was asked for', async () => {
+  test('replaces a config only when its tag matches, if the caller requires that', async () => {
     const { put, tagOf, read } = setUp({ 'lora.json': { lr: 1 } });
     const tag = await tagOf('lora');
     expect(refusalOf(await put('lora', { lr: 2 }, ['stale'])).code).toBe('config_changed');
@@ -226,14 +224,14 @@ describe('a config is written', () => {
     expect(JSON.parse(read('lora.json'))).toEqual({ lr: 2 });
   });
 
-  test('by one of two who change the same at once', async () => {
+  test('accepts only one of several concurrent writes with the same tag', async () => {
     const { put, tagOf } = setUp({ 'lora.json': { lr: 1 } });
     const tag = await tagOf('lora');
     const outcomes = await Promise.all([1, 2, 3, 4].map(lr => put('lora', { lr }, [tag])));
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
-  test('and every other content has another tag', async () => {
+  test('returns a different tag for different content', async () => {
     const { put, configs } = setUp();
     const tags = new Set<string | null>();
     for (const lr of [1, 2, 1]) {
@@ -246,22 +244,22 @@ describe('a config is written', () => {
   });
 });
 
-describe('a config is not written', () => {
+describe('refusing to write a config', () => {
   test.each<readonly [what: string, name: string, code: string]>([
-    ['under the name of another in other case', 'LoRA', 'config_in_the_way'],
-    ['under the name of another folder in other case', 'Own', 'config_in_the_way'],
-    ['under the same letters, composed otherwise', 'e\u0301tude', 'config_in_the_way'],
+    ['under a name that exists in another case', 'LoRA', 'config_in_the_way'],
+    ['under a folder name that exists in another case', 'Own', 'config_in_the_way'],
+    ['under a name that exists in another Unicode normalization', 'e\u0301tude', 'config_in_the_way'],
     ['over a dataloader', 'data', 'config_in_the_way'],
     ['over a link within the folder', 'same', 'config_in_the_way'],
-    ['over a link that leads out', 'out', 'config_in_the_way'],
+    ['over a link that leads out of the folder', 'out', 'config_in_the_way'],
     ['into the folder behind a link', 'double', 'config_in_the_way'],
     ['into a folder that is a link', 'outside', 'config_in_the_way'],
     ['over a link in a folder of its own', 'linked', 'config_in_the_way'],
     ['where a folder has its name', 'folder', 'config_in_the_way'],
     ['where a pipe has its name', 'pipe', 'config_in_the_way'],
-    ['with the ending of its file', 'new.json', 'invalid_request'],
+    ['with a file extension in its name', 'new.json', 'invalid_request'],
     ['with a name that is too long for a file', 'ß'.repeat(126), 'invalid_request'],
-  ])('%s', async (_what, name, code) => {
+  ])('refuses to write a config %s', async (_what, name, code) => {
     const bench = setUp({
       'lora.json': { lr: 1 },
       'own/config.json': {},
@@ -284,14 +282,14 @@ describe('a config is not written', () => {
     expect(bench.announced).toEqual([]);
   });
 
-  test('that is larger than one that can be loaded', async () => {
+  test('refuses a config that is too large to load', async () => {
     const { put, configs } = setUp();
     expect(refusalOf(await put('lora', { x: 'x'.repeat(1_000_000) })).code).toBe('body_too_large');
     expect((await put('lora', { x: Array.from({ length: 300_000 }, () => 1) })).ok).toBe(true);
     expect((await configs.load('lora')).ok).toBe(true);
   });
 
-  test('deeper than it can be written; less deep it takes no more room than it has to', async () => {
+  test('refuses a config nested too deeply, and stores deep ones compactly', async () => {
     const { put, configs, folder } = setUp();
     const nested = (depth: number): Files => {
       const text = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
@@ -303,7 +301,7 @@ describe('a config is not written', () => {
     expect(refusalOf(await put('deeper', nested(100_000))).code).toBe('config_invalid');
   });
 
-  test('while what is about to be done can not be written down', async () => {
+  test('writes and deletes nothing when the change cannot be recorded', async () => {
     const { configs, folder } = setUp({ 'lora.json': { lr: 1 } });
     const fail = (): Promise<void> => Promise.reject(new Error('no room'));
     const wanted = { name: 'lora', expected: 'anything' } as const;
@@ -311,11 +309,11 @@ describe('a config is not written', () => {
     await expect(configs.remove(wanted, fail)).rejects.toThrow('no room');
     expect(readdirSync(folder)).toEqual(['lora.json']);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
-    // The next one has its turn all the same.
+    // The failure must not block the next write.
     expect((await configs.put({ ...wanted, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
   });
 
-  test('where its place is taken in the last moment; what was begun is taken away', async () => {
+  test('removes its temporary file when a folder takes the name during the write', async () => {
     const { configs, folder } = setUp();
     const outcome = await configs.put({ name: 'lora', config: { lr: 1 }, expected: 'anything' }, () => {
       mkdirSync(join(folder, 'lora.json'));
@@ -325,7 +323,7 @@ describe('a config is not written', () => {
     expect(readdirSync(folder)).toEqual(['lora.json']);
   });
 
-  test('where the folder is gone', async () => {
+  test('returns a storage error when the configs folder is missing', async () => {
     const configs = createConfigFiles(join(openFolder(), 'none'));
     const outcome = await configs.put({ name: 'lora', config: { lr: 1 }, expected: 'anything' }, () =>
       Promise.resolve(),
@@ -334,8 +332,8 @@ describe('a config is not written', () => {
   });
 });
 
-describe('a config is deleted', () => {
-  test('and nothing beside it', async () => {
+describe('deleting a config', () => {
+  test('deletes only the file of the config', async () => {
     const { remove, folder, announced } = setUp({
       'lora.json': {},
       'lora/config.json': {},
@@ -350,7 +348,7 @@ describe('a config is deleted', () => {
     expect(announced.map(({ file }) => file)).toEqual(['lora.json', 'lora/config.json']);
   });
 
-  test('only as it was read, when that was asked for', async () => {
+  test('deletes a config only when its tag matches, if the caller requires that', async () => {
     const { remove, tagOf } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await remove('lora', ['stale'])).code).toBe('config_changed');
     expect(refusalOf(await remove('other', 'something')).code).toBe('config_changed');
@@ -363,8 +361,8 @@ describe('a config is deleted', () => {
     ['a folder that is a link', 'outside', 'config_in_the_way'],
     ['a dataloader', 'data', 'config_in_the_way'],
     ['a folder', 'folder', 'config_in_the_way'],
-    ['another one in other case', 'LORA', 'config_not_found'],
-  ])('but not %s', async (_what, name, code) => {
+    ['a config named in another case', 'LORA', 'config_not_found'],
+  ])('refuses to delete %s', async (_what, name, code) => {
     const { root, folder, remove, announced } = setUp({
       'lora.json': {},
       'data.json': [],
@@ -379,7 +377,7 @@ describe('a config is deleted', () => {
   });
 });
 
-/** Every path with what is there: the text of a file, the way of a link. */
+// Maps every path to its mode and text, or to "folder" or "other".
 function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
   return Object.fromEntries(
     readdirSync(join(folder, at)).flatMap(name => {
@@ -391,7 +389,7 @@ function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
   );
 }
 
-describe('whatever the name', () => {
+describe('arbitrary config names', () => {
   const pieces = fc.constantFrom(
     ...'.. . / \\ %2e %2f secret private config .json C: ~ out outside same lora own con NUL $(x) - a *'.split(
       ' ',
@@ -409,7 +407,7 @@ describe('whatever the name', () => {
     fc.string({ unit: 'binary', maxLength: 300 }),
   );
 
-  test('nothing outside is read, written or removed, and inside only its own file', async () => {
+  test('never reads or changes anything but the files of that config', async () => {
     const bench = setUp({ 'lora.json': { lr: 1 }, 'own/config.json': {}, 'own/data.json': [] });
     const { root, folder } = bench;
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));

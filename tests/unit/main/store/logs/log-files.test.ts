@@ -1,4 +1,3 @@
-/** Logs as files: what the store accepts, what survives every kind of damage, and how it is read. */
 import {
   appendFileSync,
   readdirSync,
@@ -45,7 +44,7 @@ async function nextOf(answer: ReturnType<OpenLogFiles['append']>): Promise<numbe
   return outcome.value;
 }
 
-/** Each as a chunk of its own. */
+// Appends each text as a chunk of its own.
 async function print(
   files: Pick<OpenLogFiles, 'append'>,
   texts: readonly string[],
@@ -66,8 +65,8 @@ const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<re
 
 const at = (folder: string, name: string): string => join(folder, job, '1', name);
 
-describe('what is appended', () => {
-  test('is numbered by the line feeds in it, wherever chunks end', async () => {
+describe('appending to a log', () => {
+  test('numbers lines by their line feeds, wherever chunks end', async () => {
     const files = openLogs(openFolder());
     await print(files, ['one\ntw', 'o\nthr', '', 'ee', '\n\n', 'five']);
     expect((await read(files)).map(({ line, text }) => [line, text])).toEqual([
@@ -83,7 +82,7 @@ describe('what is appended', () => {
     expect(await files.attempts(job)).toEqual([1]);
   });
 
-  test('is shown as a screen would show it in the end, whatever pieces it comes in', async () => {
+  test('folds carriage returns as a terminal does, wherever chunks end', async () => {
     const files = openLogs(openFolder());
     const texts = ['a\rbc', '\r', '\n\rd\r\r', 'e\r\n', 'f\r', '\n', 'x\r1%', '\r2', '%\r'];
     await print(files, texts);
@@ -94,7 +93,7 @@ describe('what is appended', () => {
     expect(await textsIn(whole)).toEqual(['bc', 'e', 'f']);
   });
 
-  test('a line that is too long is cut between characters', async () => {
+  test('cuts a line that is too long between characters', async () => {
     const files = openLogs(openFolder());
     for (const text of ['ä'.repeat(20_000), `x${'ä'.repeat(20_000)}`, '🚂'.repeat(5_000)]) {
       const place = (await files.append(job, 1, piece(-1, ''))) as { readonly value: number };
@@ -109,7 +108,7 @@ describe('what is appended', () => {
     ]);
   });
 
-  test('of several who send at once comes one after the other', async () => {
+  test('appends chunks of concurrent requests one after the other', async () => {
     const files = openLogs(openFolder());
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
@@ -120,7 +119,7 @@ describe('what is appended', () => {
     expect(await textsIn(files)).toEqual(Array.from({ length: 8 }, (_, n) => `${n}`.repeat(9)));
   });
 
-  test('is refused where there are too many at once, or no room', async () => {
+  test('refuses an append when too many run at once or the disk is full', async () => {
     const files = openLogs(openFolder());
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => files.append(job, 1, piece(0, 'a\n'))),
@@ -132,7 +131,7 @@ describe('what is appended', () => {
     expect(await full.facts(job, 1)).toBeNull();
   });
 
-  test('is heard of by who watches it, and so is its end', async () => {
+  test('notifies a watcher about an append and about the removal of the log', async () => {
     const files = openLogs(openFolder());
     let heard = 0;
     const stop = files.watch(job, 1, () => (heard += 1));
@@ -146,7 +145,7 @@ describe('what is appended', () => {
     expect(heard).toBe(2);
   });
 
-  test('waits for no sync, and is closed when nobody wants it any more', async () => {
+  test('appends without waiting for a sync, and reopens a log that was closed as idle', async () => {
     const files = openLogs(openFolder());
     await print(files, ['one\n']);
     await files.clock.advance(61_000);
@@ -155,13 +154,13 @@ describe('what is appended', () => {
   });
 });
 
-/** Of this process, below a folder. */
+// Lists the files below a folder that this process has open.
 const openBelow = (folder: string): readonly string[] =>
   readdirSync('/proc/self/fd')
     .map(targetOf)
     .filter(file => file.startsWith(folder));
 
-/** The descriptor by which they were listed is gone by now. */
+// The descriptor that listed the folder is closed by now, so its link is unreadable.
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -170,63 +169,64 @@ function targetOf(descriptor: string): string {
   }
 }
 
-test.skipIf(process.platform !== 'linux')(
-  'no file of a log is open when it has ended, or rests',
-  async () => {
-    const folder = openFolder();
-    const files = openLogs(folder);
-    await print(files, ['one\n']);
-    expect(openBelow(folder)).toHaveLength(2);
-    await files.clock.advance(3_000);
-    await expect.poll(() => openBelow(folder)).toEqual([]);
-    await nextOf(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
-    expect(openBelow(folder)).toEqual([]);
-    expect(await textsIn(files)).toEqual(['one', 'two']);
-  },
-);
+test.skipIf(process.platform !== 'linux')('closes the files of a log that has ended or is idle', async () => {
+  const folder = openFolder();
+  const files = openLogs(folder);
+  await print(files, ['one\n']);
+  expect(openBelow(folder)).toHaveLength(2);
+  await files.clock.advance(3_000);
+  await expect.poll(() => openBelow(folder)).toEqual([]);
+  await nextOf(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
+  expect(openBelow(folder)).toEqual([]);
+  expect(await textsIn(files)).toEqual(['one', 'two']);
+});
 
-/** A log of three chunks, the last two of which are to be damaged. */
+/** Writes a log of three chunks. Tests damage the last two. */
 async function makeLog(folder: string): Promise<void> {
   const files = openLogs(folder);
   await print(files, ['one\n', 'two\n', 'three\n']);
   await files.close();
 }
 
-describe('a log that was cut off while it was written', () => {
+describe('repairing a log that was cut off', () => {
   const index = '000000.index';
   const text = '000000.text';
   const sizeOf = (folder: string, name: string): number =>
     statSync(at(folder, name), { throwIfNoEntry: false })?.size ?? 0;
 
   test.each<readonly [what: string, damage: (folder: string) => void, kept: readonly string[]]>([
+    ['with a torn index entry', folder => truncateSync(at(folder, index), 4 * markBytes - 1), ['one', 'two']],
     [
-      'with a mark that is torn',
-      folder => truncateSync(at(folder, index), 4 * markBytes - 1),
-      ['one', 'two'],
+      'with only half of two index entries',
+      folder => truncateSync(at(folder, index), 3 * markBytes - 20),
+      ['one'],
     ],
-    ['with the half of two marks', folder => truncateSync(at(folder, index), 3 * markBytes - 20), ['one']],
     [
-      'with text that no mark is for',
+      'with text that has no index entry',
       folder => appendFileSync(at(folder, text), 'fo'),
       ['one', 'two', 'three'],
     ],
     [
-      'with garbage behind its marks',
+      'with garbage after its index entries',
       folder => appendFileSync(at(folder, index), Buffer.alloc(markBytes * 2)),
       ['one', 'two', 'three'],
     ],
-    ['with text that is short of its marks', folder => truncateSync(at(folder, text), 9), ['one', 'two']],
-    ['with text that ends where a mark does', folder => truncateSync(at(folder, text), 4), ['one']],
-    ['without any text', folder => truncateSync(at(folder, text), 0), []],
-    ['without the file of its text', folder => rmSync(at(folder, text)), []],
     [
-      'with zeros where its text was to be',
+      'with less text than its index entries cover',
+      folder => truncateSync(at(folder, text), 9),
+      ['one', 'two'],
+    ],
+    ['with text that ends where an index entry does', folder => truncateSync(at(folder, text), 4), ['one']],
+    ['with an empty text file', folder => truncateSync(at(folder, text), 0), []],
+    ['without its text file', folder => rmSync(at(folder, text)), []],
+    [
+      'with zeros at the end of its text',
       folder => writeFileSync(at(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
       ['one', 'two'],
     ],
-    ['before its first mark', folder => truncateSync(at(folder, index), 20), []],
+    ['cut before its first index entry', folder => truncateSync(at(folder, index), 20), []],
     [
-      'with a mark that was changed',
+      'with a changed index entry',
       folder => {
         const bytes = readFileSync(at(folder, index));
         bytes.writeUInt8(bytes.readUInt8(2 * markBytes + 3) ^ 1, 2 * markBytes + 3);
@@ -234,14 +234,14 @@ describe('a log that was cut off while it was written', () => {
       },
       ['one'],
     ],
-  ])('%s goes on with what is whole', async (_, damage, kept) => {
+  ])('continues a log %s after its last intact chunk', async (_, damage, kept) => {
     const folder = openFolder();
     await makeLog(folder);
     damage(folder);
     const files = openLogs(folder);
     const place = kept.reduce((sum, line) => sum + line.length + 1, 0);
     expect(await textsIn(files)).toEqual(kept);
-    // The truncated text is gone from the disk, too.
+    // The truncated text is removed from the disk, too.
     expect(sizeOf(folder, text)).toBe(place);
     expect(await nextOf(files.append(job, 1, piece(999, 'far\n')))).toBe(place);
     const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
@@ -252,7 +252,7 @@ describe('a log that was cut off while it was written', () => {
     expect(await textsIn(openLogs(folder))).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  test('in the middle of an append that fails says how much it has', async () => {
+  test('reports how much of the log it has when an append fails halfway', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
     await print(files, ['one\n']);
@@ -262,7 +262,7 @@ describe('a log that was cut off while it was written', () => {
     const { write } = proto;
     onTestFinished(() => void (proto.write = write));
     let writes = 0;
-    // The text gets there, its mark does not: the disk is full by then.
+    // The text is written, but its index entry is not: the disk is full by then.
     proto.write = function fails(...args) {
       writes += 1;
       if (writes !== 2) return write.apply(this, args);
@@ -276,7 +276,7 @@ describe('a log that was cut off while it was written', () => {
   });
 });
 
-describe('a log that grows', () => {
+describe('a log that spans several files', () => {
   const lineOf = (n: number): string => `line ${n} ${'x'.repeat(90)}`;
   const many = (from: number, count: number): string =>
     Array.from({ length: count }, (_, n) => `${lineOf(from + n)}\n`).join('');
@@ -287,7 +287,7 @@ describe('a log that grows', () => {
   };
   const namesIn = (folder: string): readonly string[] => readdirSync(join(folder, job, '1')).toSorted();
 
-  test('goes over several files, and is read across them', async () => {
+  test('splits a large log into several files and reads across them', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: 4 * MiB });
     await grow(files, 60);
@@ -300,7 +300,7 @@ describe('a log that grows', () => {
     expect((await textsIn(again, 29_999))[0]).toBe(lineOf(29_999));
   });
 
-  test('keeps its newest part, and says where that begins', async () => {
+  test('keeps the newest part of a log and reports its first line', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: MiB });
     const place = await grow(files, 60);
@@ -318,9 +318,9 @@ describe('a log that grows', () => {
     expect((await again.facts(job, 1))?.firstLine).toBe(first);
   });
 
-  test('begins with a whole line where the one before went over the end of what is gone', async () => {
+  test('starts with a whole line after the oldest part is removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: MiB });
-    // No chunk ends with a line.
+    // No chunk ends at the end of a line.
     const text = many(0, 30_000);
     const chunks = text.match(/[^]{1,50001}/g) ?? [];
     await print(files, chunks);
@@ -333,7 +333,7 @@ describe('a log that grows', () => {
     expect((await textsIn(files, 29_000))[0]).toBe(lineOf(29_000));
   });
 
-  test('bounds what small chunks cost, too', async () => {
+  test('bounds the disk usage of a log of many small chunks', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: 40_000 });
     await print(
@@ -348,7 +348,7 @@ describe('a log that grows', () => {
   test.each<readonly [what: string, damage: (folder: string) => void]>([
     ['damaged', folder => truncateSync(at(folder, '000001.text'), 100)],
     ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(at(folder, name)))],
-  ])('of which a middle part is %s goes on with what is behind that', async (_, damage) => {
+  ])('returns the lines after a middle part that is %s', async (_, damage) => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
     await grow(first, 60);
@@ -360,7 +360,7 @@ describe('a log that grows', () => {
     expect((await textsIn(files))[0]).toBe(lineOf(firstLine));
   });
 
-  test('is searched to its end, unless nobody wants that any more', async () => {
+  test('searches a log to its end, and stops when the search is cancelled', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
     await grow(files, 60);
     const search = (isOver: () => boolean) =>
@@ -374,7 +374,7 @@ describe('a log that grows', () => {
     expect(looks).toBe(3);
   });
 
-  test('that was cut off between two files goes on with the one before', async () => {
+  test('continues in the last intact file when the next one was cut off at its creation', async () => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
     const place = await grow(first, 30);
@@ -393,7 +393,7 @@ describe('a log that grows', () => {
     expect(await textsIn(files, 15_000)).toEqual(['more']);
   });
 
-  test('is read without gap or repeat while it has to make room', async () => {
+  test('reads without gaps or repeats while old parts are removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
     const place = await grow(files, 40);
     const seen: number[] = [];
@@ -407,14 +407,14 @@ describe('a log that grows', () => {
   });
 });
 
-describe('a note of what is lost', () => {
-  test('is a line of its own, also behind one that was not ended, and the same after a new start', async () => {
+describe('notes about lost log bytes', () => {
+  test('writes each note on a line of its own and keeps it after a restart', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
     await print(files, ['half']);
     await nextOf(files.append(job, 1, { ...piece(4, 'a\nb\n'), from: 1_004, to: 1_008 }));
     await nextOf(files.append(job, 1, { ...piece(1_008, ''), from: 1_010, to: 1_010, isLast: true }));
-    const look = async (from: OpenLogFiles) =>
+    const readNotes = async (from: OpenLogFiles) =>
       (await read(from)).map(({ line, text, isNote }) => [line, text, isNote]);
     const expected = [
       [0, 'half', false],
@@ -423,10 +423,10 @@ describe('a note of what is lost', () => {
       [3, 'b', false],
       [4, expect.stringMatching(/^\[trainyard\] 2 bytes/), true],
     ];
-    expect(await look(files)).toEqual(expected);
+    expect(await readNotes(files)).toEqual(expected);
     await files.close();
     const again = openLogs(folder);
-    expect(await look(again)).toEqual(expected);
+    expect(await readNotes(again)).toEqual(expected);
     expect(await again.facts(job, 1)).toMatchObject({ isEnded: true, openLine: null });
   });
 });

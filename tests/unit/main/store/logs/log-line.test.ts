@@ -6,10 +6,10 @@ const printed = fc
   .array(fc.constantFrom('\r', '\r\r', 'a', 'bc', 'ä', '🚂', '10%'))
   .map(parts => parts.join(''));
 
-/** What a screen shows in the end: the text after the last carriage return, ignoring those at the end of the line. */
+// A terminal shows the text after the last carriage return, ignoring those at the end of the line.
 const shown = (text: string): string => text.replace(/\r+$/, '').split('\r').at(-1) ?? '';
 
-test('a line is what a screen would show in the end, whatever pieces it comes in', () => {
+test('folds a line to what a terminal shows, however the bytes are split', () => {
   fc.assert(
     fc.property(printed, fc.array(fc.nat(40)), (text, cuts) => {
       const bytes = Buffer.from(text);
@@ -24,7 +24,7 @@ test('a line is what a screen would show in the end, whatever pieces it comes in
   );
 });
 
-test('no more of it is kept than may be shown, and no half of a character', () => {
+test('cuts a line at the byte limit, and never inside a character', () => {
   fc.assert(
     fc.property(printed, fc.integer({ min: 0, max: 20 }), (text, most) => {
       const bytes = Buffer.from(text);

@@ -1,4 +1,3 @@
-/** Which logs are removed, and when. */
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -26,10 +25,7 @@ interface Bench {
   stop(): Promise<void>;
 }
 
-/**
- * `jobs` have ended this many days ago, or still run with null. `orphans` have a log and no job: found without one this many
- * hours ago, or not yet with null.
- */
+/** Days since each of `jobs` ended (null: running), and hours since each of `orphans` was found without a job (null: not yet). */
 async function openBench(
   jobs: Readonly<Record<string, number | null>>,
   orphans: Readonly<Record<string, number | null>>,
@@ -46,16 +42,22 @@ async function openBench(
     expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
   for (const [id, hours] of Object.entries(orphans)) {
     if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * 3_600_000}\n`);
-    // File times say nothing about how long a job is unknown.
+    // The sweep must not use file times: they do not say how long a job is unknown.
     for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
   }
-  const begun = clock.wall();
+  const startedAt = clock.wall();
   const store = {
     job: (id: JobId) => {
       const ended = jobs[id];
       if (ended === undefined) return null;
       if (ended === null) return makeJob(1);
-      return { ...makeJob(1), status: 'failed', endedAt: begun - ended * dayMs, cause: null, error: null };
+      return {
+        ...makeJob(1),
+        status: 'failed',
+        endedAt: startedAt - ended * dayMs,
+        cause: null,
+        error: null,
+      };
     },
   } as unknown as Pick<Store, 'job'>;
   const sweep = startLogSweep({ store, files, clock, time: trustedTimeOf(clock), log, days });
@@ -74,7 +76,7 @@ async function openBench(
   };
 }
 
-test('those of jobs that ended too long ago, and of jobs that are gone, are removed at the start', async () => {
+test('removes logs of expired and of missing jobs at the start', async () => {
   const jobs = { j_old: 31, j_new: 29, j_runs: null };
   const bench = await openBench(jobs, { j_gone: 25, j_just_gone: 23 }, 30);
   await expect.poll(() => [bench.has('j_old'), bench.has('j_gone')]).toEqual([false, false]);
@@ -83,7 +85,7 @@ test('those of jobs that ended too long ago, and of jobs that are gone, are remo
   expect(bench.said).toEqual(['log.removed', 'log.removed']);
 });
 
-test('and later, when they have become so', async () => {
+test('removes logs that expire while the server runs', async () => {
   const bench = await openBench({ j_1: 29, j_2: 10 }, { j_gone: 23 }, 30);
   await expect
     .poll(
@@ -97,14 +99,14 @@ test('and later, when they have become so', async () => {
   expect(bench.has('j_2')).toBe(true);
 });
 
-test('without an age none is removed for it', async () => {
+test('keeps logs of all existing jobs when no maximum age is set', async () => {
   const bench = await openBench({ j_old: 10_000 }, { j_gone: 25 }, null);
   await expect.poll(() => bench.has('j_gone')).toBe(false);
   await bench.stop();
   expect(bench.has('j_old')).toBe(true);
 });
 
-test('an orphaned log stays for a day after it was found, however old its files look', async () => {
+test('keeps an orphaned log for a day after finding it, however old its files look', async () => {
   const bench = await openBench({}, { j_gone: null }, 30);
   await expect.poll(() => bench.isMarked('j_gone')).toBe(true);
   for (let hour = 0; hour < 23; hour += 1) await bench.sweepAfter(3_600_000);
@@ -120,7 +122,7 @@ test('an orphaned log stays for a day after it was found, however old its files 
     .toBe(false);
 });
 
-test('a log whose job came back with a newer database loses its mark', async () => {
+test('removes the orphan mark when the job exists again', async () => {
   const bench = await openBench({ j_back: 2 }, {}, 30);
   bench.mark('j_back', '1\n');
   await expect
@@ -132,7 +134,7 @@ test('a log whose job came back with a newer database loses its mark', async () 
   expect(bench.has('j_back')).toBe(true);
 });
 
-test('a mark that cannot be read begins the day anew', async () => {
+test('restarts the one-day period when the orphan mark is unreadable', async () => {
   const bench = await openBench({}, { j_gone: null }, 30);
   bench.mark('j_gone', 'soon');
   await bench.sweepAfter(3_600_000);
@@ -143,7 +145,7 @@ test('a mark that cannot be read begins the day anew', async () => {
 test.each([
   ['ten years ahead', 3_650],
   ['a month ahead', 31],
-])('none is removed when the clock jumps %s while the server runs', async (_what, days) => {
+])('removes no log when the clock jumps %s while the server runs', async (_what, days) => {
   const bench = await openBench({ j_new: 2 }, { j_just_gone: 1 }, 30);
   bench.clock.shiftWall(days * dayMs);
   await bench.sweepAfter(3_600_000);
