@@ -1,4 +1,3 @@
-/** The orchestrator's handling of configs: the audit rows of their changes, and the copy that a job keeps. */
 import { describe, expect, test } from 'vitest';
 import type { Actor, ConfigChange } from '../../../../../../main/orchestrator/ports/index.ts';
 import { JobId } from '../../../../../../protocol/ids.ts';
@@ -21,8 +20,8 @@ const rows = (fleet: Fleet) =>
       details: JSON.parse(details) as unknown,
     }));
 
-describe('a change of a config', () => {
-  test('stands in the trail before it is made', async () => {
+describe('audit rows of config changes', () => {
+  test('records the audit row before the config is changed', async () => {
     const fleet = await openFleet();
     const seen: unknown[] = [];
     const outcome = await fleet.orchestrator.files.changeConfig(ada, async record => {
@@ -40,7 +39,7 @@ describe('a change of a config', () => {
     expect([seen, rows(fleet)]).toEqual([[row], [row]]);
   });
 
-  test('that was announced and then failed is said to have failed', async () => {
+  test('records a second audit row when the announced change fails', async () => {
     const fleet = await openFleet();
     const outcome = await fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
@@ -50,13 +49,13 @@ describe('a change of a config', () => {
     expect(rows(fleet).map(({ type }) => type)).toEqual(['config.replaced', 'config.change_failed']);
   });
 
-  test('that was refused leaves nothing', async () => {
+  test('records nothing when the change is refused', async () => {
     const fleet = await openFleet();
     await fleet.orchestrator.files.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
     expect(rows(fleet)).toEqual([]);
   });
 
-  test('is not made while the trail takes no row', async () => {
+  test('does not change the config when the audit row cannot be written', async () => {
     const fleet = await openFleet();
     await fleet.setDiskFull(true);
     let isMade = false;
@@ -71,8 +70,8 @@ describe('a change of a config', () => {
   });
 });
 
-describe('the config of a job', () => {
-  test('is the copy that it was submitted with, for each of its attempts and for a retry', async () => {
+describe('the stored config of a job', () => {
+  test('keeps the submitted config for all attempts and for a retry', async () => {
     let lr = 1;
     const fleet = await openFleet({
       configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: [lr], files: {} })) },
@@ -88,7 +87,7 @@ describe('the config of a job', () => {
     expect(fleet.orchestrator.jobs.config(retried)).toEqual({ ok: true, value: own });
   });
 
-  test('has the dataloader that was sent along', async () => {
+  test('stores the dataloader that was submitted with the config', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ config: { lr: 1 }, dataloader: [{ id: 'images' }] });
     expect(fleet.orchestrator.jobs.config(jobId)).toMatchObject({
@@ -96,7 +95,7 @@ describe('the config of a job', () => {
     });
   });
 
-  test('of a job that nobody knows is not there', async () => {
+  test('returns job_not_found for the config of an unknown job', async () => {
     const fleet = await openFleet();
     expect(refusalOf(fleet.orchestrator.jobs.config(JobId.parse('j_none'))).code).toBe('job_not_found');
   });

@@ -1,4 +1,3 @@
-/** Decisions about the queue while the disk is full, and what remains of them after a crash. */
 import { describe, expect, test } from 'vitest';
 import { everyJob } from '../../../../../support/every-job.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -16,7 +15,7 @@ interface Scene {
 
 type Call = (scene: Scene) => Promise<unknown>;
 
-/** A rig that is idle, because it is labelled otherwise than the one job that waits would have it. */
+// Creates an idle rig whose label does not match the one pending job.
 async function openScene(): Promise<Scene> {
   const fleet = await openFleet();
   const { jobId: ended } = await fleet.submit();
@@ -44,7 +43,7 @@ const calls: Readonly<Record<string, Call>> = {
   'a label': ({ fleet, rig }) => fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp' } }, bob),
 };
 
-const standing = ({ fleet, rig }: Scene) => ({
+const snapshot = ({ fleet, rig }: Scene) => ({
   jobs: fleet.store.jobs({ ...everyJob, limit: 100, offset: 0 }),
   queue: fleet.orchestrator.queue.view(),
   labels: rig.view().labels,
@@ -53,42 +52,42 @@ const standing = ({ fleet, rig }: Scene) => ({
   offers: rig.commandsOf('job_submit').length,
 });
 
-const untold = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof standing>) => rest;
+const withoutRecords = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof snapshot>) => rest;
 
 describe.each(Object.entries(calls))('%s', (_name, call) => {
-  test('is refused while the disk is full, leaves nothing behind, and is done once there is room', async () => {
+  test('is refused without effect while the disk is full, and succeeds when it has space', async () => {
     const scene = await openScene();
     const { fleet } = scene;
-    const before = standing(scene);
+    const before = snapshot(scene);
     await fleet.setDiskFull(true);
     await expect(call(scene)).rejects.toThrow('full');
     await fleet.clock.settle();
-    expect(standing(scene)).toEqual(before);
+    expect(snapshot(scene)).toEqual(before);
     await fleet.setDiskFull(false);
     // The rolled-back change leaves nothing behind: no missing job is dispatched, and no job is held back.
-    const { events, rows, ...again } = standing(scene);
-    expect(again).toEqual(untold(before));
+    const { events, rows, ...again } = snapshot(scene);
+    expect(again).toEqual(withoutRecords(before));
     await call(scene);
     await fleet.clock.settle();
-    const after = standing(scene);
-    expect(untold(after)).not.toEqual(again);
-    // One act, told and written down once: with the offer that may follow from it.
+    const after = snapshot(scene);
+    expect(withoutRecords(after)).not.toEqual(again);
+    // The change is recorded once, with the offer that may follow from it.
     expect(after.events - events).toBe(1 + after.offers - again.offers);
     expect(after.rows - rows).toBe(after.events - events);
     fleet.errors.splice(0);
   });
 
-  test('outlives a crash', async () => {
+  test('survives a crash', async () => {
     const scene = await openScene();
     await call(scene);
     await scene.fleet.clock.settle();
-    const { jobs, queue, rows } = standing(scene);
+    const { jobs, queue, rows } = snapshot(scene);
     await scene.fleet.restart({ crash: true });
-    expect(standing(scene)).toMatchObject({ jobs, queue, rows });
+    expect(snapshot(scene)).toMatchObject({ jobs, queue, rows });
   });
 });
 
-test('after a limit was taken back with its transaction, the one before it holds', async () => {
+test('keeps the previous limit when the transaction that changes it is rolled back', async () => {
   const fleet = await openFleet();
   await fleet.addIdleWorker();
   await fleet.addIdleWorker();
@@ -100,7 +99,7 @@ test('after a limit was taken back with its transaction, the one before it holds
   expect(await fleet.submit()).toMatchObject({ status: 'queued' });
 });
 
-test('after an end was taken back with its transaction, the job still counts as one that runs', async () => {
+test('still counts a job as running when the transaction that ends it is rolled back', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.addIdleWorker();
@@ -115,7 +114,7 @@ test('after an end was taken back with its transaction, the job still counts as 
   expect(fleet.job(next).status).toBe('dispatched');
 });
 
-test('a resume that was taken back leaves the queue paused', async () => {
+test('keeps the queue paused when the transaction that resumes it is rolled back', async () => {
   const fleet = await openFleet();
   await fleet.addIdleWorker();
   await fleet.orchestrator.queue.pause(null, bob);

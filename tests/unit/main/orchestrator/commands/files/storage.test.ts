@@ -1,13 +1,9 @@
-/**
- * A disk that accepts no changes for a while: docs/internals/semantics.md, section 8; docs/internals/faults.md F21.
- * Contact and streams continue from memory. Refused changes have no effect, and delayed work is done afterwards. T =
- * 120 s.
- */
+// See docs/internals/semantics.md, section 8, and docs/internals/faults.md, F21. T = 120 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 
-/** The orchestrator's own commands that failed meanwhile are logged, and nothing else is. */
+// Only the orchestrator's own commands that failed meanwhile may be in the log.
 function expectOnlyFailedCommands(fleet: Fleet): void {
   for (const error of fleet.errors.splice(0))
     expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);
@@ -16,7 +12,7 @@ function expectOnlyFailedCommands(fleet: Fleet): void {
 const refused = (answer: Promise<unknown>) => expect(answer).rejects.toThrow('database or disk is full');
 
 describe('while the disk is full', () => {
-  test('beats are answered and count as contact', async () => {
+  test('answers heartbeats and counts them as contact while the disk is full', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -31,7 +27,7 @@ describe('while the disk is full', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('a registration and a report that are refused count as contact, too', async () => {
+  test('counts refused registrations and reports as contact while the disk is full', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -46,7 +42,7 @@ describe('while the disk is full', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('nobody is told of what was refused, and no job is given out', async () => {
+  test('publishes nothing of a refused change, and dispatches no job, while the disk is full', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const seq = fleet.orchestrator.lifecycle.lastSeq();
@@ -60,7 +56,7 @@ describe('while the disk is full', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('a report of the end that was refused is accepted when it is repeated', async () => {
+  test('accepts a repeated final report that the full disk refused before', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -77,8 +73,8 @@ describe('while the disk is full', () => {
   });
 });
 
-describe('when there is room again', () => {
-  test('the jobs that waited are given out at once', async () => {
+describe('when the disk has space again', () => {
+  test('dispatches pending jobs as soon as the disk has space again', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     await fleet.setDiskFull(true);
@@ -96,7 +92,7 @@ describe('when there is room again', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('a stream that opened meanwhile hears of its offer and of a cancel', async () => {
+  test('sends the offer and the cancel on a stream that opened while the disk was full', async () => {
     const fleet = await openFleet();
     const [offered, cancelled] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     const { jobId: job } = await fleet.submit();
@@ -112,7 +108,7 @@ describe('when there is room again', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('what was overdue is carried out at once', async () => {
+  test('performs overdue decisions as soon as the disk has space again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -127,7 +123,7 @@ describe('when there is room again', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('an ephemeral worker that had served is told to leave', async () => {
+  test('tells an ephemeral worker to leave after its job when the disk has space again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -141,8 +137,8 @@ describe('when there is room again', () => {
   });
 });
 
-describe('a deadline of what was refused', () => {
-  test('of a drain that was refused stops no job', async () => {
+describe('deadlines of changes that the full disk refused', () => {
+  test('does not stop a job at the deadline of a refused drain', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -154,7 +150,7 @@ describe('a deadline of what was refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('of a drain that could not be taken back still counts', async () => {
+  test('stops the job at the drain deadline when the undrain was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -167,7 +163,7 @@ describe('a deadline of what was refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('of an attempt whose end was refused still counts', async () => {
+  test('keeps the timeout of an attempt when its final report was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 60 });
@@ -181,7 +177,7 @@ describe('a deadline of what was refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('of an attempt whose claim was refused begins with the claim that is accepted', async () => {
+  test('counts the timeout from the claim that is accepted when an earlier one was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId: job } = await fleet.submit({ timeout_s: 60 });
@@ -197,7 +193,7 @@ describe('a deadline of what was refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('of an ephemeral worker whose return was refused is still that of its removal', async () => {
+  test('removes an ephemeral worker in time when its reconnection was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -210,7 +206,7 @@ describe('a deadline of what was refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('of a worker whose first registration was refused: it is still waited for', async () => {
+  test('keeps waiting for a worker whose first registration was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.setDiskFull(true);

@@ -1,4 +1,4 @@
-/** When the unfinished uploads of an attempt stop counting against the storage limits. */
+// The reserved bytes of unfinished uploads count against the storage limits.
 import { expect, test } from 'vitest';
 import type { AttemptId, JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -29,7 +29,7 @@ const open = async (retries = 0) => {
   return { fleet, rig, job, insert, reserved };
 };
 
-test.each(['failed', 'cancelled'] as const)('they are dropped when the job is %s', async status => {
+test.each(['failed', 'cancelled'] as const)('drops unfinished uploads when the job is %s', async status => {
   const { fleet, rig, job, reserved } = await open();
   expect(reserved()).toBe(10);
   if (status === 'cancelled') await fleet.cancel(job);
@@ -37,7 +37,7 @@ test.each(['failed', 'cancelled'] as const)('they are dropped when the job is %s
   expect([fleet.job(job).status, reserved()]).toEqual([status, 0]);
 });
 
-test('they stay while the job of a lost worker is pending and are dropped when it starts', async () => {
+test('keeps unfinished uploads while the job of a lost worker is pending, until it starts', async () => {
   const { fleet, rig, job, reserved } = await open(1);
   await rig.disconnect();
   await fleet.clock.advance(20 * minute);
@@ -48,7 +48,7 @@ test('they stay while the job of a lost worker is pending and are dropped when i
   expect([fleet.job(job).status, reserved()]).toEqual(['dispatched', 0]);
 });
 
-test('those of a completed job stay for ten minutes', async () => {
+test('keeps unfinished uploads of a completed job for ten minutes', async () => {
   const { fleet, rig, job, reserved } = await open();
   await rig.report(job, 'completed');
   await fleet.clock.advance(10 * minute);
@@ -59,7 +59,7 @@ test('those of a completed job stay for ten minutes', async () => {
   expect(reserved()).toBe(0);
 });
 
-test('those of a completed job stay as long as its worker has outstanding files', async () => {
+test('keeps unfinished uploads of a completed job while its worker has files to upload', async () => {
   const { fleet, rig, job, reserved } = await open();
   await rig.report(job, 'completed', { uploads_pending: true });
   await fleet.clock.advance(600 * minute);

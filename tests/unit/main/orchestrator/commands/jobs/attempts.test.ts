@@ -1,9 +1,9 @@
-/** From the claim to the end, and what is retried: docs/internals/semantics.md, section 2. */
+// See docs/internals/semantics.md, section 2.
 import { expect, test } from 'vitest';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
-test('claim, run, complete', async () => {
+test('takes a job from the claim through running to completed', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -34,8 +34,8 @@ test('claim, run, complete', async () => {
 
 test.each([
   ['its first status', 'starting'],
-  ['its first status, when that is not the first word', 'training'],
-] as const)('the published agent takes an offer by %s', async (_what, word) => {
+  ['its first status, even when that is not “starting”', 'training'],
+] as const)('claims an offer of the published agent by %s', async (_what, word) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -43,7 +43,7 @@ test.each([
   expect(fleet.job(jobId).status).toBe(word === 'training' ? 'running' : 'starting');
 });
 
-test('a beat that names the job takes the offer', async () => {
+test('claims an offer when a heartbeat names the job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -55,14 +55,14 @@ test('a beat that names the job takes the offer', async () => {
 
 test.each([
   ['an exit code', { exit_code: 1, error: 'boom' }, 'trainer_exit'],
-  ['the published agent’s words', { error: 'Training exited with code 3' }, 'trainer_exit'],
+  ["the published agent's error message", { error: 'Training exited with code 3' }, 'trainer_exit'],
   ['a signal', { signal: 'SIGSEGV' }, 'trainer_signal'],
-  ['a negative code', { error: 'Training exited with code -9' }, 'trainer_signal'],
-  ['its memory', { exit_code: 1, error: 'torch.OutOfMemoryError: CUDA out of memory' }, 'out_of_memory'],
-  ['its start', { cause: 'start_failed', error: 'no python' }, 'start_failed'],
-  ['its config', { cause: 'invalid_config' }, 'invalid_config'],
-  ['a refusal', { cause: 'rejected' }, 'rejected'],
-] as const)('a job that failed by %s is not tried again', async (_what, end, cause) => {
+  ['a negative exit code', { error: 'Training exited with code -9' }, 'trainer_signal'],
+  ['out of memory', { exit_code: 1, error: 'torch.OutOfMemoryError: CUDA out of memory' }, 'out_of_memory'],
+  ['a failed start', { cause: 'start_failed', error: 'no python' }, 'start_failed'],
+  ['an invalid config', { cause: 'invalid_config' }, 'invalid_config'],
+  ['a rejection', { cause: 'rejected' }, 'rejected'],
+] as const)('does not retry a job that failed because of %s', async (_what, end, cause) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.addIdleWorker();
@@ -73,7 +73,7 @@ test.each([
   expect(fleet.job(job).error_message).toBe('error' in end ? end.error : null);
 });
 
-test('a job that was preempted goes to another worker, from the retry budget', async () => {
+test('dispatches a preempted job to another worker and uses a retry', async () => {
   const fleet = await openFleet();
   const spot = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(spot, { max_retries: 1 });
@@ -87,7 +87,7 @@ test('a job that was preempted goes to another worker, from the retry budget', a
   expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 2 });
 });
 
-test('the worker that lost the job gets it again when no other fits', async () => {
+test('dispatches the job to the same worker again when no other one fits', async () => {
   const fleet = await openFleet();
   await fleet.addIdleWorker({ agent: { gpus: 0 } });
   const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
@@ -97,7 +97,7 @@ test('the worker that lost the job gets it again when no other fits', async () =
   expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
 });
 
-test('retries wait 0, 30, 120 and then always 600 s', async () => {
+test('delays retries by 0, 30 and 120 s, and then always by 600 s', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { max_retries: 5 });
@@ -121,7 +121,7 @@ test('retries wait 0, 30, 120 and then always 600 s', async () => {
   expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 6, max_attempts: 6 });
 });
 
-test('a job in backoff lets those behind it pass', async () => {
+test('dispatches jobs behind a job in back-off', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { priority: 50 });
@@ -132,7 +132,7 @@ test('a job in backoff lets those behind it pass', async () => {
 });
 
 test.each([1, 2] as const)(
-  'a worker (protocol %i) that registers without the job it had claimed has lost it',
+  'ends the attempt of a worker (protocol %i) that registers without its claimed job',
   async protocol => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -144,7 +144,7 @@ test.each([1, 2] as const)(
   },
 );
 
-test('a worker that registers with its job goes on with it', async () => {
+test('resumes the job of a worker that registers with it', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -155,7 +155,7 @@ test('a worker that registers with its job goes on with it', async () => {
   expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
 });
 
-test('a worker that registers without a job that was only offered is offered it again', async () => {
+test('repeats the offer to a worker that registers without a job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -165,7 +165,7 @@ test('a worker that registers without a job that was only offered is offered it 
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
 });
 
-test('a job that nobody knows is refused, and the agent is told to stop', async () => {
+test('refuses an unknown job and tells the agent to stop it', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

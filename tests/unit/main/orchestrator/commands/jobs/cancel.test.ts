@@ -1,9 +1,9 @@
-/** Cancelling in every state: docs/internals/semantics.md, sections 2 and 5. */
+// See docs/internals/semantics.md, sections 2 and 5.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 
-test('a job that waits is cancelled at once', async () => {
+test('cancels a pending job immediately', async () => {
   const fleet = await openFleet();
   const { jobId } = await fleet.submit();
   expect(valueOf(await fleet.cancel(jobId))).toMatchObject({
@@ -16,7 +16,7 @@ test('a job that waits is cancelled at once', async () => {
   expect(fleet.trail(jobId)).toEqual(['job.submitted', 'job.cancelled']);
 });
 
-test('a job that waits in its backoff is cancelled at once, and stays so', async () => {
+test('cancels a job in back-off immediately and permanently', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -31,7 +31,7 @@ test('a job that waits in its backoff is cancelled at once, and stays so', async
   });
 });
 
-describe.each(['dispatched', 'starting', 'running'] as const)('a job that is %s', status => {
+describe.each(['dispatched', 'starting', 'running'] as const)('cancelling a %s job', status => {
   const start = async (protocol: 1 | 2 = 2) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -41,14 +41,14 @@ describe.each(['dispatched', 'starting', 'running'] as const)('a job that is %s'
     return { fleet, rig, job };
   };
 
-  test.each([1, 2] as const)('is told to stop on the open stream (protocol %i)', async protocol => {
+  test.each([1, 2] as const)('sends a cancel on the open stream (protocol %i)', async protocol => {
     const { fleet, rig, job } = await start(protocol);
     expect(valueOf(await fleet.cancel(job)).status).toBe('cancelling');
     expect(rig.commandsOf('job_cancel')).toEqual([{ type: 'job_cancel', job_id: job, attempt_id: 'a_1' }]);
     expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job });
   });
 
-  test.each(['cancelled', 'failed'] as const)('is cancelled when its worker says “%s”', async word => {
+  test.each(['cancelled', 'failed'] as const)('cancels the job when its worker reports “%s”', async word => {
     const { fleet, rig, job } = await start();
     await fleet.cancel(job);
     expect(valueOf(await rig.report(job, word, { signal: 'SIGTERM' }))).toEqual({ duplicate: false });
@@ -56,7 +56,7 @@ describe.each(['dispatched', 'starting', 'running'] as const)('a job that is %s'
     expect(rig.view().status).toBe('idle');
   });
 
-  test('completes when its end came first', async () => {
+  test('completes the job when its completion arrives first', async () => {
     const { fleet, rig, job } = await start();
     await fleet.cancel(job);
     await rig.report(job, 'completed', { exit_code: 0 });
@@ -64,7 +64,7 @@ describe.each(['dispatched', 'starting', 'running'] as const)('a job that is %s'
     expect(fleet.trail(job)).toContain('job.cancelling');
   });
 
-  test('is not dispatched again', async () => {
+  test('does not dispatch a cancelled job again', async () => {
     const { fleet, rig, job } = await start();
     await fleet.addIdleWorker();
     await fleet.cancel(job);
@@ -74,7 +74,7 @@ describe.each(['dispatched', 'starting', 'running'] as const)('a job that is %s'
   });
 });
 
-test('a cancel is repeated in the reply to every beat until it is confirmed', async () => {
+test('repeats a cancel in every heartbeat response until it is confirmed', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -88,7 +88,7 @@ test('a cancel is repeated in the reply to every beat until it is confirmed', as
   expect(valueOf(await rig.beat())).toMatchObject({ cancel: null, abandon_job: null });
 });
 
-test('a cancel is repeated at the registration and on the next stream of our own agent', async () => {
+test("repeats a cancel at registration and on the next stream of Trainyard's agent", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -104,7 +104,7 @@ test('a cancel is repeated at the registration and on the next stream of our own
   expect(rig.stream.commands).toEqual([{ type: 'job_cancel', job_id: job, attempt_id: 'a_1' }]);
 });
 
-test('a cancel is never queued for a later stream of the published agent', async () => {
+test('does not queue a cancel for a later stream of the published agent', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);
@@ -114,11 +114,11 @@ test('a cancel is never queued for a later stream of the published agent', async
   await fleet.clock.advance(60_000);
   expect(rig.commandsOf('job_cancel')).toEqual([]);
   expect(fleet.job(job).status).toBe('cancelling');
-  // It knows one word for that: the job is not its own any more.
+  // The published agent knows only `abandon_job` for this.
   expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job, resume_job: null });
 });
 
-test('cancelling twice sends one command', async () => {
+test('sends one command when a job is cancelled twice', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -129,7 +129,7 @@ test('cancelling twice sends one command', async () => {
   expect(valueOf(await fleet.cancel(job)).status).toBe('cancelled');
 });
 
-test.each(['completed', 'failed'] as const)('a job that has %s can not be cancelled', async word => {
+test.each(['completed', 'failed'] as const)('returns job_final when a %s job is cancelled', async word => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -138,12 +138,12 @@ test.each(['completed', 'failed'] as const)('a job that has %s can not be cancel
   expect(fleet.job(job).status).toBe(word);
 });
 
-test('a job that nobody knows', async () => {
+test('returns job_not_found when an unknown job is cancelled', async () => {
   const fleet = await openFleet();
   expect(refusalOf(await fleet.cancel('j_9' as never))).toEqual({ code: 'job_not_found' });
 });
 
-test('a cancel whose worker stays silent counts at takeover, and says that it is not confirmed', async () => {
+test('marks a cancel as unconfirmed at takeover when the worker stays silent', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -159,7 +159,7 @@ test('a cancel whose worker stays silent counts at takeover, and says that it is
   expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job, cancel: null });
 });
 
-test('a job of a silent worker is cancelled when it comes back and confirms', async () => {
+test('cancels the job of a silent worker when it returns and confirms', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

@@ -1,7 +1,4 @@
-/**
- * Whatever jobs and workers do, no job is pending that an idle worker could take, and no job overtakes another of its
- * kind.
- */
+// Invariants: no job is pending that an idle worker could take, and no job overtakes an equal one.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JobDetail } from '../../../../../../protocol/job.ts';
@@ -17,7 +14,7 @@ interface Scene {
   readonly fleet: Fleet;
   readonly rigs: FleetWorker[];
   readonly jobs: JobDetail['id'][];
-  /** Those whose turn somebody has changed. */
+  // Jobs whose priority a user changed.
   readonly moved: Set<JobDetail['id']>;
 }
 
@@ -130,7 +127,7 @@ const offeringOf = ({ gpu_count: gpuCount, labels }: WorkerView) => makeOffering
 const shapeOf = (job: JobDetail): string =>
   JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
 
-/** What keeps a job from an idle worker, as long as people will have it so. */
+// Whether a user's setting keeps the job from idle workers.
 function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
   const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = fleet.store.liveJobs();
@@ -146,7 +143,7 @@ function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
 function check(scene: Scene): void {
   const { fleet, jobs, moved } = scene;
   const all = jobs.map(id => fleet.job(id));
-  // One that waits for its next attempt says until when.
+  // A job in back-off has a time before which it is not ready.
   const ready = all.filter(
     job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
   );
@@ -171,7 +168,9 @@ function check(scene: Scene): void {
   }
 }
 
-test('nobody waits for an idle worker, and nobody is overtaken', { timeout: 60_000 }, async () => {
+test('leaves no job pending beside a fitting idle worker, and no job overtakes an equal one', {
+  timeout: 60_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(acts, async script => {
       const fleet = await createFleet();

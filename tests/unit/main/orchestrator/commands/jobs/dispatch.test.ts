@@ -1,8 +1,8 @@
-/** Which worker gets which job, and when: docs/internals/semantics.md, sections 1, 2 and 7. */
+// See docs/internals/semantics.md, sections 1, 2 and 7.
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
-test('a job goes to an idle worker with its submit, which names the worker', async () => {
+test('dispatches a job to an idle worker during its submit and returns the worker', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 4 } });
   const answer = await fleet.submit({ config: { lr: 1 }, gpu_count: 2 });
@@ -38,7 +38,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
   expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: answer.jobId });
 });
 
-test('a job that has to wait is told its place and why', async () => {
+test('returns the position and the reason for a job that has to wait', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.runJob(rig);
@@ -59,7 +59,7 @@ test('a job that has to wait is told its place and why', async () => {
   });
 });
 
-test('a job waits for a worker that has registered until its stream opens', async () => {
+test('keeps a job pending until the stream of the registered worker opens', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker();
   expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'never_registered' });
@@ -71,7 +71,7 @@ test('a job waits for a worker that has registered until its stream opens', asyn
   expect(rig.lastOffer().job_id).toBe(jobId);
 });
 
-test('a worker that has never come counts as connecting for 300 s', async () => {
+test('shows a worker that never registered as connecting for 300 s', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker();
   await fleet.clock.advance(299_999);
@@ -80,7 +80,7 @@ test('a worker that has never come counts as connecting for 300 s', async () => 
   expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'never_registered' });
 });
 
-test('the next job follows as soon as the worker is free', async () => {
+test('dispatches the next job as soon as the worker is idle', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const first = await fleet.runJob(rig);
@@ -90,7 +90,7 @@ test('the next job follows as soon as the worker is free', async () => {
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('jobs are taken by priority, and first come, first served within one', async () => {
+test('dispatches by priority, and by submission order within a priority', async () => {
   const fleet = await openFleet();
   const priorities = [10, 10, 50, 0, 20, 10];
   const jobs: string[] = [];
@@ -105,7 +105,7 @@ test('jobs are taken by priority, and first come, first served within one', asyn
   expect(order).toEqual([2, 4, 0, 1, 5, 3].map(index => jobs[index]));
 });
 
-test('a job that fits nowhere holds up nobody behind it', async () => {
+test('dispatches small jobs behind a job that no worker can run', async () => {
   const fleet = await openFleet();
   const { jobId: tooBig } = await fleet.submit({ gpu_count: 8, priority: 50 });
   const { jobId: small } = await fleet.submit({ gpu_count: 1 });
@@ -114,7 +114,7 @@ test('a job that fits nowhere holds up nobody behind it', async () => {
   expect(fleet.job(tooBig)).toMatchObject({ status: 'pending', position: 1 });
 });
 
-test('a worker that becomes bigger takes what it could not take before', async () => {
+test('dispatches a job to a worker that registers with more GPUs', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
   const { jobId } = await fleet.submit({ gpu_count: 2 });
@@ -123,7 +123,7 @@ test('a worker that becomes bigger takes what it could not take before', async (
   expect(rig.lastOffer().job_id).toBe(jobId);
 });
 
-test('the smallest worker that fits is taken, so that a big one stays free', async () => {
+test('dispatches to the smallest worker that fits', async () => {
   const fleet = await openFleet();
   const big = await fleet.addIdleWorker({ agent: { gpus: 8 } });
   const small = await fleet.addIdleWorker({ agent: { gpus: 2 } });
@@ -153,7 +153,7 @@ test.each([
   [{ team: 'NLP' }, { team: 'nlp' }, false],
   [{ team: 'größe*' }, { team: 'größe-1' }, true],
   [{ toString: '*' }, {}, false],
-])('labels %j against a worker with %j: %j', async (wanted, there, fits) => {
+])('matches labels %j against a worker with %j: %j', async (wanted, there, fits) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ labels: there });
   const { workerId } = await fleet.submit({ worker_labels: wanted });
@@ -166,13 +166,13 @@ test.each([
   [{}, { '--num_processes': '2' }, 2],
   [{ gpu_count: 1 }, { num_processes: 2 }, 1],
   [{}, {}, 0],
-])('%j with the config %j needs %i GPUs', async (asked, config, count) => {
+])('needs the right number of GPUs: %j with the config %j needs %i', async (asked, config, count) => {
   const fleet = await openFleet();
   const { jobId } = await fleet.submit({ ...asked, config });
   expect(fleet.job(jobId).gpu_count).toBe(count);
 });
 
-test('two jobs and two workers in one group commit: each worker gets one', async () => {
+test('dispatches jobs submitted in one group commit to different workers', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   const answers = await Promise.all([fleet.submit(), fleet.submit(), fleet.submit()]);

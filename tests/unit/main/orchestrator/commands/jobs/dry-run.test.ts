@@ -1,4 +1,4 @@
-/** Predicts what would happen to a job, without creating it. */
+// A dry run predicts what would happen to a job without creating it.
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
@@ -11,7 +11,7 @@ type Wish = Partial<z.input<typeof SubmitRequest>>;
 
 const requestOf = (wish: Wish) => SubmitRequest.parse({ config: {}, ...wish, dry_run: true });
 
-/** Throws when it has left a trace. */
+// Runs a dry run and throws when it changed anything.
 async function tryOut(fleet: Fleet, wish: Wish = {}) {
   const traces = () => ({
     writes: fleet.writes,
@@ -26,8 +26,8 @@ async function tryOut(fleet: Fleet, wish: Wish = {}) {
   return valueOf(outcome);
 }
 
-describe('a job that is tried out', () => {
-  test('names the worker that would get it, and its GPUs', async () => {
+describe('dryRun', () => {
+  test('names the worker that would get the job, and its GPUs', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ agent: { gpus: 8 } });
     const small = await fleet.addIdleWorker({ agent: { gpus: 2 } });
@@ -57,7 +57,7 @@ describe('a job that is tried out', () => {
     { code: 'outputs_no_folder', message: expect.stringMatching(/^The trainer command of worker rig-1/) },
   ];
 
-  test('warns where outputs stay on the rig, and so do its answer, its page and its history', async () => {
+  test('warns when outputs would stay on the rig, as the submit and the job do', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ name: 'rig-1', agent: command });
     expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: warned });
@@ -66,11 +66,11 @@ describe('a job that is tried out', () => {
     expect(fleet.job(jobId).warnings).toEqual(warnings);
     const told = fleet.audit().find(({ type }) => type === 'job.dispatched');
     expect(JSON.parse(told?.details ?? '')).toMatchObject({ warning: warnings[0]?.message });
-    // The rig is busy now, and still the only one that could take another job.
+    // The rig is busy now, but still the only one that can run another job.
     expect(await tryOut(fleet)).toMatchObject({ status: 'queued', warnings: warned });
   });
 
-  test('has no warning where the outputs are uploaded', async () => {
+  test('returns no warning when outputs are uploaded', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ agent: { outputs: { upload: 'all', command_has_output_dir: true } } });
     expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: [] });
@@ -78,7 +78,7 @@ describe('a job that is tried out', () => {
     expect(fleet.job(jobId).warnings).toEqual([]);
   });
 
-  test('would wait behind those of its priority, and before lower ones', async () => {
+  test('predicts a position behind jobs of the same priority and before lower ones', async () => {
     const fleet = await openFleet();
     for (const priority of [10, 10, 0] as const) await fleet.submit({ priority });
     expect(await tryOut(fleet)).toMatchObject({
@@ -92,7 +92,7 @@ describe('a job that is tried out', () => {
     expect(await tryOut(fleet, { priority: 'urgent' })).toMatchObject({ position: 1 });
   });
 
-  test('would wait for approval, whoever is idle', async () => {
+  test('predicts status blocked for a job that needs approval, even beside an idle worker', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     expect(await tryOut(fleet, { requires_approval: true })).toMatchObject({
@@ -103,7 +103,7 @@ describe('a job that is tried out', () => {
     });
   });
 
-  test('would be rejected if it is not to wait, and has to', async () => {
+  test('predicts a rejection for a no_wait job that would have to wait', async () => {
     const fleet = await openFleet();
     const wish = { no_wait: true, gpu_count: 4 };
     await fleet.addIdleWorker({ agent: { gpus: 1 } });
@@ -116,7 +116,7 @@ describe('a job that is tried out', () => {
     expect(await tryOut(fleet, wish)).toMatchObject({ status: 'running', workerId: big.id });
   });
 
-  test('would be rejected while the disk takes no changes, and not looked at by anybody', async () => {
+  test('predicts a rejection while the disk is full', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     await fleet.setDiskFull(true);
@@ -134,7 +134,7 @@ describe('a job that is tried out', () => {
       fleet => fleet.orchestrator.queue.limit({ user_max_concurrent: 0 }, ada),
       /of ada run/,
     ],
-  ])('would wait while the queue is %s', async (_what, hold, reason) => {
+  ])('predicts waiting while the queue is %s', async (_what, hold, reason) => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     await hold(fleet);
@@ -146,11 +146,11 @@ describe('a job that is tried out', () => {
     });
   });
 
-  test('is not given to a worker whose silence nobody has looked at yet', async () => {
+  test('ignores a worker whose silence has just passed the heartbeat timeout', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const seen: Promise<unknown>[] = [];
-    // At the very moment at which its time is over, before the orchestrator looks.
+    // The call happens at the moment of the timeout, before the orchestrator handles it.
     fleet.clock.after(120_000, () => seen.push(fleet.orchestrator.jobs.dryRun(requestOf({}), ada)));
     await rig.beat();
     await fleet.clock.advance(120_000);
@@ -163,7 +163,7 @@ describe('a job that is tried out', () => {
     [{ config: { num_processes: 'many' } }, 'config_invalid'],
     [{ config: { accelerate_visible_devices: [] } }, 'config_invalid'],
     [{ target: 'local' }, 'target_unavailable'],
-  ])('is refused as it would be in earnest: %j', async (wish, code) => {
+  ])('refuses an invalid request as a submit would: %j', async (wish, code) => {
     const fleet = await openFleet();
     expect(await fleet.orchestrator.jobs.dryRun(requestOf(wish), ada)).toMatchObject({
       ok: false,
@@ -172,7 +172,7 @@ describe('a job that is tried out', () => {
   });
 });
 
-describe('the start is predicted', () => {
+describe('predicted start of a job', () => {
   async function twoRigs() {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
@@ -180,7 +180,7 @@ describe('the start is predicted', () => {
     return { fleet, rigs, jobs };
   }
 
-  test('by the speed of what runs, and by the usual run for those ahead', async () => {
+  test('uses the speed of running jobs and the usual duration for the jobs ahead', async () => {
     const { fleet, rigs, jobs } = await twoRigs();
     await fleet.clock.advance(60_000);
     await rigs[0].report(jobs[0], 'running', {
@@ -198,7 +198,7 @@ describe('the start is predicted', () => {
     expect(explanation.no_prediction).toBeNull();
   });
 
-  test('as unknown while nothing is known of how long anything runs', async () => {
+  test('predicts no start while no job duration is known', async () => {
     const { fleet } = await twoRigs();
     const { explanation } = await tryOut(fleet);
     expect(explanation).toMatchObject({
@@ -207,7 +207,7 @@ describe('the start is predicted', () => {
     });
   });
 
-  test('later with each job ahead that wants the same workers, once a run is known', async () => {
+  test('predicts a later start for each job ahead that needs the same workers', async () => {
     const { fleet, rigs, jobs } = await twoRigs();
     await fleet.clock.advance(100_000);
     for (const [n, rig] of rigs.entries()) await rig.beat(jobs[n]);
@@ -220,7 +220,7 @@ describe('the start is predicted', () => {
       starts.push((await tryOut(fleet)).explanation.predicted_start?.in_s);
       await fleet.submit();
     }
-    // The second worker has had its job for the usual time, and the first one needs 40 s.
+    // The second worker's job has reached the usual duration, and the first one needs 40 s more.
     expect(starts).toEqual([0, 40, 100]);
     await fleet.submit({ gpu_count: 9 });
     const { explanation } = await tryOut(fleet, { priority: 'high' });
@@ -232,7 +232,7 @@ describe('the start is predicted', () => {
     });
   });
 
-  test('as unknown while all that fit are away, or leave after their job', async () => {
+  test('predicts no start while all fitting workers are offline or leave after their job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -247,7 +247,7 @@ describe('the start is predicted', () => {
     );
   });
 
-  test('soon after a cancel, within the time that a trainer is given to end', async () => {
+  test("predicts a start within the trainer's stop timeout after a cancel", async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -255,7 +255,7 @@ describe('the start is predicted', () => {
     expect((await tryOut(fleet)).explanation.predicted_start?.in_s).toBe(30);
   });
 
-  test('not beyond a few hundred jobs', async () => {
+  test('predicts no start when more than 300 jobs are ahead', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

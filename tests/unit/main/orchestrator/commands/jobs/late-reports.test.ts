@@ -1,4 +1,4 @@
-/** Reports by workers that no longer hold the job, and repeated reports: docs/internals/semantics.md, section 5. */
+// See docs/internals/semantics.md, section 5.
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../../protocol/ids.ts';
 import type { StatusReportBody } from '../../../../../../protocol/worker-api.ts';
@@ -10,7 +10,7 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 const words = ['starting', 'running', 'completed', 'failed', 'cancelled'] as const;
 const stop = (code: string) => ({ code, action: 'stop' });
 
-/** What must not change when a report is refused. */
+// The state that must not change when a report is refused.
 const stateOf = (fleet: Fleet, id: JobId) => ({
   job: fleet.job(id),
   seq: fleet.orchestrator.lifecycle.lastSeq(),
@@ -20,7 +20,7 @@ type State = ReturnType<typeof stateOf>;
 const isFinalWord = (word: StatusReportBody['status']): boolean =>
   word === 'completed' || word === 'failed' || word === 'cancelled';
 
-/** The same, with the result of its first attempt kept beside it: the one thing that an end leaves which comes too late. */
+// A late final report changes one thing: it is stored as the late result of the first attempt.
 const withLateResult = ({ job, seq }: State, status: string): State => ({
   seq: seq + 1,
   job: {
@@ -33,7 +33,7 @@ const withLateResult = ({ job, seq }: State, status: string): State => ({
   },
 });
 
-/** A job that ran on `former`, was preempted there, and runs on `holder` now. */
+/** Creates a job that was preempted on `former` and now runs on `holder`. */
 async function moved(fleet: Fleet): Promise<{ former: FleetWorker; holder: FleetWorker; job: JobId }> {
   const former = await fleet.addIdleWorker();
   const job = await fleet.runJob(former);
@@ -43,19 +43,16 @@ async function moved(fleet: Fleet): Promise<{ former: FleetWorker; holder: Fleet
   return { former, holder, job };
 }
 
-test.each(words)(
-  '“%s” of a superseded attempt changes nothing of its job, and stops its trainer',
-  async word => {
-    const fleet = await openFleet();
-    const { former, holder, job } = await moved(fleet);
-    const before = stateOf(fleet, job);
-    expect(refusalOf(await former.report(job, word))).toEqual(stop('attempt_superseded'));
-    expect(stateOf(fleet, job)).toEqual(isFinalWord(word) ? withLateResult(before, word) : before);
-    expect(before.job).toMatchObject({ status: 'running', worker_id: holder.id });
-  },
-);
+test.each(words)('refuses "%s" of a superseded attempt, and stops its trainer', async word => {
+  const fleet = await openFleet();
+  const { former, holder, job } = await moved(fleet);
+  const before = stateOf(fleet, job);
+  expect(refusalOf(await former.report(job, word))).toEqual(stop('attempt_superseded'));
+  expect(stateOf(fleet, job)).toEqual(isFinalWord(word) ? withLateResult(before, word) : before);
+  expect(before.job).toMatchObject({ status: 'running', worker_id: holder.id });
+});
 
-test('a superseded attempt stays so when the newer one is only offered', async () => {
+test('treats an attempt as superseded when the newer one is only offered', async () => {
   const fleet = await openFleet();
   const former = await fleet.addIdleWorker();
   const job = await fleet.runJob(former);
@@ -65,7 +62,7 @@ test('a superseded attempt stays so when the newer one is only offered', async (
   expect(refusalOf(await former.report(job, 'completed'))).toEqual(stop('attempt_superseded'));
 });
 
-test.each(words)('“%s” of an older attempt on the same worker is superseded as well', async word => {
+test.each(words)('refuses "%s" of an older attempt on the same worker', async word => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -78,7 +75,7 @@ test.each(words)('“%s” of an older attempt on the same worker is superseded 
   expect(stateOf(fleet, job)).toEqual(isFinalWord(word) ? withLateResult(before, word) : before);
 });
 
-test('an older attempt that is named by a registration or a beat is to be stopped, and is no claim of the newer', async () => {
+test('abandons an older attempt that a registration or heartbeat names, without claiming the offer', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -91,14 +88,14 @@ test('an older attempt that is named by a registration or a beat is to be stoppe
   expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });
 });
 
-test.each(words)('“%s” of a worker that never had the job is refused', async word => {
+test.each(words)('refuses "%s" of a worker that never had the job', async word => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  const stranger = await fleet.addIdleWorker();
+  const otherWorker = await fleet.addIdleWorker();
   const { attempt_id: attemptId } = rig.lastOffer();
   const before = stateOf(fleet, job);
-  const outcome = await stranger.report(job, word, { attempt_id: attemptId });
+  const outcome = await otherWorker.report(job, word, { attempt_id: attemptId });
   expect(refusalOf(outcome)).toEqual(stop('not_your_job'));
   expect(stateOf(fleet, job)).toEqual(before);
 });
@@ -121,7 +118,7 @@ test.each<[ended: Word, word: Word, answer: 'duplicate' | 'final']>([
   ['cancelled', 'completed', 'final'],
   ['cancelled', 'running', 'final'],
   ['cancelled', 'starting', 'final'],
-])('after “%s”, “%s” is %s', async (ended, word, answer) => {
+])('treats a report after the end as expected (after "%s", "%s" is %s)', async (ended, word, answer) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -136,7 +133,7 @@ test.each<[ended: Word, word: Word, answer: 'duplicate' | 'final']>([
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-test('the last attempt of a job that waits again may go on with it, and gives the retry back', async () => {
+test('resumes the last attempt of a pending job and returns its retry', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { max_retries: 1 });
@@ -144,12 +141,12 @@ test('the last attempt of a job that waits again may go on with it, and gives th
   expect(fleet.job(job)).toMatchObject({ status: 'pending', attempt: 1 });
   expect(valueOf(await rig.report(job, 'running'))).toEqual({ duplicate: false });
   expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1, worker_id: rig.id });
-  // The budget of one is whole again: a second loss is not the end.
+  // The retry budget is full again: a second loss does not fail the job.
   await fleet.clock.advance(160_000);
   expect(fleet.job(job).status).toBe('pending');
 });
 
-test('a completion that comes when the job already waits again is accepted', async () => {
+test('accepts the completion of the last attempt while the job is pending again', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -163,7 +160,7 @@ test('a completion that comes when the job already waits again is accepted', asy
   });
 });
 
-test('every report posted twice: the second changes nothing', async () => {
+test('changes nothing when a report is posted twice', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -175,7 +172,7 @@ test('every report posted twice: the second changes nothing', async () => {
   }
 });
 
-test('a claim that is replayed after the job runs does not set it back', async () => {
+test('does not set a running job back when its claim is replayed', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -185,7 +182,7 @@ test('a claim that is replayed after the job runs does not set it back', async (
 });
 
 test.each(['the report of a job that has moved on', 'the report of a job that is not there'])(
-  'a silent worker is back with %s, and gets the job that waits',
+  'dispatches the pending job to a silent worker that returns with %s',
   async what => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();

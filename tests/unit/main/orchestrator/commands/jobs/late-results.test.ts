@@ -1,6 +1,4 @@
-/**
- * Reports that are late, or by another worker, change nothing and are audited: docs/internals/semantics.md, section 5.
- */
+// See docs/internals/semantics.md, section 5.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
@@ -9,7 +7,7 @@ import type { Fleet } from '../../../../../support/fleet.ts';
 const takeover = 160_000;
 const at = '2026-01-01T12:02:40.000Z';
 
-/** A job that a silent worker has lost to another one, which runs it. */
+/** Creates a job that was taken over from a silent worker and runs on another one. */
 async function openTakenOver(protocol: 1 | 2 = 2) {
   const fleet = await openFleet();
   const former = await fleet.addIdleWorker({ agent: { protocol } });
@@ -30,13 +28,13 @@ const rowsAbout = (fleet: Fleet, type: string) =>
       details: JSON.parse(details) as unknown,
     }));
 
-describe('the end of an attempt that another one has superseded', () => {
+describe('late result of a superseded attempt', () => {
   test.each([
     [1, 'completed', 0],
     [2, 'completed', 0],
     [2, 'failed', 1],
     [2, 'cancelled', null],
-  ] as const)('is kept with it (protocol %i): %s', async (protocol, status, code) => {
+  ] as const)('stores the late result with its attempt (protocol %i): %s', async (protocol, status, code) => {
     const { fleet, former, holder, job } = await openTakenOver(protocol);
     const outcome = await former.report(job, status, { exit_code: code });
     expect(refusalOf(outcome)).toEqual({ code: 'attempt_superseded', action: 'stop' });
@@ -62,7 +60,7 @@ describe('the end of an attempt that another one has superseded', () => {
     ]);
   });
 
-  test('is kept once, as it was first said, however often it is repeated', async () => {
+  test('stores only the first late result when the report is repeated', async () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
     const seq = fleet.orchestrator.lifecycle.lastSeq();
@@ -71,7 +69,7 @@ describe('the end of an attempt that another one has superseded', () => {
     expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
   });
 
-  test('is kept, too, when the job has ended meanwhile', async () => {
+  test('stores a late result when the job has ended meanwhile', async () => {
     const { fleet, former, holder, job } = await openTakenOver();
     await holder.report(job, 'completed');
     expect(refusalOf(await former.report(job, 'completed')).code).toBe('attempt_superseded');
@@ -79,14 +77,14 @@ describe('the end of an attempt that another one has superseded', () => {
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('is kept over a restart', async () => {
+  test('keeps a late result after a restart', async () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
     await fleet.restart();
     expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
   });
 
-  test('on the same worker is kept with the attempt that it names', async () => {
+  test('stores the late result of the attempt that the report names, on the same worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -100,33 +98,36 @@ describe('the end of an attempt that another one has superseded', () => {
     ]);
   });
 
-  test.each(['starting', 'running'] as const)('is not what “%s” is', async word => {
+  test.each(['starting', 'running'] as const)('stores no late result for “%s”', async word => {
     const { fleet, former, job } = await openTakenOver();
     const seq = fleet.orchestrator.lifecycle.lastSeq();
     await fleet.clock.advance(1);
     expect(refusalOf(await former.report(job, word)).code).toBe('attempt_superseded');
     expect(fleet.job(job).attempts[0]?.late_result).toBeNull();
-    // Contact, and no more.
+    // The report only counts as contact.
     expect(fleet.events.slice(seq).map(event => 'type' in event && event.type)).toEqual(['worker.back']);
   });
 });
 
-describe('a report by a worker that never had the job', () => {
-  test.each(['starting', 'completed'] as const)('is written down: “%s”', async status => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig);
-    const stranger = await fleet.addIdleWorker();
-    const before = fleet.job(job);
-    const seq = fleet.orchestrator.lifecycle.lastSeq();
-    expect(refusalOf(await stranger.report(job, status)).code).toBe('not_your_job');
-    expect([fleet.job(job), fleet.orchestrator.lifecycle.lastSeq()]).toEqual([before, seq]);
-    expect(rowsAbout(fleet, 'job.report_refused')).toEqual([
-      { actor: stranger.id, target: job, details: { status, code: 'not_your_job' } },
-    ]);
-  });
+describe('report by a worker that never had the job', () => {
+  test.each(['starting', 'completed'] as const)(
+    'audits the refused report “%s” and changes nothing',
+    async status => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig);
+      const otherWorker = await fleet.addIdleWorker();
+      const before = fleet.job(job);
+      const seq = fleet.orchestrator.lifecycle.lastSeq();
+      expect(refusalOf(await otherWorker.report(job, status)).code).toBe('not_your_job');
+      expect([fleet.job(job), fleet.orchestrator.lifecycle.lastSeq()]).toEqual([before, seq]);
+      expect(rowsAbout(fleet, 'job.report_refused')).toEqual([
+        { actor: otherWorker.id, target: job, details: { status, code: 'not_your_job' } },
+      ]);
+    },
+  );
 
-  test('with an attempt that nobody ever made is no result of its own, either', async () => {
+  test('stores no late result for an attempt that does not exist', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -139,7 +140,7 @@ describe('a report by a worker that never had the job', () => {
   });
 });
 
-describe('the last attempt of a job that waits again', () => {
+describe('report of the last attempt while the job is pending again', () => {
   const openWaiting = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
@@ -152,7 +153,7 @@ describe('the last attempt of a job that waits again', () => {
   test.each([
     ['completed', 'completed', null],
     ['failed', 'failed', 'trainer_exit'],
-  ] as const)('ends it when its worker says “%s”: it is not run again', async (word, status, cause) => {
+  ] as const)('ends the pending job when its last worker reports “%s”', async (word, status, cause) => {
     const { fleet, rig, job } = await openWaiting();
     expect(valueOf(await rig.report(job, word, { exit_code: 3 }))).toEqual({ duplicate: false });
     expect(fleet.job(job)).toMatchObject({ status, cause, attempt: 1 });
@@ -161,7 +162,7 @@ describe('the last attempt of a job that waits again', () => {
     expect(fleet.job(job).attempt).toBe(1);
   });
 
-  test('gives its retry back before the next one is taken: “cancelled”', async () => {
+  test('returns the retry before the next one is used when the report is “cancelled”', async () => {
     const { fleet, rig, job } = await openWaiting();
     await rig.stream.drop();
     await rig.report(job, 'cancelled');
@@ -175,23 +176,20 @@ describe('the last attempt of a job that waits again', () => {
   test.each([
     ['completed', 'completed'],
     ['failed', 'failed'],
-  ] as const)(
-    'ends it, too, when its worker has another job by now: “%s” needs no place there',
-    async (word, status) => {
-      const { fleet, rig, job } = await openWaiting();
-      const { jobId: urgent } = await fleet.submit({ priority: 50 });
-      await rig.connect();
-      expect(rig.lastOffer().job_id).toBe(urgent);
-      const { attempt_id: urgentAttempt } = rig.lastOffer();
-      await rig.report(urgent, 'starting', { attempt_id: urgentAttempt });
-      expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
-      expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
-      expect(fleet.job(urgent)).toMatchObject({ status: 'starting', worker_id: rig.id });
-      expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: urgent });
-    },
-  );
+  ] as const)('ends the pending job on “%s” even when its worker has another job', async (word, status) => {
+    const { fleet, rig, job } = await openWaiting();
+    const { jobId: urgent } = await fleet.submit({ priority: 50 });
+    await rig.connect();
+    expect(rig.lastOffer().job_id).toBe(urgent);
+    const { attempt_id: urgentAttempt } = rig.lastOffer();
+    await rig.report(urgent, 'starting', { attempt_id: urgentAttempt });
+    expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
+    expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
+    expect(fleet.job(urgent)).toMatchObject({ status: 'starting', worker_id: rig.id });
+    expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: urgent });
+  });
 
-  test('does not get its place back while its worker has another job', async () => {
+  test('refuses to resume the pending job while its worker has another job', async () => {
     const { fleet, rig, job } = await openWaiting();
     const { jobId: urgent } = await fleet.submit({ priority: 50 });
     await rig.connect();

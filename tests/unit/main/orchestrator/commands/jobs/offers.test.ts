@@ -1,6 +1,4 @@
-/**
- * Unacknowledged offers: docs/internals/semantics.md, section 4. T = 120 s: repeated at 15 and 30 s, withdrawn at 45 s.
- */
+// See docs/internals/semantics.md, section 4. T = 120 s: an offer repeats after 15 and 30 s and is withdrawn after 45 s.
 import { describe, expect, test } from 'vitest';
 import { AttemptId, JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -8,7 +6,7 @@ import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-test('an offer is repeated at T/8 and T/4, and given up at 3T/8', async () => {
+test('repeats an offer at T/8 and T/4 and withdraws it at 3T/8', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -31,7 +29,7 @@ test('an offer is repeated at T/8 and T/4, and given up at 3T/8', async () => {
   expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
 });
 
-test('giving an offer up uses no retry', async () => {
+test('uses no retry when an offer is withdrawn', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -44,7 +42,7 @@ test('giving an offer up uses no retry', async () => {
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 6 });
 });
 
-test('a new offer of the same job is repeated and given up on its own time', async () => {
+test('repeats and withdraws a new offer of the same job on its own schedule', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.submit();
@@ -54,7 +52,7 @@ test('a new offer of the same job is repeated and given up on its own time', asy
   expect(sent).toEqual(['a_1', 'a_1', 'a_1', 'a_2', 'a_2', 'a_2']);
 });
 
-test('a claim after the offer was given up is refused', async () => {
+test('refuses a claim after the offer was withdrawn', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -77,7 +75,7 @@ test('a claim after the offer was given up is refused', async () => {
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
 });
 
-test.each([1, 2] as const)('an offer that was taken (protocol %i) is not sent again', async protocol => {
+test.each([1, 2] as const)('does not repeat an offer after it was claimed (protocol %i)', async protocol => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol } });
   const { jobId } = await fleet.submit();
@@ -88,7 +86,7 @@ test.each([1, 2] as const)('an offer that was taken (protocol %i) is not sent ag
   expect(fleet.job(jobId)).toMatchObject({ status: 'starting', attempt: 1 });
 });
 
-test('the offer goes out again on a stream that opens meanwhile', async () => {
+test('sends an open offer again on a new stream', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.submit();
@@ -99,7 +97,7 @@ test('the offer goes out again on a stream that opens meanwhile', async () => {
   expect(rig.stream.commands).toEqual([offer]);
 });
 
-test('the published agent’s stream is ended when its offer is given up, and a clean end makes it register', async () => {
+test("ends the published agent's stream when its offer is withdrawn, so that it registers again", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -112,7 +110,7 @@ test('the published agent’s stream is ended when its offer is given up, and a 
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1, attempts: [{ outcome: null }] });
 });
 
-test('what the published agent starts after all is taken on again: it spawns whatever it is answered', async () => {
+test('accepts a withdrawn job that the published agent starts anyway', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -121,7 +119,7 @@ test('what the published agent starts after all is taken on again: it spawns wha
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
 });
 
-test('our own agent’s stream stays open when its offer is given up', async () => {
+test("keeps the stream of Trainyard's agent open when its offer is withdrawn", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.submit();
@@ -129,7 +127,7 @@ test('our own agent’s stream stays open when its offer is given up', async () 
   expect(rig.stream.ended).toBe(false);
 });
 
-test('a worker in contact whose stream is dead without a sign is not in quarantine, and takes the job on its next stream', async () => {
+test('does not quarantine a connected worker whose stream is dead, and dispatches to it again', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -143,7 +141,7 @@ test('a worker in contact whose stream is dead without a sign is not in quaranti
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 3, worker_id: rig.id });
 });
 
-test('cancelling a job that waits does not stop the repeats of another one’s offer', async () => {
+test('keeps repeating an offer when another pending job is cancelled', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const waits = await fleet.runJob(rig, { gpu_count: 1 });
@@ -156,19 +154,19 @@ test('cancelling a job that waits does not stop the repeats of another one’s o
   expect(rig.commandsOf('job_submit').filter(({ job_id: id }) => id === offered)).toHaveLength(2);
 });
 
-test('an offer is given up once, even when something else is decided in the same commit', async () => {
+test('withdraws an offer only once when another decision shares its commit', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
   const other = await fleet.addIdleWorker({ agent: { gpus: 1 } });
   const { jobId } = await fleet.submit({ gpu_count: 2 });
   expect(rig.lastOffer().job_id).toBe(jobId);
-  // Comes at the very moment, and is queued before it.
+  // The disconnect happens at the same time and is queued first.
   fleet.clock.after(45_000, () => void fleet.orchestrator.workers.disconnect(other.id));
   await fleet.clock.advance(45_000);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
 });
 
-/** The worker stays in contact and never acknowledges anything, for this long. */
+// Keeps the worker in contact for this long without acknowledging any offer.
 async function ignore(fleet: Fleet, rig: FleetWorker, ms: number, ending?: JobId): Promise<void> {
   for (let left = ms; left > 0; left -= 15_000) {
     await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
@@ -179,7 +177,7 @@ async function ignore(fleet: Fleet, rig: FleetWorker, ms: number, ending?: JobId
   }
 }
 
-test('a worker that still names an earlier job is in quarantine after twelve offers only', async () => {
+test('quarantines a worker that still names an earlier job only after twelve offers', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const earlier = JobId.parse('j_earlier');
@@ -193,12 +191,12 @@ test('a worker that still names an earlier job is in quarantine after twelve off
   expect(rig.view().quarantine?.reason).toMatch(/^12 offers of jobs in a row were not acknowledged/);
 });
 
-describe.each([1, 2] as const)('a connected worker of protocol %i that acknowledges nothing', protocol => {
+describe.each([1, 2] as const)('a connected worker that acknowledges no offer (protocol %i)', protocol => {
   const openSilent = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId } = await fleet.submit();
-    // Agents connect again when their stream ends. The published one says nothing of the job.
+    // Agents reconnect when their stream ends. The published one does not mention the job then.
     const round = async () => {
       await ignore(fleet, rig, 46_000);
       if (rig.stream.ended) await rig.connect();
@@ -206,7 +204,7 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     return { fleet, rig, jobId, round };
   };
 
-  test('is in quarantine after three offers, and gets no other', async () => {
+  test('quarantines the worker after three unacknowledged offers and sends no more', async () => {
     const { fleet, rig, jobId, round } = await openSilent();
     await round();
     await round();
@@ -224,7 +222,7 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     });
   });
 
-  test('leaves its job to another worker', async () => {
+  test('dispatches the job to another worker', async () => {
     const { fleet, jobId, round } = await openSilent();
     await round();
     const other = await fleet.addIdleWorker();
@@ -232,7 +230,7 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: other.id });
   });
 
-  test('is tried again after ten minutes, and is back in quarantine after one more', async () => {
+  test('sends a trial offer after ten minutes and quarantines again when it is not acknowledged', async () => {
     const { fleet, rig, jobId, round } = await openSilent();
     for (let n = 0; n < 3; n++) await round();
     await ignore(fleet, rig, 600_000);
@@ -242,7 +240,7 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
-  test('starts from zero once it acknowledges an offer', async () => {
+  test('resets the count of unacknowledged offers when an offer is acknowledged', async () => {
     const { fleet, rig, jobId, round } = await openSilent();
     await round();
     await round();

@@ -1,7 +1,4 @@
-/**
- * The queue order that follows from people's decisions and waiting times: docs/internals/semantics.md, section 7. T =
- * 120 s.
- */
+// See docs/internals/semantics.md, section 7. T = 120 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -12,7 +9,7 @@ import { lastRow } from '../../queue-bench.ts';
 
 const hourMs = 3_600_000;
 
-/** A rig that is busy, and jobs that wait for it. */
+// Creates a busy rig and pending jobs that only it can run.
 async function openLine(...priorities: readonly number[]) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -24,7 +21,7 @@ async function openLine(...priorities: readonly number[]) {
   return { fleet, rig, running, jobs, first, second, third };
 }
 
-/** The jobs in the order in which the rig gets them, each of which it completes. */
+// Completes each job on the rig and returns the order in which they were dispatched.
 async function workOff(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<readonly JobId[]> {
   await rig.report(running, 'completed');
   const order: JobId[] = [];
@@ -38,7 +35,7 @@ async function workOff(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<
 
 const positions = (fleet: Fleet, jobs: readonly JobId[]) => jobs.map(id => fleet.job(id).position);
 
-/** While the rig goes on. */
+// Advances the clock while the rig stays in contact.
 async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 60_000) {
     await rig.beat(job);
@@ -46,8 +43,8 @@ async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Pro
   }
 }
 
-describe('a priority that is set', () => {
-  test('moves the job among those that wait, is told, and is written down', async () => {
+describe('setting a priority', () => {
+  test('moves a pending job, and records an event and an audit row', async () => {
     const { fleet, rig, running, jobs, third } = await openLine(10, 10, 0);
     const view = valueOf(await fleet.orchestrator.jobs.setPriority(third, 30, bob));
     expect(view).toMatchObject({ priority: 30, priority_name: 'urgent', position: 1 });
@@ -64,7 +61,7 @@ describe('a priority that is set', () => {
     expect(await workOff(fleet, rig, running)).toEqual([third, jobs[0], jobs[1]]);
   });
 
-  test('ends the top and what waiting had brought, and its hour begins then', async () => {
+  test('removes the top position and the boosts, and restarts the boost period', async () => {
     const { fleet, rig, running, first } = await openLine(10, 10, 10);
     await wait(fleet, rig, running, hourMs + 60_000);
     expect(fleet.job(first)).toMatchObject({ boosts: 1 });
@@ -78,23 +75,28 @@ describe('a priority that is set', () => {
     expect(fleet.job(first).boosts).toBe(1);
   });
 
-  test.each(['running', 'completed'] as const)('is refused for a job that is %s', async status => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig);
-    if (status === 'completed') await rig.report(job, 'completed');
-    const before = fleet.events.length;
-    expect(refusalOf(await fleet.orchestrator.jobs.setPriority(job, 50, bob))).toEqual({
-      code: 'job_not_pending',
-    });
-    expect(refusalOf(await fleet.orchestrator.jobs.moveToTop(job, bob))).toEqual({ code: 'job_not_pending' });
-    expect(refusalOf(await fleet.orchestrator.jobs.approve(job, bob))).toEqual({ code: 'job_not_pending' });
-    expect(fleet.events).toHaveLength(before);
-  });
+  test.each(['running', 'completed'] as const)(
+    'refuses a new priority, a move to the top and an approval for a %s job',
+    async status => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig);
+      if (status === 'completed') await rig.report(job, 'completed');
+      const before = fleet.events.length;
+      expect(refusalOf(await fleet.orchestrator.jobs.setPriority(job, 50, bob))).toEqual({
+        code: 'job_not_pending',
+      });
+      expect(refusalOf(await fleet.orchestrator.jobs.moveToTop(job, bob))).toEqual({
+        code: 'job_not_pending',
+      });
+      expect(refusalOf(await fleet.orchestrator.jobs.approve(job, bob))).toEqual({ code: 'job_not_pending' });
+      expect(fleet.events).toHaveLength(before);
+    },
+  );
 });
 
-describe('the top of the queue', () => {
-  test('is before every priority, belongs to the latest, and outlives a restart', async () => {
+describe('moving a job to the top of the queue', () => {
+  test('puts the latest moved job before every priority, also after a restart', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openLine(50, 10, 0);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     expect(lastRow(fleet)).toMatchObject({ type: 'job.moved_to_top', actor_id: 'bob', details: { top: 1 } });
@@ -106,7 +108,7 @@ describe('the top of the queue', () => {
     expect(await workOff(fleet, rig, running)).toEqual([second, third, first]);
   });
 
-  test('goes to whoever is put there while an earlier one runs, which comes back behind it', async () => {
+  test('puts a newly moved job before an earlier one that is requeued', async () => {
     const { fleet, rig, running, first, second } = await openLine(10, 10, 10);
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     await rig.report(running, 'completed');
@@ -120,8 +122,8 @@ describe('the top of the queue', () => {
   });
 });
 
-describe('waiting', () => {
-  test('raises a job by a name an hour, past those that came before it with less', async () => {
+describe('boosting pending jobs', () => {
+  test('boosts a pending job by one priority level per hour of waiting', async () => {
     const { fleet, rig, running, first } = await openLine(10, 10, 10);
     await wait(fleet, rig, running, hourMs / 2);
     const { jobId: later } = await fleet.submit({ priority: 20 });
@@ -134,7 +136,7 @@ describe('waiting', () => {
     expect(row).toMatchObject({ actor_type: 'system', actor_id: null, target_id: first });
   });
 
-  test('goes on over a restart: what it has brought stays, and so does the hour that has begun', async () => {
+  test('keeps boosts and the waiting time so far across a restart', async () => {
     const { fleet, rig, running, first } = await openLine(0, 0, 0);
     await wait(fleet, rig, running, 1.5 * hourMs);
     expect(fleet.job(first).boosts).toBe(1);
@@ -145,7 +147,7 @@ describe('waiting', () => {
     expect(fleet.job(first).boosts).toBe(2);
   });
 
-  test('ends when a worker takes the job, and begins anew when it has to go back', async () => {
+  test('ends the boosts when a worker runs the job, and restarts them after a preemption', async () => {
     const { fleet, rig, running, first } = await openLine(10, 10, 10);
     await wait(fleet, rig, running, hourMs + 60_000);
     await rig.report(running, 'completed');
@@ -155,7 +157,7 @@ describe('waiting', () => {
     expect(fleet.job(first)).toMatchObject({ boosts: 0, attempts: [{ cause: 'preempted' }] });
   });
 
-  test('is not what a job does that nobody has approved of', async () => {
+  test('does not boost a job that needs approval', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ requires_approval: true });
     await fleet.clock.advance(2 * hourMs);
@@ -167,7 +169,7 @@ describe('waiting', () => {
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('of many jobs is made up for in several transactions, each job once', async () => {
+  test('boosts many jobs in several transactions, each job once', async () => {
     const fleet = await openFleet();
     await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit()));
     await fleet.clock.advance(hourMs + 60_000);
@@ -181,9 +183,9 @@ describe('waiting', () => {
 
 describe.each([
   ['back', -3 * hourMs],
-  ['on', 3 * hourMs],
-])('a wall clock that is set %s', (_how, byMs) => {
-  test('raises nobody who waits already, and holds up no raise', async () => {
+  ['forward', 3 * hourMs],
+])('boosts after the wall clock is set %s', (_how, byMs) => {
+  test('boosts a pending job on time after the clock jump', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     fleet.clock.shiftWall(byMs);
@@ -193,7 +195,7 @@ describe.each([
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('raises nobody who comes after that, and holds up no raise', async () => {
+  test('boosts a job submitted after the clock jump on time', async () => {
     const fleet = await openFleet();
     fleet.clock.shiftWall(byMs);
     const { jobId } = await fleet.submit();
@@ -203,7 +205,7 @@ describe.each([
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('raises nobody who has lost a worker after that, and holds up no raise', async () => {
+  test('boosts a job whose worker was lost after the clock jump on time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -218,7 +220,7 @@ describe.each([
   });
 });
 
-test('a wait may begin between two milliseconds, and is kept in whole ones', async () => {
+test('stores the next boost time in whole milliseconds when waiting starts between two', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.clock.advance(0.25);
@@ -236,7 +238,7 @@ test('a wait may begin between two milliseconds, and is kept in whole ones', asy
 });
 
 describe('a job that needs approval', () => {
-  test('is blocked: it has no place, is not counted by others, and gets no worker', async () => {
+  test('blocks a job that needs approval: it gets no position and no worker', async () => {
     const fleet = await openFleet();
     const answer = await fleet.submit({ requires_approval: true, priority: 50 });
     expect(answer).toMatchObject({ status: 'blocked', workerId: null, position: null });
@@ -253,7 +255,7 @@ describe('a job that needs approval', () => {
     expect(fleet.job(answer.jobId).position).toBe(null);
   });
 
-  test('is given out before the approval is answered, and needs it once', async () => {
+  test('dispatches an approved job before the call returns, and needs no second approval', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -272,7 +274,7 @@ describe('a job that needs approval', () => {
     expect(other.lastOffer().job_id).toBe(jobId);
   });
 
-  test('is approved of once, and only if it needs that', async () => {
+  test('refuses to approve or reject a job that needs no approval', async () => {
     const fleet = await openFleet();
     const { jobId: free } = await fleet.submit();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -290,7 +292,7 @@ describe('a job that needs approval', () => {
   test.each([
     ['too dear', 'rejected by bob: too dear'],
     [null, 'rejected by bob'],
-  ])('fails when it is rejected, and says by whom and why (%s)', async (reason, error) => {
+  ])('fails a rejected job with the name of the user and the reason (%s)', async (reason, error) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -312,7 +314,7 @@ describe('a job that needs approval', () => {
     expect(refusalOf(await fleet.orchestrator.jobs.reject(jobId, null, ada)).code).toBe('job_final');
   });
 
-  test('is cancelled like any that waits', async () => {
+  test('cancels a blocked job like any pending job', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ requires_approval: true });
     expect(valueOf(await fleet.cancel(jobId)).status).toBe('cancelled');

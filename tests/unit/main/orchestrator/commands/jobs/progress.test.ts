@@ -1,13 +1,13 @@
-/** A trainer's progress, reported at a readable rate: docs/internals/semantics.md, section 8. */
+// See docs/internals/semantics.md, section 8.
 import { expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 
-const told = (fleet: Fleet, id: JobId): number =>
+const progressEvents = (fleet: Fleet, id: JobId): number =>
   fleet.trail(id).filter(type => type === 'job.progress').length;
 
-test('figures are merged, whichever way they come', async () => {
+test('merges progress figures from status reports and heartbeats', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -29,7 +29,7 @@ test('figures are merged, whichever way they come', async () => {
   expect(fleet.job(job).progress).toMatchObject({ percent: 40, loss: 0.5 });
 });
 
-test('it is told at most four times a second for each job, and the newest figures win', async () => {
+test('publishes progress at most four times a second per job, with the newest figures', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
   const jobs = [await fleet.runJob(rigs[0]), await fleet.runJob(rigs[1])] as const;
@@ -38,12 +38,12 @@ test('it is told at most four times a second for each job, and the newest figure
     await rigs[1].report(jobs[1], 'running', { progress: { step } });
     await fleet.clock.advance(10);
   }
-  // At 0, 250, 500, 750 and 1000 ms.
-  expect(jobs.map(job => told(fleet, job))).toEqual([5, 5]);
+  // The events are at 0, 250, 500, 750 and 1000 ms.
+  expect(jobs.map(job => progressEvents(fleet, job))).toEqual([5, 5]);
   expect(jobs.map(job => fleet.job(job).progress?.step)).toEqual([100, 100]);
 });
 
-test('figures that were held back are told soon after, without another report', async () => {
+test('publishes delayed figures soon after, without another report', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -56,24 +56,27 @@ test('figures that were held back are told soon after, without another report', 
   expect(fleet.job(job).progress?.step).toBe(2);
 });
 
-test.each(['completed', 'failed', 'cancelled'] as const)('the last figures are kept by “%s”', async word => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker();
-  const job = await fleet.runJob(rig, { max_retries: 0 });
-  await rig.beat(job, { job_progress: { step: 1, loss: 3 } });
-  await rig.beat(job, { job_progress: { step: 2 } });
-  await rig.beat(job, { job_progress: { loss: 1 } });
-  await rig.report(job, word, { exit_code: 1, progress: { total_steps: 2 } });
-  expect(fleet.job(job).progress).toEqual({ step: 2, loss: 1, total_steps: 2, percent: 100 });
-  await fleet.clock.advance(1_000);
-  expect(fleet.trail(job).slice(-3)).toEqual([
-    'job.progress',
-    'job.progress',
-    expect.not.stringContaining('progress'),
-  ]);
-});
+test.each(['completed', 'failed', 'cancelled'] as const)(
+  'keeps the last figures when the job ends with “%s”',
+  async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0 });
+    await rig.beat(job, { job_progress: { step: 1, loss: 3 } });
+    await rig.beat(job, { job_progress: { step: 2 } });
+    await rig.beat(job, { job_progress: { loss: 1 } });
+    await rig.report(job, word, { exit_code: 1, progress: { total_steps: 2 } });
+    expect(fleet.job(job).progress).toEqual({ step: 2, loss: 1, total_steps: 2, percent: 100 });
+    await fleet.clock.advance(1_000);
+    expect(fleet.trail(job).slice(-3)).toEqual([
+      'job.progress',
+      'job.progress',
+      expect.not.stringContaining('progress'),
+    ]);
+  },
+);
 
-test('figures of an attempt that has ended are not told of the next one', async () => {
+test('publishes no figures of an ended attempt for the next one', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -83,7 +86,7 @@ test('figures of an attempt that has ended are not told of the next one', async 
   expect(fleet.trail(job).slice(-3)).toEqual(['job.progress', 'job.requeued', 'job.dispatched']);
 });
 
-test('figures of a stranger and of an older attempt are not taken', async () => {
+test('ignores figures of another worker and of an older attempt', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -96,10 +99,10 @@ test('figures of a stranger and of an older attempt are not taken', async () => 
   await stranger.report(job, 'running', { attempt_id: older, progress: { step: 9 } });
   await fleet.clock.advance(1_000);
   expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, progress: null });
-  expect(told(fleet, job)).toBe(0);
+  expect(progressEvents(fleet, job)).toBe(0);
 });
 
-test('a retry shows the figures it was left with until it has its own', async () => {
+test('shows the figures of the previous attempt until a retry reports its own', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

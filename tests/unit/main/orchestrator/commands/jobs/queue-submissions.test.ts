@@ -1,4 +1,4 @@
-/** Submitting jobs: immediate dispatch or none, one job per key, and resubmitting ended jobs. T = 120 s. */
+// T = 120 s.
 import { describe, expect, test } from 'vitest';
 import { accept, refuse } from '../../../../../../protocol/problem.ts';
 import type { JobPayload } from '../../../../../../main/orchestrator/ports/index.ts';
@@ -9,7 +9,7 @@ import { lastRow } from '../../queue-bench.ts';
 
 const hourMs = 3_600_000;
 
-/** Whether anything at all has come of it. */
+// Everything that a submit could have changed.
 const traces = (fleet: Fleet) => ({
   events: fleet.events.length,
   rows: fleet.audit().length,
@@ -17,10 +17,10 @@ const traces = (fleet: Fleet) => ({
   live: fleet.store.liveJobs().map(({ id }) => id),
 });
 
-describe('a job that is not to wait', () => {
+describe('submitting with no_wait', () => {
   const now = { no_wait: true } as const;
 
-  test('is given to an idle worker like any other', async () => {
+  test('dispatches a no_wait job to an idle worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const answer = valueOf(await fleet.trySubmit(now));
@@ -30,7 +30,7 @@ describe('a job that is not to wait', () => {
   });
 
   test.each<readonly [string, (fleet: Fleet) => Promise<unknown>]>([
-    ['nobody is there', () => Promise.resolve()],
+    ['no worker exists', () => Promise.resolve()],
     ['no worker fits', fleet => fleet.addIdleWorker({ agent: { gpus: 0 } })],
     ['every worker is busy', async fleet => fleet.runJob(await fleet.addIdleWorker(), { gpu_count: 1 })],
     [
@@ -41,14 +41,14 @@ describe('a job that is not to wait', () => {
       },
     ],
     [
-      'the limit is reached',
+      'the concurrency limit is reached',
       async fleet => {
         await fleet.addIdleWorker();
         await fleet.orchestrator.queue.limit({ max_concurrent: 0 }, bob);
       },
     ],
     [
-      'its user is at the limit',
+      "its user's limit is reached",
       async fleet => {
         await fleet.runJob(await fleet.addIdleWorker(), { gpu_count: 1 });
         await fleet.addIdleWorker();
@@ -56,31 +56,31 @@ describe('a job that is not to wait', () => {
       },
     ],
     [
-      'the worker is drained',
+      'the worker is draining',
       async fleet => {
         await fleet.drain(await fleet.addIdleWorker());
       },
     ],
-  ])('is rejected, without a trace, while %s', async (_why, prepare) => {
+  ])('rejects a no_wait job without a trace while %s', async (_why, prepare) => {
     const fleet = await openFleet();
     await prepare(fleet);
     const before = traces(fleet);
     const answer = valueOf(await fleet.trySubmit({ ...now, gpu_count: 1 }));
     expect(answer).toEqual({ status: 'rejected', reason: expect.any(String) });
     expect(traces(fleet)).toEqual(before);
-    // Nor is it somewhere in the line, to come up later.
+    // The rejected job must not appear in the queue later either.
     await fleet.orchestrator.queue.resume(ada);
     await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
     await fleet.addIdleWorker();
     expect(traces(fleet).live).toEqual(before.live);
   });
 
-  test('passes nobody who waits, and who could have the worker', async () => {
+  test('does not let a no_wait job overtake a pending job that fits the worker', async () => {
     const fleet = await openFleet();
     await fleet.orchestrator.queue.pause(null, bob);
     const { jobId: waiting } = await fleet.submit({ priority: 0 });
     const rig = await fleet.addIdleWorker();
-    // All in one transaction: the queue goes on, and this one is the first that is looked at.
+    // Both calls share one transaction, and the no_wait job is considered first.
     const [, answer] = await Promise.all([
       fleet.orchestrator.queue.resume(bob),
       fleet.trySubmit({ ...now, priority: 50 }),
@@ -90,7 +90,7 @@ describe('a job that is not to wait', () => {
     expect(rig.lastOffer().job_id).toBe(waiting);
   });
 
-  test('passes those that wait for something else', async () => {
+  test('lets a no_wait job overtake jobs that wait for something else', async () => {
     const fleet = await openFleet();
     await fleet.submit({ gpu_count: 8, priority: 50 });
     await fleet.submit({ requires_approval: true, priority: 50 });
@@ -98,10 +98,10 @@ describe('a job that is not to wait', () => {
     expect(valueOf(await fleet.trySubmit(now)).status).toBe('running');
   });
 
-  test('is rejected when the one worker has been silent for too long, though nobody has looked yet', async () => {
+  test('rejects a no_wait job when the only worker has just passed the heartbeat timeout', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    // In the very moment in which the health loop looks, and before it: its alarm was set later than this.
+    // The call runs at the moment of the timeout, before the health loop handles it.
     const answer = new Promise<Awaited<ReturnType<Fleet['trySubmit']>>>((resolve, reject) => {
       fleet.clock.after(120_000, () => void fleet.trySubmit(now).then(resolve, reject));
     });
@@ -110,7 +110,7 @@ describe('a job that is not to wait', () => {
     expect(traces(fleet)).toMatchObject({ pending: [], live: [] });
   });
 
-  test('of two at once, one gets the one worker', async () => {
+  test('dispatches only one of several concurrent no_wait jobs to the only worker', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     const answers = await Promise.all([fleet.trySubmit(now), fleet.trySubmit(now), fleet.trySubmit(now)]);
@@ -121,22 +121,22 @@ describe('a job that is not to wait', () => {
     ]);
   });
 
-  test('leaves its key free when it is rejected', async () => {
+  test('leaves the idempotency key unused when a no_wait job is rejected', async () => {
     const fleet = await openFleet();
     const key = { key: 'k', fingerprint: 'f' };
     expect(valueOf(await fleet.trySubmit(now, ada, key)).status).toBe('rejected');
     await fleet.addIdleWorker();
     const taken = valueOf(await fleet.trySubmit(now, ada, key));
     expect(taken.status).toBe('running');
-    // The same again is the same job, although nobody could take another one.
+    // Repeating the request returns the same job, although no worker is idle.
     expect(valueOf(await fleet.trySubmit(now, ada, key))).toEqual({ ...taken, isRepeat: true });
   });
 });
 
-describe('a key', () => {
+describe('submitting with an idempotency key', () => {
   const key = { key: 'nightly-7', fingerprint: 'f1' };
 
-  test('makes the same of the same: the first job, as it is by then', async () => {
+  test('returns the first job in its current state when the request is repeated', async () => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     if (first.status === 'rejected') throw new Error('rejected');
@@ -159,7 +159,7 @@ describe('a key', () => {
     });
   });
 
-  test('that comes twice at once makes one job', async () => {
+  test('creates one job for concurrent requests with the same key', async () => {
     const fleet = await openFleet();
     const answers = await Promise.all([1, 2, 3].map(() => fleet.trySubmit({}, ada, key)));
     expect(new Set(answers.map(answer => idOf(valueOf(answer)))).size).toBe(1);
@@ -167,7 +167,7 @@ describe('a key', () => {
     expect(traces(fleet).pending).toHaveLength(1);
   });
 
-  test('is refused for anything else, and says which job it stands for', async () => {
+  test('refuses a different request with the same key and names the first job', async () => {
     const fleet = await openFleet();
     await fleet.trySubmit({}, ada, key);
     const before = traces(fleet);
@@ -177,7 +177,7 @@ describe('a key', () => {
     expect(traces(fleet)).toEqual(before);
   });
 
-  test('of one user is not that of another', async () => {
+  test('keeps the keys of different users apart', async () => {
     const fleet = await openFleet();
     const mine = valueOf(await fleet.trySubmit({}, ada, key));
     const other = valueOf(await fleet.trySubmit({ priority: 50 }, bob, { ...key, fingerprint: 'f2' }));
@@ -190,7 +190,7 @@ describe('a key', () => {
     expect(other).toMatchObject({ status: 'queued', position: 1 });
   });
 
-  test('holds for 24 hours, over a restart, and no longer', async () => {
+  test('keeps a key for 24 hours, also across a restart', async () => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     await fleet.clock.advance(12 * hourMs);
@@ -208,18 +208,18 @@ describe('a key', () => {
   test.each([
     ['two days ahead', 48 * hourMs],
     ['ten years back', -87_600 * hourMs],
-  ])('is not forgotten when the clock jumps %s', async (_what, ms) => {
+  ])('keeps a key when the clock jumps %s', async (_what, ms) => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     fleet.clock.shiftWall(ms);
-    // Another one has the store forget what is too old.
+    // A submit with another key makes the store remove expired keys.
     await fleet.trySubmit({}, bob, key);
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
     await fleet.restart();
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
   });
 
-  test('stands for a job that is gone until it is forgotten', async () => {
+  test('returns job_not_found for the key of a deleted job', async () => {
     const fleet = await openFleet();
     const { jobId } = accepted(valueOf(await fleet.trySubmit({}, ada, key)));
     await fleet.cancel(jobId);
@@ -229,7 +229,7 @@ describe('a key', () => {
     expect(traces(fleet).pending).toEqual([]);
   });
 
-  test('still stands for its job when the config that it was submitted with is gone', async () => {
+  test('returns the job of a key even when its config file was removed', async () => {
     let payload: JobPayload | null = { config: { lr: 1 }, dataloader: null, files: {} };
     const fleet = await openFleet({
       configs: {
@@ -256,9 +256,9 @@ function accepted(answer: Submitted): Exclude<Submitted, { readonly status: 'rej
 }
 const idOf = (answer: Submitted): string => accepted(answer).jobId;
 
-describe('a job that has ended', () => {
+describe('retrying an ended job', () => {
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'as %s is tried again as a new one',
+    'creates a new job from a %s one',
     async status => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
@@ -287,7 +287,7 @@ describe('a job that has ended', () => {
     },
   );
 
-  test('is tried again with the config that it had, whatever has become of the file', async () => {
+  test('retries with the submitted config even when the file changed', async () => {
     let lr = 1;
     const fleet = await openFleet({
       configs: {
@@ -309,7 +309,7 @@ describe('a job that has ended', () => {
     });
   });
 
-  test('needs approval once more when it needed it before', async () => {
+  test('requires approval again when the original job required it', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -317,7 +317,7 @@ describe('a job that has ended', () => {
     expect(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada))).toMatchObject({ status: 'blocked' });
   });
 
-  test('is not one that lives, or that nobody knows', async () => {
+  test('refuses to retry a job that has not ended or does not exist', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

@@ -1,7 +1,4 @@
-/**
- * Jobs that wait for a silent worker, and people who release them: docs/internals/semantics.md, section 2. T = 120 s,
- * takeover 160 s.
- */
+// See docs/internals/semantics.md, section 2. T = 120 s, takeover after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import type { JobDetail } from '../../../../../../protocol/job.ts';
@@ -18,8 +15,8 @@ const open = async (protocol: 1 | 2 = 2, job: { readonly max_retries?: number } 
   return { fleet, rig, job: await fleet.runJob(rig, job) };
 };
 
-describe('a job of a silent worker', () => {
-  test('says since when its worker is silent, and when another one takes it over', async () => {
+describe('releasing a job of a silent worker', () => {
+  test('shows since when the worker is silent and when the takeover happens', async () => {
     const { fleet, job } = await open();
     expect(fleet.job(job).hold).toBeNull();
     await fleet.clock.advance(T);
@@ -34,7 +31,7 @@ describe('a job of a silent worker', () => {
     });
   });
 
-  test('that said goodbye says the same', async () => {
+  test('shows the takeover time for a worker that disconnected', async () => {
     const { fleet, rig, job } = await open();
     await fleet.clock.advance(10_000);
     await rig.beat(job);
@@ -47,7 +44,7 @@ describe('a job of a silent worker', () => {
     });
   });
 
-  test('is given until then anew after a restart', async () => {
+  test('restarts the takeover deadline after a restart of the orchestrator', async () => {
     const { fleet, job } = await open();
     await fleet.clock.advance(T);
     await fleet.restart();
@@ -57,7 +54,7 @@ describe('a job of a silent worker', () => {
     });
   });
 
-  test('goes to another worker when it is released, and no retry is used', async () => {
+  test('dispatches a released job to another worker without using a retry', async () => {
     const { fleet, rig, job } = await open(2, { max_retries: 0 });
     await fleet.clock.advance(T);
     const other = await fleet.addIdleWorker();
@@ -67,7 +64,7 @@ describe('a job of a silent worker', () => {
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
 
-  test('waits for a worker when there is no other, and its own may still go on with it', async () => {
+  test('keeps a released job pending without another worker, and its own worker may resume it', async () => {
     const { fleet, rig, job } = await open(2, { max_retries: 0 });
     await fleet.clock.advance(T);
     expect(valueOf(await fleet.release(job))).toMatchObject({ status: 'pending', hold: null });
@@ -75,14 +72,14 @@ describe('a job of a silent worker', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('can be released only once', async () => {
+  test('returns nothing_to_release for a second release', async () => {
     const { fleet, job } = await open();
     await fleet.clock.advance(T);
     await fleet.release(job);
     expect(refusalOf(await fleet.release(job))).toEqual({ code: 'nothing_to_release' });
   });
 
-  test('is not released when its worker came back in the very moment', async () => {
+  test('returns nothing_to_release when the worker reconnects at the same time', async () => {
     const { fleet, rig, job } = await open();
     await fleet.clock.advance(T);
     const [, released] = await Promise.all([rig.beat(job), fleet.release(job)]);
@@ -91,7 +88,7 @@ describe('a job of a silent worker', () => {
   });
 });
 
-describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', protocol => {
+describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => {
   const cancel = async () => {
     const { fleet, rig, job } = await open(protocol);
     await fleet.clock.advance(5_000);
@@ -106,7 +103,7 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
     ...changes,
   });
 
-  test('by a worker in contact can be released after 60 s, and not before', async () => {
+  test('allows releasing a job after 60 s when its connected worker does not confirm the stop', async () => {
     const { fleet, rig, job } = await cancel();
     for (const ms of [30_000, 29_999]) {
       await fleet.clock.advance(ms);
@@ -128,7 +125,7 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
   test.each([
     ['back', -hour],
     ['forward', hour],
-  ])('after a minute, even when the wall clock is set %s', async (_what, ms) => {
+  ])('allows a release after 60 s even when the wall clock is set %s', async (_what, ms) => {
     const { fleet, rig, job } = await cancel();
     fleet.clock.shiftWall(ms);
     await fleet.clock.advance(59_999);
@@ -138,7 +135,7 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
     expect(fleet.job(job).hold?.releasable).toBe(true);
   });
 
-  test('over a restart, the minute goes on', async () => {
+  test('counts the 60 s before a release across a restart', async () => {
     const { fleet, rig, job } = await cancel();
     await fleet.clock.advance(30_000);
     await fleet.restart();
@@ -149,7 +146,7 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
     expect(fleet.job(job).hold?.releasable).toBe(true);
   });
 
-  test('by a silent worker can be released at once, and says when that comes by itself', async () => {
+  test('allows an immediate release when the worker is silent, and shows the takeover time', async () => {
     const { fleet, rig, job } = await open(protocol);
     await fleet.clock.advance(T);
     await fleet.cancel(job);
@@ -163,14 +160,14 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
 
-  test('by its worker in time needs no release', async () => {
+  test('needs no release when the worker confirms the stop in time', async () => {
     const { fleet, rig, job } = await cancel();
     await rig.report(job, 'cancelled');
     expect(fleet.job(job)).toMatchObject({ status: 'cancelled', hold: null, error_message: null });
     expect(refusalOf(await fleet.release(job)).code).toBe('job_final');
   });
 
-  test('frees the worker, and what its trainer says later is old', async () => {
+  test('frees the worker after a release and refuses later reports of its trainer', async () => {
     const { fleet, rig, job } = await cancel();
     await fleet.clock.advance(60_000);
     await fleet.release(job);
@@ -185,7 +182,7 @@ describe.each([1, 2] as const)('a stop that is not confirmed (protocol %i)', pro
 test.each([
   ['drain', 'pending', null],
   ['timeout', 'failed', 'timeout'],
-] as const)('an unconfirmed stop by a %s ends as if its worker were lost', async (why, status, cause) => {
+] as const)('ends an unconfirmed stop by a %s like the loss of the worker', async (why, status, cause) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
@@ -200,7 +197,7 @@ test.each([
 });
 
 test.each(['pending', 'dispatched', 'starting', 'running'] as const)(
-  'a %s job has nothing to be released from',
+  'returns nothing_to_release for a %s job',
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker(status === 'pending' ? { agent: { gpus: 0 } } : {});
@@ -212,12 +209,12 @@ test.each(['pending', 'dispatched', 'starting', 'running'] as const)(
   },
 );
 
-test('a job that nobody knows', async () => {
+test('returns job_not_found when an unknown job is released', async () => {
   const fleet = await openFleet();
   expect(refusalOf(await fleet.release('j_9' as JobId)).code).toBe('job_not_found');
 });
 
-test('the moment of takeover is the same for the view and for the deed', async () => {
+test('takes a job over exactly at the time that its view showed', async () => {
   const { fleet, job } = await open();
   await fleet.clock.advance(T);
   const until = fleet.job(job).hold?.until;

@@ -1,4 +1,4 @@
-/** The maximum duration of an attempt: docs/internals/semantics.md, section 2 (`timeout_s`). */
+// See docs/internals/semantics.md, section 2 (`timeout_s`).
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
@@ -8,7 +8,7 @@ const takeover = 160_000;
 const hour = 3_600_000;
 const limit = 'the attempt ran longer than its timeout of 100 s';
 
-/** Keeps the workers in contact on the way. */
+// Advances the clock while the workers stay in contact.
 async function pass(fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): Promise<void> {
   for (let left = ms; left > 0; left -= 30_000) {
     await fleet.clock.advance(Math.min(left, 30_000));
@@ -16,7 +16,7 @@ async function pass(fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): 
   }
 }
 
-describe.each([1, 2] as const)('protocol %i', protocol => {
+describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol => {
   const start = async (more: { readonly retry_on?: ['timeout']; readonly max_retries?: number } = {}) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -24,7 +24,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     return { fleet, rig, job };
   };
 
-  test('counts from the claim: not from the offer, and not from the first step', async () => {
+  test('counts the timeout from the claim, not from the offer or the first step', async () => {
     const { fleet, rig, job } = await start();
     await fleet.clock.advance(40_000);
     await rig.report(job, 'starting');
@@ -37,16 +37,19 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(rig.commandsOf('job_cancel')).toHaveLength(1);
   });
 
-  test.each(['cancelled', 'failed'] as const)('the job fails by it when its worker says “%s”', async word => {
-    const { fleet, rig, job } = await start();
-    await rig.run(job);
-    await fleet.clock.advance(100_000);
-    await rig.report(job, word, { signal: 'SIGTERM', error: 'Training exited with code -15' });
-    expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'timeout', error_message: limit });
-    expect(fleet.job(job).attempts).toMatchObject([{ outcome: 'failed', cause: 'timeout' }]);
-  });
+  test.each(['cancelled', 'failed'] as const)(
+    'fails the job with cause timeout when its worker confirms the stop with “%s”',
+    async word => {
+      const { fleet, rig, job } = await start();
+      await rig.run(job);
+      await fleet.clock.advance(100_000);
+      await rig.report(job, word, { signal: 'SIGTERM', error: 'Training exited with code -15' });
+      expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'timeout', error_message: limit });
+      expect(fleet.job(job).attempts).toMatchObject([{ outcome: 'failed', cause: 'timeout' }]);
+    },
+  );
 
-  test('a completion that comes first counts', async () => {
+  test('completes the job when the completion arrives after the stop request', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
     await fleet.clock.advance(100_000);
@@ -54,7 +57,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'completed', cause: null });
   });
 
-  test('a job that asks for it is tried again, each attempt with its whole time, until the budget is used', async () => {
+  test('retries a job with retry_on timeout, each attempt with its full time', async () => {
     const { fleet, rig, job } = await start({ retry_on: ['timeout'], max_retries: 1 });
     await rig.run(job);
     await pass(fleet, 100_000, rig);
@@ -70,7 +73,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'timeout', attempt: 2 });
   });
 
-  test('a silent worker’s job is failed at takeover, and not moved: it had its time', async () => {
+  test('fails a timed-out job of a silent worker at takeover instead of requeuing it', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
     await fleet.clock.advance(119_999);
@@ -85,7 +88,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     });
   });
 
-  test('a recovering job runs out of its time, too', async () => {
+  test('stops a recovering job when its timeout passes', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const job = await fleet.runJob(rig, { timeout_s: 130 });
@@ -99,8 +102,8 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   });
 });
 
-describe('time that has passed', () => {
-  test('is not forgotten when an attempt that was given up is taken up again', async () => {
+describe('elapsed time of an attempt', () => {
+  test('keeps the elapsed time when a taken-over attempt resumes', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 200 });
@@ -114,7 +117,7 @@ describe('time that has passed', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('is not that of the attempt before', async () => {
+  test('starts each attempt with zero elapsed time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 200 });
@@ -130,7 +133,7 @@ describe('time that has passed', () => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('is counted over %s', async (_what, how) => {
+  ])('keeps the elapsed time across %s', async (_what, how) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
@@ -143,7 +146,7 @@ describe('time that has passed', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('while the orchestrator was away counts as well', async () => {
+  test('counts the downtime of the orchestrator as elapsed time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
@@ -157,7 +160,7 @@ describe('time that has passed', () => {
   test.each([
     ['a day ahead', 24 * hour],
     ['ten hours back', -10 * hour],
-  ])('is neither shortened nor extended by a clock that is set %s before a restart', async (_what, ms) => {
+  ])('keeps the timeout when the clock is set %s before a restart', async (_what, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
@@ -171,18 +174,18 @@ describe('time that has passed', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('is only that of its own attempt when a new one begins in the very moment of the deadline', async () => {
+  test('does not stop a new attempt that starts at the deadline of the previous one', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
-    // Queued before the decision of the same moment is carried out.
+    // The report is queued before the decision that is due at the same time.
     fleet.clock.after(100_000, () => void rig.report(job, 'failed', { signal: 'SIGTERM' }));
     await fleet.clock.advance(100_000);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });
   });
 });
 
-test('a timeout may be any part of a second', async () => {
+test('accepts a timeout in fractions of a second', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   for (const timeout of [2.3, 4.35, 1.000_49]) {

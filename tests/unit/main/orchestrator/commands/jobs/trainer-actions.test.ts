@@ -1,4 +1,4 @@
-/** Requests of people to a running trainer: a checkpoint, samples. T = 120 s. */
+// T = 120 s.
 import { describe, expect, test } from 'vitest';
 import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -8,24 +8,24 @@ import { lastRow } from '../../queue-bench.ts';
 
 const config = { $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } } };
 
-/** A rig whose trainer can be asked. */
+// Creates a running job whose trainer accepts actions.
 async function openRunning(parts: { readonly config?: object; readonly protocol?: 1 | 2 } = {}) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: parts.protocol ?? 2 } });
   const job = await fleet.runJob(rig, { config: { ...(parts.config ?? config) } });
-  const ask = async (what: 'save' | 'sample' = 'save', by = bob) => {
+  const request = async (what: 'save' | 'sample' = 'save', by = bob) => {
     const outcome = await fleet.orchestrator.jobs.requestAction(job, what, by);
     await fleet.clock.settle();
     return outcome;
   };
-  return { fleet, rig, job, ask };
+  return { fleet, rig, job, request };
 }
 
-describe('a trainer is asked', () => {
-  test('by a word on the stream that names neither signal nor file; it is told, and written down', async () => {
-    const { fleet, rig, job, ask } = await openRunning();
+describe('requestAction', () => {
+  test('sends the action without signal or file, and records an event and an audit row', async () => {
+    const { fleet, rig, job, request } = await openRunning();
     const { attempts } = fleet.job(job);
-    expect(valueOf(await ask('save'))).toMatchObject({
+    expect(valueOf(await request('save'))).toMatchObject({
       duplicate: false,
       job: { id: job, status: 'running' },
     });
@@ -43,41 +43,41 @@ describe('a trainer is asked', () => {
     });
   });
 
-  test('once for clicks that come within five seconds, and for each thing by itself', async () => {
-    const { fleet, rig, ask } = await openRunning();
-    await ask('save');
+  test('sends an action once within five seconds, and each kind on its own', async () => {
+    const { fleet, rig, request } = await openRunning();
+    await request('save');
     const before = fleet.events.length;
-    expect(valueOf(await ask('save'))).toMatchObject({ duplicate: true });
+    expect(valueOf(await request('save'))).toMatchObject({ duplicate: true });
     expect(fleet.events).toHaveLength(before);
-    expect(valueOf(await ask('sample'))).toMatchObject({ duplicate: false });
+    expect(valueOf(await request('sample'))).toMatchObject({ duplicate: false });
     await fleet.clock.advance(4_999);
-    expect(valueOf(await ask('save', ada))).toMatchObject({ duplicate: true });
+    expect(valueOf(await request('save', ada))).toMatchObject({ duplicate: true });
     await fleet.clock.advance(1);
-    expect(valueOf(await ask('save'))).toMatchObject({ duplicate: false });
+    expect(valueOf(await request('save'))).toMatchObject({ duplicate: false });
     expect(rig.commandsOf('job_ask').map(({ what }) => what)).toEqual(['save', 'sample', 'save']);
   });
 
-  test('anew in the next attempt, however soon', async () => {
-    const { fleet, rig, job, ask } = await openRunning();
-    await ask('save');
+  test('sends the same action again to the next attempt without delay', async () => {
+    const { fleet, rig, job, request } = await openRunning();
+    await request('save');
     await rig.report(job, 'failed', { cause: 'preempted' });
     await fleet.clock.advance(1_000);
     if (fleet.job(job).status === 'pending') await fleet.clock.advance(60_000);
     await rig.run(job);
-    expect(valueOf(await ask('save'))).toMatchObject({ duplicate: false });
+    expect(valueOf(await request('save'))).toMatchObject({ duplicate: false });
     expect(new Set(rig.commandsOf('job_ask').map(each => each.attempt_id)).size).toBe(2);
   });
 });
 
-describe('what can be asked for', () => {
-  test('stands in the view of a job, and survives a restart', async () => {
+describe('actions that a job supports', () => {
+  test('shows the supported actions of a job, also after a restart', async () => {
     const { fleet, job } = await openRunning({ config: { $requests: { sample: { file: 'now' } } } });
     expect(fleet.job(job).requests).toEqual(['sample']);
     await fleet.restart();
     expect(fleet.job(job).requests).toEqual(['sample']);
   });
 
-  test('is the same for a job that is submitted again', async () => {
+  test('keeps the supported actions when the job is retried', async () => {
     const { fleet, rig, job } = await openRunning();
     await rig.report(job, 'completed');
     const again = valueOf(await fleet.orchestrator.jobs.retry(job, ada));
@@ -89,14 +89,17 @@ describe('what can be asked for', () => {
     ['OneTrainer', { training_method: 'LORA', model_type: 'SDXL', concepts: [] }, ['save', 'sample']],
     ['an unknown program', { lr: 1 }, []],
     ['the self-test', { trainer: 'selftest' }, []],
-  ])('of a config without $requests depends on its trainer: %s', async (_what, given, kinds) => {
-    const fleet = await openFleet();
-    await fleet.addIdleWorker({ agent: { gpus: 1 } });
-    const answer = await fleet.submit({ config: given });
-    expect(fleet.job(answer.jobId).requests).toEqual(kinds);
-  });
+  ])(
+    'derives the supported actions of a config without $requests from its trainer: %s',
+    async (_what, given, kinds) => {
+      const fleet = await openFleet();
+      await fleet.addIdleWorker({ agent: { gpus: 1 } });
+      const answer = await fleet.submit({ config: given });
+      expect(fleet.job(answer.jobId).requests).toEqual(kinds);
+    },
+  );
 
-  test.each(['submit', 'dryRun'] as const)('has to be readable: %s', async call => {
+  test.each(['submit', 'dryRun'] as const)('refuses an unreadable $requests in %s', async call => {
     const fleet = await openFleet();
     const request = SubmitRequest.parse({ config: { $requests: { save: { signal: 'SIGKILL' } } } });
     const outcome = await fleet.orchestrator.jobs[call](request, ada);
@@ -107,23 +110,26 @@ describe('what can be asked for', () => {
   });
 });
 
-describe('nothing is asked', () => {
-  test('of a job that is not there', async () => {
-    const { fleet, ask, job, rig } = await openRunning();
+describe('refused trainer actions', () => {
+  test('returns job_not_found for a deleted job', async () => {
+    const { fleet, request, job, rig } = await openRunning();
     await rig.report(job, 'completed');
     valueOf(await fleet.orchestrator.jobs.remove(job, ada));
-    expect(refusalOf(await ask())).toEqual({ code: 'job_not_found' });
+    expect(refusalOf(await request())).toEqual({ code: 'job_not_found' });
   });
 
-  test.each(['completed', 'failed', 'cancelled'] as const)('of one that has ended: %s', async status => {
-    const { fleet, ask, job, rig } = await openRunning();
-    if (status === 'cancelled') await fleet.orchestrator.jobs.cancel(job, ada);
-    await rig.report(job, status);
-    expect(fleet.job(job).status).toBe(status);
-    expect(refusalOf(await ask())).toEqual({ code: 'job_not_running' });
-  });
+  test.each(['completed', 'failed', 'cancelled'] as const)(
+    'returns job_not_running for a %s job',
+    async status => {
+      const { fleet, request, job, rig } = await openRunning();
+      if (status === 'cancelled') await fleet.orchestrator.jobs.cancel(job, ada);
+      await rig.report(job, status);
+      expect(fleet.job(job).status).toBe(status);
+      expect(refusalOf(await request())).toEqual({ code: 'job_not_running' });
+    },
+  );
 
-  test('of one that waits, has only been offered, starts, or is being cancelled', async () => {
+  test('refuses actions for a pending, dispatched, starting or cancelling job', async () => {
     const fleet = await openFleet();
     const { jobId: job } = await fleet.submit({ config });
     const statuses: string[] = [];
@@ -144,9 +150,11 @@ describe('nothing is asked', () => {
     expect(rig.commandsOf('job_ask')).toEqual([]);
   });
 
-  test('that its config says nothing of: the answer says what to put there', async () => {
-    const { fleet, ask, job } = await openRunning({ config: { $requests: { save: { file: 'save.now' } } } });
-    const outcome = await ask('sample');
+  test('explains how to declare an action that the config does not have', async () => {
+    const { fleet, request, job } = await openRunning({
+      config: { $requests: { save: { file: 'save.now' } } },
+    });
+    const outcome = await request('sample');
     expect(refusalOf(outcome)).toEqual({ code: 'request_unknown' });
     expect(outcome.ok ? '' : outcome.refusal.detail).toContain(
       '"$requests": {"sample": {"signal": "SIGUSR1"}}',
@@ -154,23 +162,23 @@ describe('nothing is asked', () => {
     expect(fleet.trail(job)).not.toContain('job.asked');
   });
 
-  test("of SimpleTuner's own agent", async () => {
-    const { rig, ask } = await openRunning({ protocol: 1 });
-    expect(refusalOf(await ask())).toEqual({ code: 'worker_unable' });
+  test("returns worker_unable for SimpleTuner's own agent", async () => {
+    const { rig, request } = await openRunning({ protocol: 1 });
+    expect(refusalOf(await request())).toEqual({ code: 'worker_unable' });
     expect(rig.commandsOf('job_ask')).toEqual([]);
   });
 
-  test('while its worker is not connected; when it is back, it is', async () => {
-    const { fleet, rig, job, ask } = await openRunning();
+  test('returns worker_not_connected until the worker reconnects', async () => {
+    const { fleet, rig, job, request } = await openRunning();
     await rig.stream.drop();
-    expect(refusalOf(await ask())).toEqual({ code: 'worker_not_connected' });
+    expect(refusalOf(await request())).toEqual({ code: 'worker_not_connected' });
     await fleet.clock.advance(130_000);
     expect(fleet.job(job).status).toBe('recovering');
-    expect(refusalOf(await ask())).toEqual({ code: 'worker_not_connected' });
+    expect(refusalOf(await request())).toEqual({ code: 'worker_not_connected' });
     expect(fleet.trail(job)).not.toContain('job.asked');
     await rig.connect({ currentJobId: job });
     await rig.beat(job);
     expect(fleet.job(job).status).toBe('running');
-    expect(valueOf(await ask())).toMatchObject({ duplicate: false });
+    expect(valueOf(await request())).toMatchObject({ duplicate: false });
   });
 });

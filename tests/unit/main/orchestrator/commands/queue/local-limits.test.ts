@@ -1,4 +1,4 @@
-/** Limits of the orchestrator's own machine: `local_gpu_max_concurrent` and `local_job_max_concurrent`. */
+// Tests `local_gpu_max_concurrent` and `local_job_max_concurrent`.
 import { describe, expect, it } from 'vitest';
 import { ConcurrencyChange } from '../../../../../../protocol/queue.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -6,7 +6,7 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { createFleetWorker } from '../../../../../support/fleet-worker.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 
-/** The orchestrator's own machine, idle, with this many GPUs. */
+/** Connects an idle local worker with this many GPUs. */
 async function connectHere(fleet: Fleet, gpus: number) {
   const { workerId, token } = await fleet.orchestrator.workers.local('workstation');
   const worker = createFleetWorker({
@@ -34,8 +34,8 @@ async function limit(fleet: Fleet, limits: ConcurrencyChange) {
 const checksOf = (fleet: Fleet, id: Parameters<Fleet['job']>[0]) =>
   valueOf(fleet.orchestrator.jobs.explain(id)).workers.flatMap(({ reasons }) => reasons);
 
-describe('the GPU limit of the local machine', () => {
-  it('keeps a job that uses more GPUs off it until the limit is lifted', async () => {
+describe('GPU limit of the local machine', () => {
+  it('holds a local job that uses more GPUs until the limit is removed', async () => {
     const { fleet, worker } = await openLocal();
     await limit(fleet, { local_gpu_max_concurrent: 1 });
     const { jobId, status } = await fleet.submit({ target: 'local', gpu_count: 2 });
@@ -46,7 +46,7 @@ describe('the GPU limit of the local machine', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: worker.id });
   });
 
-  it('counts the GPUs that the config names, not their highest number', async () => {
+  it('counts the GPUs that the config names, not their highest index', async () => {
     const { fleet } = await openLocal();
     await limit(fleet, { local_gpu_max_concurrent: 1 });
     const named = (devices: readonly number[]) => ({
@@ -57,7 +57,7 @@ describe('the GPU limit of the local machine', () => {
     expect((await fleet.submit(named([3]))).status).toBe('running');
   });
 
-  it('does not bind other workers', async () => {
+  it('does not apply the local GPU limit to other workers', async () => {
     const { fleet } = await openLocal();
     await limit(fleet, { local_gpu_max_concurrent: 1 });
     const rig = await fleet.addIdleWorker({ agent: { gpus: 4 } });
@@ -65,8 +65,8 @@ describe('the GPU limit of the local machine', () => {
   });
 });
 
-describe('the job limit of the local machine', () => {
-  it('keeps all jobs off it at 0, lets running jobs continue, and shows why', async () => {
+describe('job limit of the local machine', () => {
+  it('dispatches no local job at limit 0, and running ones continue', async () => {
     const { fleet, worker } = await openLocal();
     const first = await fleet.submit({ target: 'local' });
     await limit(fleet, { local_job_max_concurrent: 0 });
@@ -84,7 +84,7 @@ describe('the job limit of the local machine', () => {
     expect(fleet.job(second.jobId)).toMatchObject({ status: 'dispatched', worker_id: worker.id });
   });
 
-  it('sends jobs for any machine to other workers', async () => {
+  it('dispatches jobs for any machine to other workers when the local limit is 0', async () => {
     const { fleet } = await openLocal();
     await limit(fleet, { local_job_max_concurrent: 0 });
     expect((await fleet.submit({})).status).toBe('queued');
@@ -93,7 +93,7 @@ describe('the job limit of the local machine', () => {
     expect(rig.view().status).toBe('busy');
   });
 
-  it('survives a restart and is recorded in the audit trail', async () => {
+  it('keeps the local limits after a restart and audits their change', async () => {
     const { fleet } = await openLocal();
     expect(fleet.orchestrator.queue.concurrency()).toMatchObject({
       local_gpu_max_concurrent: null,
@@ -115,8 +115,8 @@ describe('the job limit of the local machine', () => {
   });
 });
 
-describe('figures of the local machine and of the workers', () => {
-  it('are 0 without a local worker', async () => {
+describe('localAndWorkers', () => {
+  it('returns zeros without a local worker', async () => {
     const fleet = await openFleet();
     expect(fleet.orchestrator.queue.localAndWorkers().local).toEqual({
       running_jobs: 0,
@@ -129,7 +129,7 @@ describe('figures of the local machine and of the workers', () => {
     });
   });
 
-  it('show its GPUs, its jobs and its limits', async () => {
+  it('returns the GPUs, jobs and limits of the local machine', async () => {
     const { fleet } = await openLocal();
     await fleet.addIdleWorker();
     await fleet.addWorker();
@@ -163,8 +163,8 @@ describe('figures of the local machine and of the workers', () => {
   });
 });
 
-describe('GPU allocation of the local machine', () => {
-  it('names the job that holds each GPU', async () => {
+describe('gpuAllocation and localGpus', () => {
+  it('returns the job that uses each GPU', async () => {
     const { fleet, worker } = await openLocal();
     const { jobId } = await fleet.submit({ target: 'local', gpu_count: 1 });
     expect(fleet.orchestrator.queue.gpuAllocation(false)).toMatchObject({
@@ -188,7 +188,7 @@ describe('GPU allocation of the local machine', () => {
     });
   });
 
-  it('gives one figure of load where the machine has one GPU', async () => {
+  it('returns the utilization of a GPU only when the machine has exactly one', async () => {
     const { fleet, worker } = await openLocal(1);
     valueOf(await worker.beat(null, { gpu_utilization: 40 }));
     const { gpus, gpu_inventory: inventory } = fleet.orchestrator.queue.localGpus();
@@ -202,7 +202,7 @@ describe('GPU allocation of the local machine', () => {
     });
   });
 
-  it('is empty without a local worker', async () => {
+  it('returns empty lists without a local worker', async () => {
     const fleet = await openFleet();
     expect(fleet.orchestrator.queue.localGpus()).toMatchObject({
       gpus: [],
@@ -217,8 +217,8 @@ describe('GPU allocation of the local machine', () => {
   });
 });
 
-describe('a change of the limits', () => {
-  it("takes SimpleTuner's documented body", () => {
+describe('changing the limits', () => {
+  it("accepts the body from SimpleTuner's documentation", () => {
     const documented = {
       max_concurrent: 10,
       user_max_concurrent: 3,
@@ -230,7 +230,7 @@ describe('a change of the limits', () => {
     expect(ConcurrencyChange.parse(documented)).toEqual(documented);
   });
 
-  it('leaves omitted limits as they are', async () => {
+  it('keeps limits that the change omits', async () => {
     const fleet = await openFleet();
     expect(ConcurrencyChange.parse({ local_gpu_max_concurrent: 6 })).toEqual({ local_gpu_max_concurrent: 6 });
     await limit(fleet, { local_gpu_max_concurrent: 6, local_job_max_concurrent: 2, max_concurrent: 5 });
@@ -243,7 +243,7 @@ describe('a change of the limits', () => {
   });
 
   it.each([{ local_gpu_max_concurrent: -1 }, { local_job_max_concurrent: '2' }, { local_gpus: 2 }])(
-    'is refused with %o',
+    'refuses a change of the limits to %o',
     body => {
       expect(ConcurrencyChange.safeParse(body).success).toBe(false);
     },

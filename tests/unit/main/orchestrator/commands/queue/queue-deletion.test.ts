@@ -1,4 +1,4 @@
-/** Ended jobs are deleted on request, one by one or by age, and never reappear. T = 120 s. */
+// T = 120 s.
 import { describe, expect, test } from 'vitest';
 import { everyJob } from '../../../../../support/every-job.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -19,8 +19,8 @@ async function openEnded() {
   return { fleet, rig, job, attempt };
 }
 
-describe('a job that has ended', () => {
-  test('is deleted with all that is kept of it but the trail, which says by whom', async () => {
+describe('deleting an ended job', () => {
+  test('removes the job and its data, and audits who deleted it', async () => {
     const { fleet, rig, job } = await openEnded();
     expect(valueOf(await fleet.orchestrator.jobs.remove(job, bob))).toBe(job);
     await fleet.clock.settle();
@@ -42,7 +42,7 @@ describe('a job that has ended', () => {
   });
 
   test.each(['completed', 'failed', 'running', 'starting'] as const)(
-    'and is deleted is unknown to a worker that says "%s" about it',
+    'returns job_not_found when a worker reports "%s" about a deleted job',
     async word => {
       const { fleet, rig, job, attempt } = await openEnded();
       await fleet.orchestrator.jobs.remove(job, bob);
@@ -56,7 +56,7 @@ describe('a job that has ended', () => {
     },
   );
 
-  test('and is deleted is to be abandoned by a worker that still runs it', async () => {
+  test('abandons a deleted job when a worker still runs it', async () => {
     const { fleet, rig, job } = await openEnded();
     await fleet.orchestrator.jobs.remove(job, bob);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: null, abandon_job: job });
@@ -66,7 +66,7 @@ describe('a job that has ended', () => {
     expect(all(fleet)).toEqual([next]);
   });
 
-  test('is gone for whoever deletes it twice', async () => {
+  test('returns job_not_found when a job is deleted twice', async () => {
     const { fleet, job } = await openEnded();
     await fleet.orchestrator.jobs.remove(job, bob);
     const before = fleet.audit().length;
@@ -74,7 +74,7 @@ describe('a job that has ended', () => {
     expect(fleet.audit().length).toBe(before);
   });
 
-  test('leaves its number to nobody that is older: the newest stays the newest', async () => {
+  test('keeps the submission order of later jobs after the newest one is deleted', async () => {
     const { fleet, job } = await openEnded();
     await fleet.orchestrator.jobs.remove(job, bob);
     const { jobId: first } = await fleet.submit({ gpu_count: 8 });
@@ -85,7 +85,7 @@ describe('a job that has ended', () => {
 });
 
 test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancelling'] as const)(
-  'a job that is %s is not deleted',
+  'refuses to delete a %s job',
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
@@ -102,8 +102,8 @@ test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancell
   },
 );
 
-describe('a clean-up', () => {
-  test('deletes what ended so many days ago, and nothing younger', async () => {
+describe('cleaning up ended jobs', () => {
+  test('deletes only jobs that ended at least the given number of days ago', async () => {
     const fleet = await openFleet();
     const ended = async () => {
       const { jobId } = await fleet.submit({ gpu_count: 8 });
@@ -131,7 +131,7 @@ describe('a clean-up', () => {
     expect(fleet.events).toHaveLength(before);
   });
 
-  test('of many goes in several transactions, each of which is told and written down', async () => {
+  test('deletes many jobs in several transactions, each with an event and an audit row', async () => {
     const fleet = await openFleet();
     const answers = await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit({ gpu_count: 8 })));
     const jobs = answers.map(answer => valueOf(answer)).flatMap(job => ('jobId' in job ? [job.jobId] : []));

@@ -1,4 +1,4 @@
-/** Limits on concurrent jobs, and pausing the queue: docs/internals/semantics.md, section 7. T = 120 s. */
+// See docs/internals/semantics.md, section 7. T = 120 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -19,7 +19,7 @@ async function openRigs(more: number) {
   return { fleet, rig, rigs, rigOf };
 }
 
-/** With what follows from it. */
+// Sets the limits and waits for their effects.
 async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['queue']['limit']>[0]) {
   const answer = await fleet.orchestrator.queue.limit(limits, bob);
   await fleet.clock.settle();
@@ -28,8 +28,8 @@ async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['que
 
 const live = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ id }) => id);
 
-describe('a limit of all', () => {
-  test('holds back what would be more, and lets it go when something ends', async () => {
+describe('limit on all running jobs', () => {
+  test('holds jobs above the limit and dispatches them when a job ends', async () => {
     const { fleet, rigOf } = await openRigs(2);
     expect(await limit(fleet, { max_concurrent: 2 })).toMatchObject({
       max_concurrent: 2,
@@ -43,7 +43,7 @@ describe('a limit of all', () => {
     expect(live(fleet)).toEqual([second.jobId, third.jobId]);
   });
 
-  test('is told and written down with who set it, and outlives a crash', async () => {
+  test('records an event and an audit row for a new limit, which survives a crash', async () => {
     const { fleet, rigs } = await openRigs(1);
     await limit(fleet, { max_concurrent: 1, user_max_concurrent: 3 });
     await limit(fleet, { user_max_concurrent: null });
@@ -71,7 +71,7 @@ describe('a limit of all', () => {
     expect(await fleet.submit()).toMatchObject({ status: 'queued' });
   });
 
-  test('that is lowered stops nobody, and is kept from then on', async () => {
+  test('stops no running job when the limit is lowered below the current count', async () => {
     const { fleet, rigOf } = await openRigs(2);
     const jobs = [await fleet.submit(), await fleet.submit()] as const;
     for (const { jobId, workerId } of jobs) await rigOf(workerId).run(jobId);
@@ -84,7 +84,7 @@ describe('a limit of all', () => {
     expect(fleet.job(last).status).toBe('dispatched');
   });
 
-  test('that is raised, or lifted, lets go at once as many as there is room for', async () => {
+  test('dispatches held jobs immediately when the limit is raised or removed', async () => {
     const { fleet } = await openRigs(3);
     await limit(fleet, { max_concurrent: 0 });
     for (let n = 0; n < 4; n++) await fleet.submit();
@@ -95,7 +95,7 @@ describe('a limit of all', () => {
     expect(live(fleet)).toHaveLength(4);
   });
 
-  test('counts what ran when the orchestrator was last there', async () => {
+  test('counts jobs that were running before a restart', async () => {
     const { fleet, rig } = await openRigs(0);
     const job = await fleet.runJob(rig);
     await limit(fleet, { max_concurrent: 1 });
@@ -108,8 +108,8 @@ describe('a limit of all', () => {
   });
 });
 
-describe('a limit of each user', () => {
-  test('holds back the jobs of one, and those of others pass', async () => {
+describe('limit on the running jobs of each user', () => {
+  test('holds the jobs of a user at the limit, but not those of others', async () => {
     const { fleet, rigOf } = await openRigs(2);
     await limit(fleet, { user_max_concurrent: 1 });
     const first = await fleet.submit();
@@ -123,25 +123,28 @@ describe('a limit of each user', () => {
     expect(fleet.job(held.jobId).status).toBe('dispatched');
   });
 
-  test.each(['recovering', 'cancelling', 'dispatched'] as const)('counts a job that is %s', async status => {
-    const { fleet, rigOf } = await openRigs(1);
-    await limit(fleet, { user_max_concurrent: 1 });
-    const { jobId, workerId } = await fleet.submit();
-    const rig = rigOf(workerId);
-    if (status !== 'dispatched') await rig.run(jobId);
-    if (status === 'recovering') await rig.disconnect();
-    if (status === 'cancelling') await fleet.cancel(jobId);
-    expect(fleet.job(jobId).status).toBe(status);
-    const { jobId: next } = await fleet.submit();
-    expect(fleet.job(next).status).toBe('pending');
-    if (status === 'recovering') await fleet.release(jobId);
-    else await (status === 'cancelling' ? rig.report(jobId, 'cancelled') : fleet.cancel(jobId));
-    if (status === 'dispatched') await rig.report(jobId, 'cancelled');
-    // Either of the two jobs may run, but only one of them.
-    expect(live(fleet)).toHaveLength(1);
-  });
+  test.each(['recovering', 'cancelling', 'dispatched'] as const)(
+    'counts a %s job against the limit of its user',
+    async status => {
+      const { fleet, rigOf } = await openRigs(1);
+      await limit(fleet, { user_max_concurrent: 1 });
+      const { jobId, workerId } = await fleet.submit();
+      const rig = rigOf(workerId);
+      if (status !== 'dispatched') await rig.run(jobId);
+      if (status === 'recovering') await rig.disconnect();
+      if (status === 'cancelling') await fleet.cancel(jobId);
+      expect(fleet.job(jobId).status).toBe(status);
+      const { jobId: next } = await fleet.submit();
+      expect(fleet.job(next).status).toBe('pending');
+      if (status === 'recovering') await fleet.release(jobId);
+      else await (status === 'cancelling' ? rig.report(jobId, 'cancelled') : fleet.cancel(jobId));
+      if (status === 'dispatched') await rig.report(jobId, 'cancelled');
+      // One of the two jobs may run, but never both.
+      expect(live(fleet)).toHaveLength(1);
+    },
+  );
 
-  test('is of whoever has submitted: a retry is of whoever asked for it', async () => {
+  test('counts a retry against the limit of the user who requested it', async () => {
     const { fleet } = await openRigs(1);
     await limit(fleet, { user_max_concurrent: 1 });
     const { jobId } = await fleet.submit({ gpu_count: 8 });
@@ -153,8 +156,8 @@ describe('a limit of each user', () => {
   });
 });
 
-describe('a pause', () => {
-  test('gives nothing out, whatever becomes free, and what runs goes on', async () => {
+describe('pausing the queue', () => {
+  test('dispatches nothing while paused, and running jobs continue', async () => {
     const { fleet, rig } = await openRigs(1);
     const running = await fleet.runJob(rig);
     await fleet.orchestrator.queue.pause('mains work', bob);
@@ -169,7 +172,7 @@ describe('a pause', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'pending', position: 1 });
   });
 
-  test('says who paused, since when and why; a second one says it anew', async () => {
+  test('stores who paused, when and why, and a second pause replaces it', async () => {
     const { fleet } = await openRigs(0);
     const paused = await fleet.orchestrator.queue.pause('mains work', bob);
     expect(paused.paused).toEqual({
@@ -189,7 +192,7 @@ describe('a pause', () => {
     expect(again.paused).toEqual({ note: null, by: 'ada', since: fleet.clock.iso(fleet.clock.wall()) });
   });
 
-  test('outlives a restart, note and all', async () => {
+  test('keeps the pause and its note after a restart', async () => {
     const { fleet, rig } = await openRigs(0);
     const { paused } = await fleet.orchestrator.queue.pause('mains work', bob);
     const { jobId } = await fleet.submit();
@@ -200,7 +203,7 @@ describe('a pause', () => {
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
-  test('ends with a resume, which gives out before it is answered, and is told once', async () => {
+  test('dispatches before a resume returns, and records one event for it', async () => {
     const { fleet, rigs } = await openRigs(1);
     await fleet.orchestrator.queue.pause(null, bob);
     const jobs = [await fleet.submit(), await fleet.submit()];
@@ -214,7 +217,7 @@ describe('a pause', () => {
     expect(fleet.events).toHaveLength(before);
   });
 
-  test('keeps no worker from taking up again what it runs', async () => {
+  test('lets a worker resume its own running job while the queue is paused', async () => {
     const { fleet, rig } = await openRigs(0);
     const job = await fleet.runJob(rig);
     await fleet.clock.advance(161_000);
@@ -224,7 +227,7 @@ describe('a pause', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('repeats no offer to a job that was given out before, but does not take it back', async () => {
+  test('lets a worker claim an offer that was sent before the pause', async () => {
     const { fleet, rig } = await openRigs(0);
     const { jobId } = await fleet.submit();
     await fleet.orchestrator.queue.pause(null, bob);
@@ -233,15 +236,15 @@ describe('a pause', () => {
   });
 });
 
-test('to process the queue says how many were given out, which is none: every change looks by itself', async () => {
+test('dispatches nothing in process(), because every change dispatches by itself', async () => {
   const { fleet } = await openRigs(0);
   await fleet.submit();
   await fleet.submit();
   expect(await fleet.orchestrator.queue.process()).toBe(0);
 });
 
-describe('what a worker is called, and its labels', () => {
-  test('that are given to it let a job run that waits for them, before that is answered', async () => {
+describe('updating the name and labels of a worker', () => {
+  test('dispatches a pending job that matches the new labels before the update returns', async () => {
     const { fleet, rig } = await openRigs(0);
     const { jobId } = await fleet.submit({ worker_labels: { team: 'nlp*' } });
     expect(fleet.job(jobId).status).toBe('pending');
@@ -258,7 +261,7 @@ describe('what a worker is called, and its labels', () => {
     expect(fleet.trail(rig.id)).toContain('worker.updated');
   });
 
-  test('stay over a restart and a registration that brings none', async () => {
+  test('keeps the name and labels after a restart and a registration without labels', async () => {
     const { fleet, rig } = await openRigs(0);
     await fleet.orchestrator.workers.update(rig.id, { name: 'big', labels: { team: 'vision' } }, bob);
     await fleet.restart({ crash: true });
@@ -270,7 +273,7 @@ describe('what a worker is called, and its labels', () => {
   });
 });
 
-test('limits that are set as they were are no change: nothing is told, and nothing written down', async () => {
+test('records no event and no audit row when limits are set to their current values', async () => {
   const fleet = await openFleet();
   await fleet.orchestrator.queue.limit({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
   await fleet.clock.settle();

@@ -1,4 +1,3 @@
-/** Teams, their limits and their order in the queue; and approvals that the queue requires. */
 import { describe, expect, it } from 'vitest';
 import { permissions } from '../../../../../../protocol/call.ts';
 import type { Concurrency } from '../../../../../../protocol/queue.ts';
@@ -8,7 +7,7 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 import type { Actor } from '../../../../../../main/orchestrator/ports/index.ts';
 
-/** A user with a new token of this team. */
+/** Creates a token for a user of this team. */
 async function addUser(
   fleet: Fleet,
   name: string,
@@ -34,8 +33,8 @@ async function openTeams(options: { readonly storeFile?: string } = {}) {
   return { fleet, nlp, vision };
 }
 
-describe('a team at its limit', () => {
-  it('gets no other worker, and the reason names its limit', async () => {
+describe('concurrency limit of a team', () => {
+  it('holds jobs of a team at its limit and names the limit as the reason', async () => {
     const { fleet, nlp, vision } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1 });
     for (let n = 0; n < 3; n++) await fleet.addIdleWorker();
@@ -52,7 +51,7 @@ describe('a team at its limit', () => {
     expect(fleet.job(running.jobId).status).toBe('cancelling');
   });
 
-  it('starts its next job when one ends', async () => {
+  it('dispatches the next job of a team when one of its jobs ends', async () => {
     const { fleet, nlp } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1 });
     const rig = await fleet.addIdleWorker();
@@ -64,7 +63,7 @@ describe('a team at its limit', () => {
     expect(fleet.job(second.jobId).status).toBe('dispatched');
   });
 
-  it('is limited after a restart, too, even when its token is gone', async () => {
+  it('keeps the limit of a team after a restart and after its token was revoked', async () => {
     const { fleet, nlp } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1 });
     const rig = await fleet.addIdleWorker();
@@ -82,7 +81,7 @@ describe('a team at its limit', () => {
     });
   });
 
-  it('can have a limit of its own, or none', async () => {
+  it("applies a team's own limit, or none, instead of the default", async () => {
     const { fleet, nlp, vision } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1, team_limits: { nlp: 2, vision: null } });
     for (let n = 0; n < 6; n++) await fleet.addIdleWorker();
@@ -100,7 +99,7 @@ describe('a team at its limit', () => {
     ]);
   });
 
-  it('has no limit without fair share, and jobs without a team never have one', async () => {
+  it('applies no team limit without fair share or to jobs without a team', async () => {
     const { fleet, nlp } = await openTeams();
     await limit(fleet, { team_max_concurrent: 0 });
     await fleet.addIdleWorker();
@@ -114,7 +113,7 @@ describe('a team at its limit', () => {
 });
 
 describe('fair share', () => {
-  /** Six jobs of nlp, then three of vision, and then workers one after the other. */
+  /** Submits six jobs of nlp and three of vision, then adds workers one by one, and returns the teams in start order. */
   const startOrder = async (settings: Partial<Concurrency>, priorities: readonly number[] = []) => {
     const { fleet, nlp, vision } = await openTeams();
     await limit(fleet, settings);
@@ -128,19 +127,19 @@ describe('fair share', () => {
     return order;
   };
 
-  it('gives the turn to the team with the fewest running jobs', async () => {
+  it('dispatches the next job of the team with the fewest running jobs', async () => {
     expect(await startOrder({})).toEqual(['nlp', 'vision', 'nlp', 'vision', 'nlp', 'vision']);
   });
 
-  it('does not go before priority', async () => {
+  it('respects priority before fair share', async () => {
     expect(await startOrder({}, [30, 10])).toEqual(Array.from({ length: 6 }, () => 'nlp'));
   });
 
-  it('can be turned off: then jobs start in the order of submission', async () => {
+  it('dispatches in submission order when fair share is off', async () => {
     expect(await startOrder({ enable_fair_share: false })).toEqual(Array.from({ length: 6 }, () => 'nlp'));
   });
 
-  it('leaves the turn of a job without a team to that job', async () => {
+  it('keeps the turn of a job without a team', async () => {
     const { fleet, nlp, vision } = await openTeams();
     const jobs = [await fleet.submit({}, nlp), await fleet.submit(), await fleet.submit({}, nlp)];
     jobs.push(await fleet.submit({}, vision));
@@ -153,8 +152,8 @@ describe('fair share', () => {
   });
 });
 
-describe('approval that the queue requires', () => {
-  it('blocks new jobs of the named users, whatever they ask for', async () => {
+describe('approval required by the queue', () => {
+  it('blocks every new job of the named users', async () => {
     const { fleet, nlp, vision } = await openTeams();
     await fleet.addIdleWorker();
     await limit(fleet, { approval_required_for: ['nina'] });
@@ -169,7 +168,7 @@ describe('approval that the queue requires', () => {
     });
   });
 
-  it('blocks the jobs of all who may not manage the queue, those without a token included', async () => {
+  it('blocks jobs of all users who may not manage the queue when set to *', async () => {
     const { fleet, nlp } = await openTeams();
     const boss = await addUser(fleet, 'boss', null, ['queue.submit', 'queue.manage']);
     await limit(fleet, { approval_required_for: ['*'] });
@@ -179,7 +178,7 @@ describe('approval that the queue requires', () => {
     expect(statuses).toEqual(['blocked', 'blocked', 'queued', 'queued']);
   });
 
-  it('holds for a retry and for a dry run', async () => {
+  it('blocks retries and dry runs of the named users', async () => {
     const { fleet, nlp } = await openTeams();
     const { jobId } = await fleet.submit({}, nlp);
     await fleet.cancel(jobId);
@@ -187,7 +186,7 @@ describe('approval that the queue requires', () => {
     expect(valueOf(await fleet.orchestrator.jobs.retry(jobId, nlp)).status).toBe('blocked');
   });
 
-  it('is in the audit trail, with who set it', async () => {
+  it('audits who set the required approval', async () => {
     const { fleet } = await openTeams();
     const set = { approval_required_for: ['*', 'nina'], team_limits: { nlp: 2 } };
     expect(await limit(fleet, set)).toMatchObject(set);

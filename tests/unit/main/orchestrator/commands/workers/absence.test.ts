@@ -1,7 +1,4 @@
-/**
- * Connected workers that do not name their known job: docs/internals/semantics.md, section 5. T = 120 s: two heartbeats
- * count as two when they are at least 20 s apart.
- */
+// See docs/internals/semantics.md, section 5. T = 120 s: two heartbeats count as two when they are at least 20 s apart.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -9,13 +6,13 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
 const apart = 20_000;
-/** Ways in which a beat does not speak of the job. */
+// Heartbeats that do not name the job.
 const beats: readonly (readonly [string, (rig: FleetWorker) => ReturnType<FleetWorker['beat']>])[] = [
-  ['names none', rig => rig.beat()],
-  ['names another one', rig => rig.beat('j_9' as JobId)],
+  ['names no job', rig => rig.beat()],
+  ['names another job', rig => rig.beat('j_9' as JobId)],
 ];
 
-describe.each([1, 2] as const)('protocol %i', protocol => {
+describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', protocol => {
   describe.each(['starting', 'running', 'recovering', 'cancelling'] as const)('a %s job', status => {
     const start = async () => {
       const fleet = await openFleet();
@@ -29,7 +26,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
       return { fleet, rig, job };
     };
 
-    test.each(beats)('is not given up over a single beat that %s', async (_what, beat) => {
+    test.each(beats)('keeps the attempt after a single heartbeat that %s', async (_what, beat) => {
       const { fleet, rig, job } = await start();
       await beat(rig);
       await fleet.clock.advance(60_000);
@@ -37,7 +34,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
       expect(rig.stream.ended).toBe(false);
     });
 
-    test('is not given up over beats that follow too closely', async () => {
+    test('keeps the attempt after heartbeats that are too close together', async () => {
       const { fleet, rig, job } = await start();
       await rig.beat();
       await fleet.clock.advance(apart - 1);
@@ -46,7 +43,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
       expect(rig.stream.ended).toBe(false);
     });
 
-    test('is not given up when there is word of it between two such beats', async () => {
+    test('keeps the attempt when the worker names it between two heartbeats without it', async () => {
       const { fleet, rig, job } = await start();
       for (const [index, word] of ['beat', 'report', 'registration', 'beat'].entries()) {
         await rig.beat();
@@ -62,7 +59,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
       expect(fleet.job(job).status).toBe(status === 'recovering' ? 'running' : status);
     });
 
-    test('is still there for a report that comes between two such beats', async () => {
+    test('accepts a report that arrives between two heartbeats without the job', async () => {
       const { fleet, rig, job } = await start();
       await rig.beat();
       await rig.report(job, 'completed');
@@ -73,8 +70,8 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   });
 });
 
-describe('our own agent', () => {
-  test.each(beats)('has lost its job when a second beat %s', async (_what, beat) => {
+describe("heartbeats of Trainyard's agent without its job", () => {
+  test.each(beats)('ends the attempt when a second heartbeat %s', async (_what, beat) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -84,11 +81,11 @@ describe('our own agent', () => {
     expect((await beat(rig)).ok).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
-    // Its end is known: what it says now was said before.
+    // The attempt has ended, so a later report about it is refused.
     expect(refusalOf(await rig.report(job, 'running')).code).toBe('attempt_superseded');
   });
 
-  test('that comes back without its job has lost it, and the budget decides', async () => {
+  test('ends the attempt of a recovering job when its worker returns without it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -100,7 +97,7 @@ describe('our own agent', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('has stopped a job that was cancelled', async () => {
+  test('confirms a cancel when the worker no longer names the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -112,7 +109,7 @@ describe('our own agent', () => {
     expect(rig.view().status).toBe('idle');
   });
 
-  test('never had a job that was cancelled while it was only offered', async () => {
+  test('confirms the cancel of an offer that the worker never claimed', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit();
@@ -124,7 +121,7 @@ describe('our own agent', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: rig.id });
   });
 
-  test('that reports about another job has not shown that it holds this one', async () => {
+  test('does not count a report about another job as a sign of this one', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const former = await fleet.runJob(rig);
@@ -138,7 +135,7 @@ describe('our own agent', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('may well not know of an offer that is on its way', async () => {
+  test('keeps an open offer although the heartbeats do not name it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit();
@@ -153,7 +150,7 @@ describe('our own agent', () => {
   });
 });
 
-describe('the published agent', () => {
+describe('heartbeats of the published agent without its job', () => {
   const start = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -164,13 +161,13 @@ describe('the published agent', () => {
     return { fleet, rig, job };
   };
 
-  test('is asked, by a clean end of its stream, and its job stays meanwhile', async () => {
+  test('ends the stream to make the published agent register, and keeps its job meanwhile', async () => {
     const { fleet, rig, job } = await start();
     expect(rig.stream.ended).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('goes on with the job that it names then', async () => {
+  test('resumes the job that the published agent names when it registers', async () => {
     const { fleet, rig, job } = await start();
     await rig.connect({ currentJobId: job });
     await fleet.clock.advance(apart);
@@ -179,13 +176,13 @@ describe('the published agent', () => {
     expect(rig.stream.ended).toBe(false);
   });
 
-  test('has lost the job that it does not name then', async () => {
+  test('ends the attempt when the published agent registers without the job', async () => {
     const { fleet, rig, job } = await start();
     await rig.connect();
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('is asked again when it only opens its stream and still names no job', async () => {
+  test('ends the stream again when the published agent reopens it without registering', async () => {
     const { fleet, rig } = await start();
     await rig.openStream();
     await rig.beat();
@@ -194,7 +191,7 @@ describe('the published agent', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('is asked, too, about a job that was cancelled while it was only offered', async () => {
+  test('ends the stream when the published agent does not name a cancelled offer', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const { jobId } = await fleet.submit();

@@ -1,7 +1,4 @@
-/**
- * Drains with a deadline: docs/internals/semantics.md, section 5. Jobs that still run then move to another worker,
- * without using a retry.
- */
+// See docs/internals/semantics.md, section 5. Moving a job at the deadline uses no retry.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../../support/fleet-outcome.ts';
@@ -9,7 +6,7 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 const takeover = 160_000;
 const hour = 3_600_000;
 
-test('the view says until when', async () => {
+test('shows the deadline of a drain', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   expect(await fleet.drain(rig, { reason: 'new disk', deadlineMs: 90_000 })).toMatchObject({
@@ -18,7 +15,7 @@ test('the view says until when', async () => {
   });
 });
 
-describe.each([1, 2] as const)('protocol %i', protocol => {
+describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
   const start = async (status: 'dispatched' | 'starting' | 'running' = 'running') => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -28,7 +25,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   };
 
   test.each(['dispatched', 'starting', 'running'] as const)(
-    'a %s job is stopped at the deadline, and not before',
+    'stops a %s job exactly at the drain deadline',
     async status => {
       const { fleet, rig, job } = await start(status);
       await fleet.drain(rig, { deadlineMs: 10_000 });
@@ -42,7 +39,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   );
 
   test.each(['cancelled', 'failed'] as const)(
-    'what its worker calls “%s” goes to another one, at once and without a retry',
+    'requeues the job immediately, without a retry, when its worker reports “%s”',
     async word => {
       const { fleet, rig, job } = await start();
       await fleet.drain(rig, { deadlineMs: 10_000 });
@@ -58,7 +55,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     },
   );
 
-  test('a completion that comes first counts', async () => {
+  test('completes the job when its completion arrives after the deadline', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 10_000 });
     await fleet.clock.advance(10_000);
@@ -66,7 +63,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('a job of a silent worker waits for takeover, and that may cost its retry', async () => {
+  test('takes the job of a silent worker over, which may use a retry', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 130_000 });
     await fleet.clock.advance(takeover - 1);
@@ -75,7 +72,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('a job whose worker comes back after the deadline is stopped then', async () => {
+  test('stops the job when its silent worker returns after the deadline', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 130_000 });
     await fleet.clock.advance(140_000);
@@ -86,7 +83,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'requeued' }] });
   });
 
-  test('a stop that its worker never confirms, because it falls silent, moves the job at takeover', async () => {
+  test('takes the job over when its worker becomes silent instead of confirming the stop', async () => {
     const { fleet, rig, job } = await start();
     const other = await fleet.addIdleWorker();
     await fleet.drain(rig, { deadlineMs: 10_000 });
@@ -104,7 +101,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('the deadline goes on over %s', async (_what, how) => {
+  ])('keeps the drain deadline across %s', async (_what, how) => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 100_000 });
     await fleet.clock.advance(40_000);
@@ -117,25 +114,28 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   });
 });
 
-describe('over a restart', () => {
+describe('drain deadline after a restart', () => {
   test.each([
     ['back', -hour, 60_000],
     ['back by years', -10_000 * hour, 60_000],
-  ])('a wall clock that was set %s leaves no more than the whole deadline', async (_what, ms, deadlineMs) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig);
-    await fleet.drain(rig, { deadlineMs });
-    fleet.clock.shiftWall(ms);
-    await fleet.restart();
-    await rig.connect({ currentJobId: job });
-    await fleet.clock.advance(deadlineMs - 1);
-    expect(fleet.job(job).status).toBe('running');
-    await fleet.clock.advance(1);
-    expect(fleet.job(job).status).toBe('cancelling');
-  });
+  ])(
+    'limits the remaining time to the whole deadline when the wall clock is set %s',
+    async (_what, ms, deadlineMs) => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig);
+      await fleet.drain(rig, { deadlineMs });
+      fleet.clock.shiftWall(ms);
+      await fleet.restart();
+      await rig.connect({ currentJobId: job });
+      await fleet.clock.advance(deadlineMs - 1);
+      expect(fleet.job(job).status).toBe('running');
+      await fleet.clock.advance(1);
+      expect(fleet.job(job).status).toBe('cancelling');
+    },
+  );
 
-  test('a deadline that has passed meanwhile is due at once', async () => {
+  test('stops the job immediately when the deadline passed during the downtime', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -146,8 +146,8 @@ describe('over a restart', () => {
   });
 });
 
-describe('asked for again', () => {
-  test('with a deadline counts from then, whether the first one had one or not', async () => {
+describe('draining a worker again', () => {
+  test('restarts the deadline from the newest request', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -165,7 +165,7 @@ describe('asked for again', () => {
     expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(3);
   });
 
-  test('without one changes nothing', async () => {
+  test('keeps the deadline when the new request has none', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -175,7 +175,7 @@ describe('asked for again', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('with a deadline and no reason keeps the first reason', async () => {
+  test('keeps the first reason when the new request has none', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig, { reason: 'new disk' });
@@ -183,8 +183,8 @@ describe('asked for again', () => {
   });
 });
 
-describe('taken back', () => {
-  test('its deadline counts no longer', async () => {
+describe('undraining a worker', () => {
+  test('cancels the deadline when the worker is undrained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -195,12 +195,12 @@ describe('taken back', () => {
     expect(rig.view()).toMatchObject({ status: 'busy', drain: null });
   });
 
-  test('in the very moment of the deadline, and before it: the job runs on', async () => {
+  test('keeps the job running when the worker is undrained exactly at the deadline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.drain(rig, { deadlineMs: 20_000 });
-    // Queued before the decision of the same moment is carried out.
+    // The undrain is queued before the decision that is due at the same time.
     fleet.clock.after(20_000, () => void fleet.undrain(rig));
     await fleet.clock.advance(20_000);
     expect(fleet.job(job).status).toBe('running');
@@ -208,7 +208,7 @@ describe('taken back', () => {
     expect(fleet.job(job).status).toBe('running');
   });
 
-  test('a job that had been told to stop goes elsewhere all the same', async () => {
+  test('requeues a job that was stopped before the worker was undrained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -220,7 +220,7 @@ describe('taken back', () => {
   });
 });
 
-test('a person’s cancel takes the place of the deadline’s order', async () => {
+test('cancels the job when a user cancels it after the deadline stopped it', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -231,7 +231,7 @@ test('a person’s cancel takes the place of the deadline’s order', async () =
   expect(fleet.job(job)).toMatchObject({ status: 'cancelled', attempt: 1 });
 });
 
-test('an ephemeral worker leaves after its job was sent elsewhere', async () => {
+test('shuts an ephemeral worker down after its job was requeued', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
   const job = await fleet.runJob(rig);

@@ -1,7 +1,4 @@
-/**
- * Two machines with one token: docs/internals/semantics.md, section 1; docs/internals/faults.md F19. T = 120 s: the
- * first machine counts as present for 45 s.
- */
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F19. T = 120 s: the first machine counts as present for 45 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
@@ -9,21 +6,21 @@ import type { AgentOptions } from '../../../../../support/fleet-worker.ts';
 
 const incumbency = 45_000;
 
-/** How another machine introduces itself, by protocol. */
+/** How another machine registers with the same token. */
 const others: readonly (readonly [what: string, protocol: 1 | 2, other: AgentOptions])[] = [
   ['another instance', 2, { instanceId: 'another' }],
   ['another host', 1, { host: 'another' }],
   ['the same host name elsewhere', 1, { address: '10.9.9.9' }],
 ];
 
-describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
+describe.each(others)('registering %s (protocol %i)', (_what, protocol, other) => {
   const open = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'incumbent' } });
     return { fleet, rig };
   };
 
-  test('is turned away while the incumbent is in contact, and the incumbent goes on untouched', async () => {
+  test('rejects the duplicate while the first instance is in contact, and leaves that one alone', async () => {
     const { fleet, rig } = await open();
     const job = await fleet.runJob(rig);
     await fleet.clock.advance(incumbency - 1);
@@ -38,7 +35,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('is told of: an event, an audit row with where it comes from, and a line in the view', async () => {
+  test('records an event and an audit row with the address of the duplicate, and shows it', async () => {
     const { fleet, rig } = await open();
     await rig.tryRegister({ host: 'intruder', address: '10.6.6.6', ...other });
     const { host = 'intruder', address = '10.6.6.6' } = other;
@@ -56,7 +53,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     expect(rig.view().duplicate).toMatchObject({ at: '2026-01-01T12:00:01.000Z' });
   });
 
-  test('makes no contact, however often it tries', async () => {
+  test('does not count the attempts of a duplicate as contact', async () => {
     const { fleet, rig } = await open();
     for (let s = 0; s < 44; s += 4) {
       await fleet.clock.advance(4_000);
@@ -68,7 +65,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
   });
 
   test.each([incumbency, incumbency + 1, 119_999])(
-    'takes the place of one that was silent for %d ms',
+    'accepts the other instance when the first was silent for %d ms',
     async ms => {
       const { fleet, rig } = await open();
       await fleet.clock.advance(ms);
@@ -78,7 +75,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     },
   );
 
-  test('that has taken the place is the incumbent from then on', async () => {
+  test('treats the accepted instance as the first one from then on', async () => {
     const { fleet, rig } = await open();
     await fleet.clock.advance(incumbency);
     await rig.register(other);
@@ -87,9 +84,9 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
   });
 
   test.each<[string, 'goodbye' | 'silence']>([
-    ['said goodbye', 'goodbye'],
+    ['disconnected', 'goodbye'],
     ['is offline', 'silence'],
-  ])('may join once the incumbent %s', async (_how, how) => {
+  ])('accepts the other instance once the first %s', async (_how, how) => {
     const { fleet, rig } = await open();
     if (how === 'goodbye') await rig.disconnect();
     else await fleet.clock.advance(120_000);
@@ -97,7 +94,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
   });
 
-  test('does not find a job that the incumbent had claimed', async () => {
+  test('ends the attempt of the first instance when the other one registers without the job', async () => {
     const { fleet, rig } = await open();
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await fleet.clock.advance(incumbency);
@@ -105,7 +102,7 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('of two that come at once after a silence, the first one stays', async () => {
+  test('accepts the first of two instances that register at the same time after a silence', async () => {
     const { fleet, rig } = await open();
     await fleet.clock.advance(incumbency);
     const [first, second] = await Promise.all([
@@ -116,14 +113,14 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
     expect(refusalOf(second).code).toBe('duplicate_registration');
   });
 
-  test('is as good as the incumbent right after the orchestrator’s own start, as long as that was not heard', async () => {
+  test('accepts the other instance right after a restart while the first was not heard yet', async () => {
     const { fleet, rig } = await open();
     await fleet.restart({ crash: true });
     await rig.connect(other);
     expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
   });
 
-  test('is turned away after the orchestrator’s own start, too, once the incumbent is back', async () => {
+  test('rejects the duplicate after a restart once the first instance is back', async () => {
     const { fleet, rig } = await open();
     await fleet.restart();
     await rig.beat();
@@ -134,21 +131,21 @@ describe.each(others)('%s (protocol %i)', (_what, protocol, other) => {
 test.each<[string, AgentOptions]>([
   ['another start of its agent', { startId: 'another' }],
   ['another name and address of the same machine', { host: 'another', address: '10.9.9.9' }],
-])('%s is no duplicate (protocol 2)', async (_what, agent) => {
+])('accepts %s as the same instance (protocol 2)', async (_what, agent) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await rig.connect(agent);
   expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
 });
 
-test('the published agent that registers again at once is no duplicate', async () => {
+test('accepts the published agent when it registers again immediately', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await rig.connect({});
   expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
 });
 
-test('workers with tokens of their own do not stand in each other’s way, even on one machine', async () => {
+test('accepts workers with different tokens on the same machine', async () => {
   const fleet = await openFleet();
   const agent = { instanceId: 'one-machine', host: 'one-host' };
   const rigs = [await fleet.addIdleWorker({ agent }), await fleet.addIdleWorker({ agent })];

@@ -1,4 +1,3 @@
-/** Workers whose GPUs are missing, faulty, or used by another process: their reports keep new jobs away from them. */
 import { describe, expect, test } from 'vitest';
 import type { HeartbeatBody } from '../../../../../../protocol/worker-api.ts';
 import type { GpuTrouble } from '../../../../../../protocol/worker.ts';
@@ -11,17 +10,17 @@ const lost: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'nvidia-smi does not
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'process 4711 (blender) uses 9 GiB of its memory' };
 const all = { missing: true, errors: true, held: true } as const;
 
-const says = async (rig: FleetWorker, ...gpu_troubles: readonly GpuTrouble[]): Promise<void> => {
+const report = async (rig: FleetWorker, ...gpu_troubles: readonly GpuTrouble[]): Promise<void> => {
   valueOf(await rig.beat(null, { gpu_troubles }));
 };
 
-const told = (fleet: Fleet, rig: FleetWorker): readonly string[] =>
+const events = (fleet: Fleet, rig: FleetWorker): readonly string[] =>
   fleet.trail(rig.id).filter(type => type.includes('gpu'));
 
-test('a worker with a GPU that is gone gets no job; one that waits for it is told why, and gets it when all is well', async () => {
+test('offers no job to a worker with a missing GPU, and explains why, until it is back', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ name: 'rig-3' });
-  await says(rig, lost);
+  await report(rig, lost);
   expect(rig.view()).toMatchObject({
     status: 'idle',
     status_reason: 'gpu_trouble',
@@ -43,24 +42,24 @@ test('a worker with a GPU that is gone gets no job; one that waits for it is tol
       },
     ],
   });
-  await says(rig);
+  await report(rig);
   expect(rig.commandsOf('job_submit')).toEqual([]);
-  await says(rig);
+  await report(rig);
   expect(rig.lastOffer().job_id).toBe(jobId);
   expect(rig.view().gpu_troubles).toEqual([]);
 });
 
-test('another worker takes the job meanwhile', async () => {
+test('dispatches the job to another worker while one has a GPU problem', async () => {
   const fleet = await openFleet();
   const bad = await fleet.addIdleWorker();
   const good = await fleet.addIdleWorker();
-  await says(bad, lost);
+  await report(bad, lost);
   const { jobId } = await fleet.submit();
   expect(good.lastOffer().job_id).toBe(jobId);
   expect(bad.commands).toEqual([]);
 });
 
-test('a job that runs there is left alone', async () => {
+test('keeps a running job on a worker that reports a GPU problem', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -71,19 +70,23 @@ test('a job that runs there is left alone', async () => {
   expect(valueOf(fleet.orchestrator.jobs.get(job)).status).toBe('completed');
 });
 
-describe('it is told of', () => {
-  test('once when it comes and once when it is over, in the trail and to who looks on, and not with every beat', async () => {
+describe('recording GPU problems', () => {
+  test('records a GPU problem once when it starts and once when it ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const writes = (): number => fleet.writes;
-    await says(rig, lost);
+    await report(rig, lost);
     const before = writes();
-    for (let beat = 0; beat < 5; beat += 1) await says(rig, lost);
+    for (let beat = 0; beat < 5; beat += 1) await report(rig, lost);
     expect(writes()).toBe(before);
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble']);
-    await says(rig, lost, held);
-    for (let beat = 0; beat < 5; beat += 1) await says(rig);
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble', 'worker.gpu_trouble', 'worker.gpu_trouble_over']);
+    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    await report(rig, lost, held);
+    for (let beat = 0; beat < 5; beat += 1) await report(rig);
+    expect(events(fleet, rig)).toEqual([
+      'worker.gpu_trouble',
+      'worker.gpu_trouble',
+      'worker.gpu_trouble_over',
+    ]);
     const rows = fleet.audit().filter(({ type }) => type.startsWith('worker.gpu'));
     expect(rows.map(({ actor_type, details }) => [actor_type, JSON.parse(details) as unknown])).toEqual([
       ['worker', { troubles: [lost] }],
@@ -92,71 +95,71 @@ describe('it is told of', () => {
     ]);
   });
 
-  test('once, however often it comes and goes from one beat to the next', async () => {
+  test('records a GPU problem once when it flaps from heartbeat to heartbeat', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    for (let beat = 0; beat < 20; beat += 1) await says(rig, ...(beat % 2 === 0 ? [lost] : []));
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    for (let beat = 0; beat < 20; beat += 1) await report(rig, ...(beat % 2 === 0 ? [lost] : []));
+    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
-  test('in other words without a word: which process it is may change', async () => {
+  test('updates the details of a GPU problem without a new event', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await says(rig, held);
+    await report(rig, held);
     const other = { ...held, detail: 'process 4712 (blender)' };
-    await says(rig, other);
+    await report(rig, other);
     expect(rig.view().gpu_troubles).toEqual([other]);
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 });
 
-test('a disk that takes no changes keeps no beat from being answered; what it said is told when there is room', async () => {
+test('answers heartbeats while the disk is full, and records GPU problems afterwards', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.setDiskFull(true);
   await fleet.submit().catch(() => {});
-  for (let beat = 0; beat < 3; beat += 1) await says(rig, lost);
+  for (let beat = 0; beat < 3; beat += 1) await report(rig, lost);
   await fleet.setDiskFull(false);
-  await says(rig, lost);
-  expect(told(fleet, rig)).toEqual(['worker.gpu_trouble']);
+  await report(rig, lost);
+  expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
 });
 
-describe('an introduction', () => {
-  test('carries it, so that nothing is given out between it and the first beat', async () => {
+describe('GPU problems in a registration', () => {
+  test('dispatches nothing to a worker that registers with a GPU problem', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.submit();
     await rig.connect({ gpuTroubles: [lost] });
     expect(rig.commands).toEqual([]);
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
-  test('that does not name what is known is a first word: an agent that has just started has looked once', async () => {
+  test('keeps a known GPU problem when a restarted agent does not report it at registration', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await says(rig, held);
+    await report(rig, held);
     await rig.connect({ startId: 'another', gpuTroubles: [] });
     await fleet.submit();
     expect(rig.view().gpu_troubles).toEqual([held]);
     expect(rig.commandsOf('job_submit')).toEqual([]);
-    await says(rig);
+    await report(rig);
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
   });
 
-  test('of an older agent, which will never say that it is over, ends it', async () => {
+  test('ends a GPU problem when an older agent registers that cannot report it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpuTroubles: [lost] } });
     expect(rig.view().gpu_troubles).toEqual([lost]);
     await rig.connect({ startId: 'older', gpuTroubles: undefined });
     expect(rig.view().gpu_troubles).toEqual([]);
-    expect(told(fleet, rig)).toEqual(['worker.gpu_trouble', 'worker.gpu_trouble_over']);
+    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble', 'worker.gpu_trouble_over']);
   });
 });
 
-test('a restart of the orchestrator gives nothing to a worker that was known to be broken', async () => {
+test('dispatches nothing to a worker with a known GPU problem after a restart', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  await says(rig, lost);
+  await report(rig, lost);
   await fleet.submit();
   await fleet.restart();
   await rig.openStream();
@@ -164,11 +167,11 @@ test('a restart of the orchestrator gives nothing to a worker that was known to 
   expect(rig.commandsOf('job_submit')).toEqual([]);
 });
 
-describe('as it is set', () => {
-  test('a kind that is switched off keeps no job away, at once and for who waits already', async () => {
+describe('GpuTroublePolicy', () => {
+  test('dispatches immediately when the policy is switched off for the kind of problem', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await says(rig, held);
+    await report(rig, held);
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
     fleet.orchestrator.lifecycle.holdBackFor({ ...all, held: false });
@@ -177,11 +180,11 @@ describe('as it is set', () => {
     expect(rig.view().gpu_troubles).toEqual([held]);
   });
 
-  test('one that is switched on again does', async () => {
+  test('holds jobs back again when the policy is switched on', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });
-    await says(rig, held, lost);
+    await report(rig, held, lost);
     expect(rig.view().status_reason).toBeNull();
     fleet.orchestrator.lifecycle.holdBackFor(all);
     await fleet.clock.settle();
@@ -191,52 +194,52 @@ describe('as it is set', () => {
   });
 });
 
-test('a quarantine that is over does not bring it a job either', async () => {
+test('dispatches nothing to a worker with a GPU problem when its quarantine ends', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   for (let n = 0; n < 3; n++) {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'failed', { cause: 'start_failed', error: 'no python' });
   }
-  await says(rig, lost);
+  await report(rig, lost);
   await fleet.submit();
   for (let minute = 0; minute < 11; minute += 1) {
     await fleet.clock.advance(60_000);
-    await says(rig, lost);
+    await report(rig, lost);
   }
   expect(rig.commandsOf('job_submit')).toHaveLength(3);
-  await says(rig);
-  await says(rig);
+  await report(rig);
+  await report(rig);
   expect(rig.commandsOf('job_submit')).toHaveLength(4);
 });
 
-test('the fleet in figures counts them by kind', async () => {
+test('counts workers with GPU problems by kind in the queue figures', async () => {
   const fleet = await openFleet();
   const [one, other] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
-  await says(one, lost, held);
-  await says(other, lost);
+  await report(one, lost, held);
+  await report(other, lost);
   expect(fleet.orchestrator.queue.figures().gpuTroubles).toEqual({ missing: 2, errors: 0, held: 1 });
 });
 
 test.each<[string, unknown, readonly GpuTrouble[]]>([
-  ['no list', 'broken', []],
+  ['a value that is no list', 'broken', []],
   [
-    'entries that are none',
+    'invalid entries',
     [null, 7, { gpu: -1, kind: 'held', detail: '' }, { gpu: 0, kind: 'tired', detail: '' }],
     [],
   ],
-  ['a good one among bad ones', [{ gpu: '0', kind: 'held' }, lost], [lost]],
+  ['a valid entry among invalid ones', [{ gpu: '0', kind: 'held' }, lost], [lost]],
   [
-    'a detail with control characters that is far too long',
+    'a detail that is too long and has control characters',
     [{ ...lost, detail: `a\nb\u202e${'x'.repeat(500)}` }],
     [{ ...lost, detail: `a b ${'x'.repeat(196)}` }],
   ],
   [
-    'more than any worker has',
+    'too many entries',
     Array.from({ length: 500 }, (_, gpu) => ({ ...lost, gpu })),
     Array.from({ length: 32 }, (_, gpu) => ({ ...lost, gpu })),
   ],
-])('a beat does not fail over %s', async (_what, gpu_troubles, known) => {
+])('accepts a heartbeat whose GPU problems have %s', async (_what, gpu_troubles, known) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const more: Partial<HeartbeatBody> = { gpu_troubles };

@@ -1,4 +1,3 @@
-/** Join tokens: their effect on their worker, and what invalidates them. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
@@ -7,7 +6,7 @@ import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
 const hour = 3_600_000;
 
-async function offer(fleet: Fleet, rig: FleetWorker, lastsMs = hour): Promise<string> {
+async function createJoinToken(fleet: Fleet, rig: FleetWorker, lastsMs = hour): Promise<string> {
   const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lastsMs, ada));
   await fleet.clock.settle();
   return made.token;
@@ -19,15 +18,15 @@ const join = async (fleet: Fleet, joinToken: string, token: string) => {
   return outcome;
 };
 
-/** Which of these tokens are let in, and whether to this worker. */
-const opens = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
+/** Which of these tokens authenticate this worker. */
+const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
 const invalid = { code: 'join_token_invalid' };
 const used = { code: 'join_token_used' };
 
 describe('a join token', () => {
-  test('says until when it works, and changes nothing until it is used', async () => {
+  test('shows when a join token expires, and changes nothing before its use', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1', type: 'ephemeral' });
     const made = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, 60_000, ada));
@@ -38,26 +37,26 @@ describe('a join token', () => {
       token: 'tj_1',
       expiresAt: fleet.clock.iso(fleet.clock.wall() + 60_000),
     });
-    expect(opens(fleet, rig, rig.token, made.token)).toEqual([true, false]);
+    expect(authenticates(fleet, rig, rig.token, made.token)).toEqual([true, false]);
     expect(rig.stream.ended).toBe(false);
   });
 
-  test('makes the token that comes with it the only one of its worker, as a rotation would', async () => {
+  test("makes the joining machine's token the only one of its worker, like a rotation", async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
     const other = await fleet.addIdleWorker();
-    const outcome = await join(fleet, await offer(fleet, rig), 'wt_mine');
+    const outcome = await join(fleet, await createJoinToken(fleet, rig), 'wt_mine');
     expect(valueOf(outcome)).toEqual({ worker_id: rig.id, name: 'rig-1', worker_type: 'persistent' });
-    expect(opens(fleet, rig, 'wt_mine', rig.token)).toEqual([true, false]);
-    expect(opens(fleet, other, other.token)).toEqual([true]);
+    expect(authenticates(fleet, rig, 'wt_mine', rig.token)).toEqual([true, false]);
+    expect(authenticates(fleet, other, other.token)).toEqual([true]);
     expect(rig.stream.ended).toBe(true);
     expect(other.stream.ended).toBe(false);
   });
 
-  test('closes the stream of the old token before it is answered', async () => {
+  test('closes the stream of the old token before the join returns', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const joinToken = await offer(fleet, rig);
+    const joinToken = await createJoinToken(fleet, rig);
     let wasOpen: boolean | null = null;
     await fleet.orchestrator.workers.join(hashOf(joinToken), hashOf('wt_mine'), null).then(() => {
       wasOpen = !rig.stream.ended;
@@ -65,68 +64,68 @@ describe('a join token', () => {
     expect(wasOpen).toBe(false);
   });
 
-  test('ends both tokens of a rotation that waits for the end of a job', async () => {
+  test('invalidates both tokens of a rotation that waits for the end of a job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
     const second = valueOf(await fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada)).token;
-    valueOf(await join(fleet, await offer(fleet, rig), 'wt_mine'));
-    expect(opens(fleet, rig, rig.token, second, 'wt_mine')).toEqual([false, false, true]);
+    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
+    expect(authenticates(fleet, rig, rig.token, second, 'wt_mine')).toEqual([false, false, true]);
   });
 
-  test('works once: for another token it is used up, and that one opens nothing', async () => {
+  test('refuses a join token for a second machine', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    const joinToken = await offer(fleet, rig);
+    const joinToken = await createJoinToken(fleet, rig);
     valueOf(await join(fleet, joinToken, 'wt_mine'));
     expect(refusalOf(await join(fleet, joinToken, 'wt_theirs'))).toEqual(used);
-    expect(opens(fleet, rig, 'wt_mine', 'wt_theirs')).toEqual([true, false]);
+    expect(authenticates(fleet, rig, 'wt_mine', 'wt_theirs')).toEqual([true, false]);
   });
 
   test.each([
-    ['in its time', 0],
-    ['after it', 2 * hour],
-  ])(
-    'that is shown again with the same token, %s, is answered the same, and nothing happens',
-    async (_when, ms) => {
-      const fleet = await openFleet();
-      const rig = await fleet.addWorker();
-      const joinToken = await offer(fleet, rig);
-      const first = await join(fleet, joinToken, 'wt_mine');
-      await rig.connect();
-      await fleet.clock.advance(ms);
-      await rig.connect();
-      const rows = fleet.audit().length;
-      expect(await join(fleet, joinToken, 'wt_mine')).toEqual(first);
-      expect(rig.stream.ended).toBe(false);
-      expect(fleet.audit()).toHaveLength(rows);
-    },
-  );
+    ['before it expires', 0],
+    ['after it expired', 2 * hour],
+  ])('returns the same result when a join is repeated with the same token %s', async (_when, ms) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    const joinToken = await createJoinToken(fleet, rig);
+    const first = await join(fleet, joinToken, 'wt_mine');
+    await rig.connect();
+    await fleet.clock.advance(ms);
+    await rig.connect();
+    const rows = fleet.audit().length;
+    expect(await join(fleet, joinToken, 'wt_mine')).toEqual(first);
+    expect(rig.stream.ended).toBe(false);
+    expect(fleet.audit()).toHaveLength(rows);
+  });
 
-  test('expires to the millisecond', async () => {
+  test('expires exactly at its time', async () => {
     const fleet = await openFleet();
     const [early, late] = [await fleet.addWorker(), await fleet.addWorker()];
-    const tokens = [await offer(fleet, early, 60_000), await offer(fleet, late, 60_000)] as const;
+    const tokens = [
+      await createJoinToken(fleet, early, 60_000),
+      await createJoinToken(fleet, late, 60_000),
+    ] as const;
     await fleet.clock.advance(59_999);
     valueOf(await join(fleet, tokens[0], 'wt_early'));
     await fleet.clock.advance(1);
     expect(refusalOf(await join(fleet, tokens[1], 'wt_late'))).toEqual(invalid);
-    expect(opens(fleet, late, late.token, 'wt_late')).toEqual([true, false]);
+    expect(authenticates(fleet, late, late.token, 'wt_late')).toEqual([true, false]);
   });
 
   test.each<[string, (fleet: Fleet, rig: FleetWorker) => Promise<unknown>]>([
-    ['a newer one', (fleet, rig) => offer(fleet, rig)],
+    ['a newer join token', (fleet, rig) => createJoinToken(fleet, rig)],
     ['a rotation', (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'now', ada)],
     [
       'a rotation after the job',
       (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada),
     ],
     ['the deletion of its worker', (fleet, rig) => fleet.orchestrator.workers.remove(rig.id, ada)],
-  ])('is void after %s, whether it was used or not', async (_what, act) => {
+  ])('invalidates a used or unused join token after %s', async (_what, act) => {
     const fleet = await openFleet();
     for (const isUsed of [false, true]) {
       const rig = await fleet.addWorker();
-      const joinToken = await offer(fleet, rig);
+      const joinToken = await createJoinToken(fleet, rig);
       if (isUsed) valueOf(await join(fleet, joinToken, 'wt_mine'));
       await act(fleet, rig);
       expect(fleet.orchestrator.workers.knowsJoinToken(hashOf(joinToken))).toBe(false);
@@ -134,55 +133,55 @@ describe('a join token', () => {
     }
   });
 
-  test('of an ephemeral worker that never came goes with it', async () => {
+  test('invalidates the join token of an ephemeral worker when the worker is removed', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
-    const joinToken = await offer(fleet, rig, 7 * 24 * hour);
+    const joinToken = await createJoinToken(fleet, rig, 7 * 24 * hour);
     await fleet.clock.advance(2 * hour);
     expect(fleet.orchestrator.workers.get(rig.id).ok).toBe(false);
     expect(refusalOf(await join(fleet, joinToken, 'wt_mine'))).toEqual(invalid);
   });
 
-  test.each([true, false])('is not forgotten over a restart (crash: %s), used or not', async crash => {
+  test.each([true, false])('keeps used and unused join tokens across a restart (crash: %s)', async crash => {
     const fleet = await openFleet();
     const [first, second] = [await fleet.addWorker(), await fleet.addWorker()];
-    const tokens = [await offer(fleet, first), await offer(fleet, second)] as const;
+    const tokens = [await createJoinToken(fleet, first), await createJoinToken(fleet, second)] as const;
     valueOf(await join(fleet, tokens[0], 'wt_first'));
     await fleet.restart({ crash });
     expect(refusalOf(await join(fleet, tokens[0], 'wt_other'))).toEqual(used);
     valueOf(await join(fleet, tokens[0], 'wt_first'));
     valueOf(await join(fleet, tokens[1], 'wt_second'));
-    expect(opens(fleet, second, 'wt_second')).toEqual([true]);
+    expect(authenticates(fleet, second, 'wt_second')).toEqual([true]);
   });
 
   test.each<[string, (fleet: Fleet, joinToken: string) => Promise<string>]>([
     ['of another worker', async fleet => (await fleet.addWorker()).token],
     ['that is the join token itself', async (_fleet, joinToken) => joinToken],
-    ['that the worker has already', async () => 'wt_1'],
-  ])('takes no token %s', async (_what, tokenOf) => {
+    ['that the worker already has', async () => 'wt_1'],
+  ])('refuses to join with a token %s', async (_what, tokenOf) => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    const joinToken = await offer(fleet, rig);
+    const joinToken = await createJoinToken(fleet, rig);
     const refused = await join(fleet, joinToken, await tokenOf(fleet, joinToken));
     expect(refusalOf(refused)).toEqual({ code: 'invalid_request' });
-    expect(opens(fleet, rig, rig.token)).toEqual([true]);
+    expect(authenticates(fleet, rig, rig.token)).toEqual([true]);
     valueOf(await join(fleet, joinToken, 'wt_mine'));
   });
 
-  test('for a worker that nobody knows is not made', async () => {
+  test('returns worker_not_found when a join token is created for an unknown worker', async () => {
     const fleet = await openFleet();
     const outcome = await fleet.orchestrator.workers.createJoinToken('w_9' as never, hour, ada);
     expect(refusalOf(outcome).code).toBe('worker_not_found');
   });
 });
 
-describe('the machine that has joined', () => {
+describe('the machine that joined', () => {
   test.each([1, 2] as const)(
-    'is no rival of the one that had the old token (protocol %i)',
+    'accepts the joined machine instead of the one with the old token (protocol %i)',
     async protocol => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'old' } });
-      valueOf(await join(fleet, await offer(fleet, rig), 'wt_mine'));
+      valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
       const elsewhere = {
         protocol,
         host: 'new',
@@ -196,11 +195,11 @@ describe('the machine that has joined', () => {
     },
   );
 
-  test('takes up the job that runs there', async () => {
+  test('resumes the running job of a machine that joined', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    valueOf(await join(fleet, await offer(fleet, rig), 'wt_mine'));
+    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
     await rig.connect({ currentJobId: job, startId: 'restarted' });
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
     await rig.report(job, 'completed');
@@ -208,10 +207,10 @@ describe('the machine that has joined', () => {
   });
 });
 
-test('the trail says who made it and from where it was used, without a secret', async () => {
+test('audits who created a join token and where it was used, without secrets', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker();
-  const joinToken = await offer(fleet, rig, 60_000);
+  const joinToken = await createJoinToken(fleet, rig, 60_000);
   await join(fleet, joinToken, 'wt_mine');
   await join(fleet, joinToken, 'wt_theirs');
   expect(fleet.trail(rig.id)).toEqual(['worker.created', 'worker.join_token_created', 'worker.joined']);

@@ -1,11 +1,11 @@
-/** Drains, and agents that leave after their job: docs/internals/semantics.md, sections 1 and 5. */
+// See docs/internals/semantics.md, sections 1 and 5.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 import { ada } from '../../../../../support/fleet.ts';
 
 describe('an ephemeral worker', () => {
-  test('leaves after its job, and is offered no other', async () => {
+  test('tells an ephemeral worker to shut down after its job, and offers it no other', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -19,16 +19,19 @@ describe('an ephemeral worker', () => {
     expect(fleet.job(next).status).toBe('pending');
   });
 
-  test.each(['failed', 'cancelled'] as const)('leaves after a job that ended as “%s” as well', async word => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
-    const job = await fleet.runJob(rig);
-    await fleet.cancel(job);
-    await rig.report(job, word);
-    expect(rig.commandsOf('shutdown')).toHaveLength(1);
-  });
+  test.each(['failed', 'cancelled'] as const)(
+    'tells an ephemeral worker to shut down after a job that ended as “%s”',
+    async word => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+      const job = await fleet.runJob(rig);
+      await fleet.cancel(job);
+      await rig.report(job, word);
+      expect(rig.commandsOf('shutdown')).toHaveLength(1);
+    },
+  );
 
-  test('is offered no second attempt of the same job', async () => {
+  test('offers an ephemeral worker no second attempt of the same job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -37,7 +40,7 @@ describe('an ephemeral worker', () => {
     expect(rig.commandsOf('shutdown')).toHaveLength(1);
   });
 
-  test('may be offered another job when it did not take the first', async () => {
+  test('offers an ephemeral worker another job when it did not claim the first', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId } = await fleet.submit();
@@ -46,7 +49,7 @@ describe('an ephemeral worker', () => {
     expect(rig.lastOffer()).toMatchObject({ job_id: jobId, attempt_id: 'a_2' });
   });
 
-  test('is not sent away when it goes on with an earlier job', async () => {
+  test('does not shut an ephemeral worker down when it resumes an earlier job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId: first } = await fleet.submit();
@@ -58,7 +61,7 @@ describe('an ephemeral worker', () => {
     expect(rig.commandsOf('shutdown')).toEqual([]);
   });
 
-  test('is told again when it opens another stream instead of leaving', async () => {
+  test('repeats the shutdown when an ephemeral worker opens another stream instead of leaving', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -66,7 +69,7 @@ describe('an ephemeral worker', () => {
     expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
   });
 
-  test('serves again when it was started anew after it had left', async () => {
+  test('dispatches to an ephemeral worker again after it left and restarted', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -76,7 +79,7 @@ describe('an ephemeral worker', () => {
     expect(rig.lastOffer().job_id).toBe(jobId);
   });
 
-  test('has served, too, when its attempt was taken over while it was silent', async () => {
+  test('shuts an ephemeral worker down when its attempt was taken over during its silence', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -88,8 +91,8 @@ describe('an ephemeral worker', () => {
   });
 });
 
-describe('a drain', () => {
-  test('is told with its reason and author', async () => {
+describe('draining a worker', () => {
+  test('shows the reason and the user of a drain, and records an event', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     expect(await fleet.drain(rig, { reason: 'new disk' })).toMatchObject({
@@ -100,7 +103,7 @@ describe('a drain', () => {
     expect(fleet.trail(rig.id).at(-1)).toBe('worker.draining');
   });
 
-  test('keeps the first reason when it is asked for twice', async () => {
+  test('keeps the first reason when a worker is drained twice', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig, { reason: 'new disk' });
@@ -108,7 +111,7 @@ describe('a drain', () => {
     expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(1);
   });
 
-  test('lets the job finish, and no offer follows', async () => {
+  test('lets the running job of a draining worker finish, and sends no further offer', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -125,7 +128,7 @@ describe('a drain', () => {
     expect(fleet.job(next).reason).toContain('1 draining');
   });
 
-  test('that is answered wins over a submit that comes after it in the same commit', async () => {
+  test('applies a drain before a submit in the same commit', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const [, submitted] = await Promise.all([fleet.drain(rig), fleet.submit()]);
@@ -133,7 +136,7 @@ describe('a drain', () => {
     expect(rig.commandsOf('job_submit')).toEqual([]);
   });
 
-  test('is not ended by beats, a registration, silence or a restart', async () => {
+  test('keeps a worker draining across heartbeats, registrations, silence and restarts', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig);
@@ -151,14 +154,14 @@ describe('a drain', () => {
     expect(rig.commandsOf('job_submit')).toEqual([]);
   });
 
-  test('sends an idle ephemeral worker home at once', async () => {
+  test('shuts an idle ephemeral worker down immediately when it is drained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await fleet.drain(rig);
     expect(rig.commands).toEqual([{ type: 'shutdown', reason: 'drained' }]);
   });
 
-  test('sends a busy ephemeral worker home after its job, never during it', async () => {
+  test('shuts a busy ephemeral worker down only after its job when it is drained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -170,7 +173,7 @@ describe('a drain', () => {
     expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'drained' }]);
   });
 
-  test('leaves an offer that is already out to be taken', async () => {
+  test('lets a draining worker claim an offer that was already sent', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId } = await fleet.submit();
@@ -180,7 +183,7 @@ describe('a drain', () => {
     expect(fleet.job(jobId).status).toBe('running');
   });
 
-  test('that is taken back makes the worker dispatchable at once', async () => {
+  test('dispatches to a worker immediately after its drain is undone', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig);
@@ -190,7 +193,7 @@ describe('a drain', () => {
     expect(fleet.trail(rig.id)).toContain('worker.undrained');
   });
 
-  test('of a worker that nobody knows', async () => {
+  test('returns worker_not_found for a drain or undrain of an unknown worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.orchestrator.workers.remove(rig.id, ada);

@@ -1,4 +1,4 @@
-/** The orchestrator's own machine as a worker, and jobs that only it may run: docs/internals/semantics.md, section 7. */
+// See docs/internals/semantics.md, section 7.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
@@ -14,8 +14,8 @@ const here = async (fleet: Fleet, host = 'workstation') => {
 
 const lastAudit = (fleet: Fleet, type: string) => fleet.audit().findLast(row => row.type === type);
 
-describe('the worker', () => {
-  test('is made once, by the orchestrator, and stays', async () => {
+describe('the local worker', () => {
+  test('creates the local worker once and keeps it', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const first = await here(fleet);
     expect(valueOf(fleet.orchestrator.workers.get(first.workerId))).toMatchObject({
@@ -34,7 +34,7 @@ describe('the worker', () => {
     expect(fleet.orchestrator.workers.list(undefined)).toHaveLength(1);
   });
 
-  test('has a new token each time, and the one before is dead', async () => {
+  test('issues a new token on each start and invalidates the previous one', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const first = await here(fleet);
     await fleet.restart();
@@ -45,7 +45,7 @@ describe('the worker', () => {
     expect(lastAudit(fleet, 'worker.token_rotated')).toMatchObject({ actor_type: 'system' });
   });
 
-  test('keeps the name and the drain that people gave it', async () => {
+  test('keeps the name and the drain that users set on the local worker', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const { workerId } = await here(fleet);
     await fleet.orchestrator.workers.update(workerId, { name: 'big one' }, ada);
@@ -55,13 +55,13 @@ describe('the worker', () => {
     expect(valueOf(fleet.orchestrator.workers.get(workerId)).drain).not.toBeNull();
   });
 
-  test('takes no name that another worker has', async () => {
+  test('picks an unused name for the local worker', async () => {
     const fleet = await openFleet({ runsLocally: true });
     for (const name of ['workstation', 'workstation-local']) await fleet.addWorker({ name });
     const { workerId, name } = await here(fleet);
     expect(name).toBe('workstation-local-2');
     expect(valueOf(await fleet.orchestrator.workers.remove(workerId, ada))).toEqual({ workerId });
-    // One that was deleted is made anew, and nobody else's row is taken for it.
+    // A deleted local worker is created again and never reuses the row of another worker.
     const next = await here(fleet);
     expect(next.workerId).not.toBe(workerId);
     expect(fleet.orchestrator.workers.list(undefined).filter(({ local }) => local)).toMatchObject([
@@ -70,10 +70,10 @@ describe('the worker', () => {
   });
 });
 
-describe('a job for this machine alone', () => {
+describe('jobs with target local', () => {
   const wanted = SubmitRequest.parse({ config: {}, target: 'local' });
 
-  test('is refused where no agent is kept, also when one once was', async () => {
+  test('refuses a local job when no local worker runs, even if one did before', async () => {
     const fleet = await openFleet();
     const refusal = {
       ok: false,
@@ -85,12 +85,12 @@ describe('a job for this machine alone', () => {
     expect(fleet.audit().filter(({ type }) => type === 'job.submitted')).toEqual([]);
   });
 
-  test('is taken where one is kept, before it was ever there', async () => {
+  test('accepts a local job before the local worker first connects', async () => {
     const fleet = await openFleet({ runsLocally: true });
     expect(valueOf(await fleet.orchestrator.jobs.submit(wanted, ada))).toMatchObject({ status: 'queued' });
   });
 
-  test('that waits since an earlier run says what for; and the same submission is still answered', async () => {
+  test('explains why a local job still waits when the local worker is switched off', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const key = { key: 'k-1', fingerprint: 'f' };
     const { jobId } = valueOf(await fleet.orchestrator.jobs.submit(wanted, ada, key)) as {
@@ -110,7 +110,7 @@ describe('a job for this machine alone', () => {
     });
   });
 
-  test('is taken from when one is kept, while the orchestrator runs, and refused from when there is none', async () => {
+  test('accepts and refuses local jobs as the local worker is switched on and off', async () => {
     const fleet = await openFleet();
     fleet.orchestrator.lifecycle.runLocally(true);
     const { jobId } = valueOf(await fleet.orchestrator.jobs.submit(wanted, ada)) as { readonly jobId: JobId };

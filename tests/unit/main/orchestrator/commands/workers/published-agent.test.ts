@@ -1,26 +1,26 @@
-/**
- * The delays that SimpleTuner's own agent needs: docs/internals/semantics.md, section 0;
- * docs/internals/worker-contract.md, section 3.
- */
+// See docs/internals/semantics.md, section 0, and docs/internals/worker-contract.md, section 3.
 import { describe, expect, test } from 'vitest';
 import { system } from '../../../../../../main/orchestrator/model.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
-test.each(['completed', 'failed'] as const)('50 ms pass between “%s” and the next offer', async word => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-  const first = await fleet.runJob(rig);
-  const { jobId: second } = await fleet.submit();
-  await rig.report(first, word, { exit_code: 1 });
-  expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'settling' });
-  await fleet.clock.advance(49);
-  expect(rig.lastOffer().job_id).toBe(first);
-  await fleet.clock.advance(1);
-  expect(rig.lastOffer().job_id).toBe(second);
-});
+test.each(['completed', 'failed'] as const)(
+  'waits 50 ms between “%s” and the next offer to the published agent',
+  async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const first = await fleet.runJob(rig);
+    const { jobId: second } = await fleet.submit();
+    await rig.report(first, word, { exit_code: 1 });
+    expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'settling' });
+    await fleet.clock.advance(49);
+    expect(rig.lastOffer().job_id).toBe(first);
+    await fleet.clock.advance(1);
+    expect(rig.lastOffer().job_id).toBe(second);
+  },
+);
 
 test.each(['cancelled', 'failed', 'completed'] as const)(
-  '500 ms pass between the “%s” of a job that was told to stop and the next offer',
+  'waits 500 ms between “%s” of a stopped job and the next offer to the published agent',
   async word => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -35,7 +35,7 @@ test.each(['cancelled', 'failed', 'completed'] as const)(
   },
 );
 
-test('a late “failed” after “cancelled” is accepted and does not touch the next job', async () => {
+test('accepts a late “failed” after “cancelled” without touching the next job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -51,7 +51,7 @@ test('a late “failed” after “cancelled” is accepted and does not touch t
   expect(fleet.job(second).status).toBe('starting');
 });
 
-test('a submit while the agent settles neither reaches it early nor waits longer', async () => {
+test('neither shortens nor extends the cooldown when a job is submitted during it', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -69,7 +69,7 @@ test.each([
   ['failed', 500],
   ['completed', 50],
 ] as const)(
-  '“%s” about a job that was given up long ago is followed by %i ms, too',
+  'starts a cooldown on “%s” about a job that was taken over long ago (%i ms)',
   async (word, settleMs) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test('500 ms pass, too, after the “cancelled” of a job that nobody wanted to stop', async () => {
+test('waits 500 ms after the “cancelled” of a job that nobody stopped', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig, { max_retries: 0 });
@@ -98,7 +98,7 @@ test('500 ms pass, too, after the “cancelled” of a job that nobody wanted to
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('so is one about a job that somebody else has by now', async () => {
+test('starts a cooldown on a report about a job that runs on another worker', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -114,7 +114,7 @@ test('so is one about a job that somebody else has by now', async () => {
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('and one about a job that is gone by now', async () => {
+test('starts a cooldown on a report about a deleted job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -129,7 +129,7 @@ test('and one about a job that is gone by now', async () => {
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-describe('an offer that is on its way when an earlier job is reported to have been stopped', () => {
+describe('an offer in flight when the stop of an earlier job is reported', () => {
   const between = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -142,7 +142,7 @@ describe('an offer that is on its way when an earlier job is reported to have be
     return { fleet, rig, sent, late: () => rig.report(first, 'cancelled') };
   };
 
-  test('is repeated when the agent has settled', async () => {
+  test('repeats the offer after the cooldown', async () => {
     const { fleet, rig, sent, late } = await between();
     await fleet.clock.advance(14_900);
     await late();
@@ -159,7 +159,7 @@ describe('an offer that is on its way when an earlier job is reported to have be
     expect(sent()).toBe(3);
   });
 
-  test('comes on a new stream when the agent has settled, and not if it was taken meanwhile', async () => {
+  test('sends an unclaimed offer on a new stream only after the cooldown', async () => {
     for (const isTaken of [false, true]) {
       const { fleet, rig, sent, late } = await between();
       await late();
@@ -174,7 +174,7 @@ describe('an offer that is on its way when an earlier job is reported to have be
 });
 
 test.each(['beat', 'register'] as const)(
-  'a %s that names what it should not have is followed by 500 ms, too: it may be just about to end',
+  'starts a cooldown of 500 ms after a %s that names a job it lost',
   async word => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -191,7 +191,7 @@ test.each(['beat', 'register'] as const)(
   },
 );
 
-test('our own agent needs no such time', async () => {
+test("sends the next offer to Trainyard's agent without a cooldown", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const first = await fleet.runJob(rig);
@@ -201,7 +201,7 @@ test('our own agent needs no such time', async () => {
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('an ephemeral one is told to leave after it has settled', async () => {
+test('tells an ephemeral published agent to leave after the cooldown', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);

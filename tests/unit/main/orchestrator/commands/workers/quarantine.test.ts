@@ -1,4 +1,4 @@
-/** Workers on which no job can start: docs/internals/semantics.md, section 1; docs/internals/faults.md F26. */
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F26.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -10,7 +10,7 @@ const trial = 600_000;
 const hour = 3_600_000;
 const noStart = { cause: 'start_failed', error: 'no python' } as const;
 
-/** Gives the worker its next job, and has that end so. */
+/** Runs the next job on the worker and ends it this way. */
 async function fail(fleet: Fleet, rig: FleetWorker, end: object = noStart, runsMs = 0): Promise<JobId> {
   const job = await fleet.runJob(rig);
   await fleet.clock.advance(runsMs);
@@ -31,7 +31,7 @@ const unquarantine = async (fleet: Fleet, rig: FleetWorker) => {
   return view;
 };
 
-/** A worker in quarantine, after three jobs. */
+/** Creates a worker that is quarantined after three jobs. */
 async function openQuarantined(options: { readonly storeFile?: string } = {}) {
   const fleet = await openFleet(options);
   const rig = await fleet.addIdleWorker();
@@ -39,8 +39,8 @@ async function openQuarantined(options: { readonly storeFile?: string } = {}) {
   return { fleet, rig };
 }
 
-describe('three different jobs in a row that can not start', () => {
-  test('put the worker in quarantine: it stays there, is told of, and gets no more', async () => {
+describe('three different jobs in a row that fail to start', () => {
+  test('quarantines the worker, records it and dispatches no more jobs to it', async () => {
     const { fleet, rig } = await openQuarantined();
     expect(rig.view()).toMatchObject({
       status: 'idle',
@@ -62,7 +62,7 @@ describe('three different jobs in a row that can not start', () => {
     expect(rig.commandsOf('job_submit')).toHaveLength(3);
   });
 
-  test('count as well when they die by a signal within a minute', async () => {
+  test('counts jobs that die by a signal within a minute', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fail(fleet, rig);
@@ -72,15 +72,15 @@ describe('three different jobs in a row that can not start', () => {
   });
 
   test.each<[string, (fleet: Fleet, rig: FleetWorker) => Promise<unknown>]>([
-    ['failed by itself', (fleet, rig) => fail(fleet, rig, { exit_code: 1 })],
+    ['failed with an exit code', (fleet, rig) => fail(fleet, rig, { exit_code: 1 })],
     ['died by a signal after a minute', (fleet, rig) => fail(fleet, rig, { signal: 'SIGSEGV' }, 60_000)],
     [
-      'was completed',
+      'completed',
       async (fleet, rig) => {
         await rig.report(await fleet.runJob(rig), 'completed');
       },
     ],
-  ])('are not in a row when one between them %s', async (_what, between) => {
+  ])('starts counting again when a job in between %s', async (_what, between) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -91,7 +91,7 @@ describe('three different jobs in a row that can not start', () => {
     expect(rig.view().status_reason).toBe('quarantined');
   });
 
-  test('are still three when others between them say nothing about the worker', async () => {
+  test('ignores jobs in between that reveal nothing about the worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -103,7 +103,7 @@ describe('three different jobs in a row that can not start', () => {
     expect(rig.view().status_reason).toBe('quarantined');
   });
 
-  test('of each worker are its own', async () => {
+  test('counts the failures of each worker separately', async () => {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
     const jobs = await Promise.all([1, 2, 3, 4].map(() => fleet.submit({ max_retries: 0 })));
@@ -114,7 +114,7 @@ describe('three different jobs in a row that can not start', () => {
     expect(rigs.map(rig => rig.view().status_reason)).toEqual([null, null]);
   });
 
-  test('are remembered over a restart', async () => {
+  test('remembers the failures across a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -125,8 +125,8 @@ describe('three different jobs in a row that can not start', () => {
   });
 });
 
-describe('one job alone', () => {
-  test('that kills every trainer at its start fails after its retries, and nobody is quarantined', async () => {
+describe('a single job that fails to start', () => {
+  test('fails the job after its retries and quarantines no worker', async () => {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     const { jobId } = await fleet.submit({ max_retries: 5, retry_on: ['start_failed'] });
@@ -142,8 +142,8 @@ describe('one job alone', () => {
   });
 });
 
-describe('after ten minutes', () => {
-  test('one job is tried, and no second one beside it', async () => {
+describe('the trial job after ten minutes', () => {
+  test('dispatches one trial job after ten minutes and no second one', async () => {
     const { fleet, rig } = await openQuarantined();
     const [first, second] = [(await fleet.submit()).jobId, (await fleet.submit()).jobId];
     await pass(fleet, trial - 1, rig);
@@ -154,7 +154,7 @@ describe('after ten minutes', () => {
     expect(rig.view()).toMatchObject({ status: 'busy', quarantine: { since: '2026-01-01T12:00:00.000Z' } });
   });
 
-  test('a trial that succeeds ends it', async () => {
+  test('ends the quarantine when the trial job completes', async () => {
     const { fleet, rig } = await openQuarantined();
     const [first, second] = [(await fleet.submit()).jobId, (await fleet.submit()).jobId];
     await pass(fleet, trial, rig);
@@ -166,7 +166,7 @@ describe('after ten minutes', () => {
     expect(rig.lastOffer().job_id).toBe(second);
   });
 
-  test('a trial that fails by itself has started, and ends it, too', async () => {
+  test('ends the quarantine when the trial job starts and fails with an exit code', async () => {
     const { fleet, rig } = await openQuarantined();
     await pass(fleet, trial, rig);
     await fail(fleet, rig, { exit_code: 1 });
@@ -175,30 +175,33 @@ describe('after ten minutes', () => {
 
   test.each([
     ['the next job', false],
-    ['a job that had failed here before', true],
-  ])('a trial that cannot start either puts it back for ten minutes more: %s', async (_what, sameJob) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    for (let n = 0; n < 2; n++) await fail(fleet, rig);
-    const last = await fleet.runJob(rig, { retry_on: ['start_failed'] });
-    const next = sameJob ? last : (await fleet.submit()).jobId;
-    await rig.report(last, 'failed', noStart);
-    expect(rig.view().status_reason).toBe('quarantined');
-    if (!sameJob) await fleet.cancel(last);
-    await pass(fleet, trial, rig);
-    expect(rig.lastOffer().job_id).toBe(next);
-    await rig.run(next);
-    const { jobId: another } = await fleet.submit();
-    await rig.report(next, 'failed', noStart);
-    expect(rig.view()).toMatchObject({ quarantine: { since: '2026-01-01T12:10:00.000Z' } });
-    await pass(fleet, trial - 1, rig);
-    expect(fleet.job(another).status).toBe('pending');
-    expect(fleet.trail(rig.id).filter(type => type === 'worker.quarantined')).toHaveLength(2);
-    await fleet.clock.advance(1);
-    expect(rig.view().status).toBe('busy');
-  });
+    ['a job that failed here before', true],
+  ])(
+    'extends the quarantine by ten minutes when the trial job fails to start: %s',
+    async (_what, sameJob) => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      for (let n = 0; n < 2; n++) await fail(fleet, rig);
+      const last = await fleet.runJob(rig, { retry_on: ['start_failed'] });
+      const next = sameJob ? last : (await fleet.submit()).jobId;
+      await rig.report(last, 'failed', noStart);
+      expect(rig.view().status_reason).toBe('quarantined');
+      if (!sameJob) await fleet.cancel(last);
+      await pass(fleet, trial, rig);
+      expect(rig.lastOffer().job_id).toBe(next);
+      await rig.run(next);
+      const { jobId: another } = await fleet.submit();
+      await rig.report(next, 'failed', noStart);
+      expect(rig.view()).toMatchObject({ quarantine: { since: '2026-01-01T12:10:00.000Z' } });
+      await pass(fleet, trial - 1, rig);
+      expect(fleet.job(another).status).toBe('pending');
+      expect(fleet.trail(rig.id).filter(type => type === 'worker.quarantined')).toHaveLength(2);
+      await fleet.clock.advance(1);
+      expect(rig.view().status).toBe('busy');
+    },
+  );
 
-  test('a trial that says nothing is followed by another one', async () => {
+  test('dispatches another trial job when the first reveals nothing about the worker', async () => {
     const { fleet, rig } = await openQuarantined();
     await pass(fleet, trial, rig);
     await fail(fleet, rig, { cause: 'rejected' });
@@ -208,30 +211,33 @@ describe('after ten minutes', () => {
   });
 
   test.each([
-    ['as they are', 0, false, trial - 240_000],
+    ['unchanged', 0, false, trial - 240_000],
     ['set back', -hour, false, trial - 240_000],
     ['set far forward', 10_000 * hour, false, trial - 240_000],
-    ['set back and nothing known of the time', -hour, true, trial],
-    ['set far forward and nothing known of the time', 10_000 * hour, true, 0],
-  ])('is counted over a restart, with the clocks %s', async (_what, ms, forgetsTime, restMs) => {
-    const { fleet, rig } = await openQuarantined();
-    const { jobId } = await fleet.submit();
-    await pass(fleet, 240_000, rig);
-    fleet.clock.shiftWall(ms);
-    await fleet.restart({ crash: true, forgetsTime });
-    await rig.connect();
-    expect(rig.view().quarantine).not.toBeNull();
-    if (restMs > 0) {
-      await pass(fleet, restMs - 1, rig);
-      expect(fleet.job(jobId).status).toBe('pending');
-      await fleet.clock.advance(1);
-    }
-    expect(rig.lastOffer().job_id).toBe(jobId);
-  });
+    ['set back and no stored time', -hour, true, trial],
+    ['set far forward and no stored time', 10_000 * hour, true, 0],
+  ])(
+    'keeps the time until the trial across a restart with the clocks %s',
+    async (_what, ms, forgetsTime, restMs) => {
+      const { fleet, rig } = await openQuarantined();
+      const { jobId } = await fleet.submit();
+      await pass(fleet, 240_000, rig);
+      fleet.clock.shiftWall(ms);
+      await fleet.restart({ crash: true, forgetsTime });
+      await rig.connect();
+      expect(rig.view().quarantine).not.toBeNull();
+      if (restMs > 0) {
+        await pass(fleet, restMs - 1, rig);
+        expect(fleet.job(jobId).status).toBe('pending');
+        await fleet.clock.advance(1);
+      }
+      expect(rig.lastOffer().job_id).toBe(jobId);
+    },
+  );
 });
 
-describe('a person', () => {
-  test('ends it at once', async () => {
+describe('unquarantining a worker', () => {
+  test('ends the quarantine and dispatches immediately', async () => {
     const { fleet, rig } = await openQuarantined();
     const { jobId } = await fleet.submit();
     expect(await unquarantine(fleet, rig)).toMatchObject({ status: 'busy', quarantine: null });
@@ -242,7 +248,7 @@ describe('a person', () => {
     });
   });
 
-  test('and with it what had been held against the worker', async () => {
+  test('resets the count of failures', async () => {
     const { fleet, rig } = await openQuarantined();
     await unquarantine(fleet, rig);
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -253,7 +259,7 @@ describe('a person', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
-  test('changes nothing where there is none', async () => {
+  test('changes nothing for a worker that is not quarantined', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const seq = fleet.orchestrator.lifecycle.lastSeq();

@@ -1,16 +1,16 @@
-/** What a registration changes, and what only the admin can change: docs/internals/semantics.md, section 1. */
+// See docs/internals/semantics.md, section 1.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../../support/fleet-outcome.ts';
 
-test('the admin’s name stands, and the agent’s is shown as its host', async () => {
+test("keeps the admin's name of a worker and shows the agent's name as its host", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ name: 'big-rig' });
   expect(await rig.register({ host: 'ip-10-0-0-7' })).toMatchObject({ worker_id: rig.id, name: 'big-rig' });
   expect(rig.view()).toMatchObject({ name: 'big-rig', host: 'ip-10-0-0-7' });
 });
 
-test('the admin’s labels win over the agent’s, key by key', async () => {
+test("prefers the admin's labels to the agent's, key by key", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ labels: { team: 'nlp', zone: 'eu' } });
   await rig.register({ labels: { team: 'vision', disk: 'nvme' } });
@@ -18,9 +18,9 @@ test('the admin’s labels win over the agent’s, key by key', async () => {
 });
 
 test.each([
-  ['absent', undefined],
+  ['missing', undefined],
   ['empty', {}],
-])('a label set that is %s wipes nothing', async (_what, labels) => {
+])('keeps all labels when a registration has a label set that is %s', async (_what, labels) => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ labels: { team: 'nlp' } });
   await rig.register({ labels: { disk: 'nvme' } });
@@ -30,7 +30,7 @@ test.each([
   expect(rig.view().labels).toEqual({ team: 'nlp', disk: 'ssd' });
 });
 
-test('capabilities are taken over with every registration', async () => {
+test('replaces the capabilities with every registration', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
   expect(rig.view()).toMatchObject({
@@ -40,13 +40,13 @@ test('capabilities are taken over with every registration', async () => {
     accelerator_type: 'cuda',
     protocol: 2,
   });
-  // Another kind of agent on the same machine counts as another machine, for as long as the first may be there.
+  // A different kind of agent counts as another machine as long as the first one may be present.
   await rig.disconnect();
   await rig.register({ gpus: 1, protocol: 1 });
   expect(rig.view()).toMatchObject({ gpu_count: 1, protocol: 1 });
 });
 
-test('whether the agent leaves after a job is its own word; the type stays as created', async () => {
+test('lets the agent decide whether it leaves after a job, and keeps the worker type', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ type: 'persistent' });
   await rig.connect({ persistent: false });
@@ -56,7 +56,7 @@ test('whether the agent leaves after a job is its own word; the type stays as cr
   expect(rig.commandsOf('shutdown')).toHaveLength(1);
 });
 
-test('the reply carries the spans that follow from T', async () => {
+test('returns the intervals that follow from T', async () => {
   const fleet = await openFleet({ heartbeatTimeoutMs: 4_000 });
   const rig = await fleet.addWorker();
   expect(await rig.register()).toEqual({
@@ -74,13 +74,13 @@ test('the reply carries the spans that follow from T', async () => {
   });
 });
 
-test('a heartbeat is no introduction', async () => {
+test('refuses a heartbeat before the first registration', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker();
   expect(await rig.beat()).toMatchObject({ ok: false, refusal: { code: 'not_registered' } });
 });
 
-test('a status word that nobody knows is taken as contact and changes nothing', async () => {
+test('counts a heartbeat with an unknown status as contact and changes nothing', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.clock.advance(100_000);
@@ -88,7 +88,7 @@ test('a status word that nobody knows is taken as contact and changes nothing', 
   expect(rig.view()).toMatchObject({ status: 'idle', last_contact_age_s: 0 });
 });
 
-test('a beat that only says what is known costs no write', async () => {
+test('writes nothing when a heartbeat reports nothing new', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -100,7 +100,7 @@ test('a beat that only says what is known costs no write', async () => {
   expect(fleet.writes).toBe(before);
 });
 
-test('a worker that names an older attempt has lost the one that it is known to have', async () => {
+test('ends the known attempt of a worker that registers with an older one', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -113,7 +113,7 @@ test('a worker that names an older attempt has lost the one that it is known to 
   expect(attempts).toMatchObject([{ outcome: 'requeued' }, { outcome: 'requeued', cause: 'worker_lost' }]);
 });
 
-test('how long ago a worker was heard is not forgotten over a restart, nor made up for one that never came', async () => {
+test('keeps the time of the last contact across a restart, and null without any contact', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const never = await fleet.addWorker();
@@ -124,7 +124,7 @@ test('how long ago a worker was heard is not forgotten over a restart, nor made 
   expect(never.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
 });
 
-test('how busy its GPUs are is what its last heartbeat said, and unknown when it did not say', async () => {
+test('shows the GPU load of the last heartbeat, or null when it was not reported', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
@@ -134,20 +134,23 @@ test('how busy its GPUs are is what its last heartbeat said, and unknown when it
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
 });
 
-describe('an introduction that arrives after a later one of the same start', () => {
-  test.each([1, 2])('is no news, and costs no job: number %i after 2', async registrationNo => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2, gpus: 4 } });
-    const job = await fleet.runJob(rig);
-    const seen = fleet.events.length;
-    const reply = await rig.register({ registrationNo, gpus: 1 });
-    expect(reply).toMatchObject({ worker_id: rig.id, resume_job: null, abandon_job: null });
-    expect(fleet.events).toHaveLength(seen);
-    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
-    expect(rig.view().gpu_count).toBe(4);
-  });
+describe('registrations that arrive out of order', () => {
+  test.each([1, 2])(
+    'ignores registration %i that arrives after number 2 of the same start',
+    async registrationNo => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2, gpus: 4 } });
+      const job = await fleet.runJob(rig);
+      const seen = fleet.events.length;
+      const reply = await rig.register({ registrationNo, gpus: 1 });
+      expect(reply).toMatchObject({ worker_id: rig.id, resume_job: null, abandon_job: null });
+      expect(fleet.events).toHaveLength(seen);
+      expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+      expect(rig.view().gpu_count).toBe(4);
+    },
+  );
 
-  test('is answered like the first one when it is the same: the agent may have that answer alone', async () => {
+  test('returns the same response when a registration is repeated', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 1 } });
     const job = await fleet.runJob(rig);
@@ -159,7 +162,7 @@ describe('an introduction that arrives after a later one of the same start', () 
     expect(await rig.register(again)).toMatchObject({ resume_job: null, abandon_job: job });
   });
 
-  test('is no return when the worker has left since', async () => {
+  test('keeps a worker offline when an old registration arrives after its disconnect', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });
     await rig.disconnect();
@@ -168,10 +171,10 @@ describe('an introduction that arrives after a later one of the same start', () 
   });
 
   test.each([
-    ['the next one of this start', { registrationNo: 3 }],
+    ['the next one of the same start', { registrationNo: 3 }],
     ['the first one of another start', { registrationNo: 1, startId: 'second-life' }],
     ['one without a number', {}],
-  ])('is not %s: that one is believed', async (_what, changes) => {
+  ])('accepts a registration that is %s', async (_what, changes) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });
     const job = await fleet.runJob(rig);

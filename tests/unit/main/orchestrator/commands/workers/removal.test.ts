@@ -1,4 +1,4 @@
-/** Ephemeral workers that have left, and workers that never connected: docs/internals/semantics.md, sections 0 and 1. */
+// See docs/internals/semantics.md, sections 0 and 1.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
@@ -10,8 +10,8 @@ const T = 120_000;
 const ids = (fleet: Fleet): readonly string[] =>
   fleet.orchestrator.workers.list(undefined).map(({ id }) => id);
 
-describe('an ephemeral worker', () => {
-  test('that said goodbye is removed an hour later: row, token and all', async () => {
+describe('removing an ephemeral worker', () => {
+  test('removes an ephemeral worker and its token an hour after it disconnected', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -25,7 +25,7 @@ describe('an ephemeral worker', () => {
     expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
   });
 
-  test('that is removed keeps its name in the jobs that it had', async () => {
+  test('keeps the name of a removed worker in its jobs', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { name } = rig.view();
@@ -48,7 +48,7 @@ describe('an ephemeral worker', () => {
     });
   });
 
-  test('that fell silent is removed an hour after it was offline', async () => {
+  test('removes a silent ephemeral worker an hour after it went offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await fleet.clock.advance(T + hour - 1);
@@ -57,7 +57,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('that comes back in time stays, and the hour begins anew when it leaves again', async () => {
+  test('keeps an ephemeral worker that returns, and restarts the hour when it leaves', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -72,7 +72,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('that last registered as a persistent one keeps its row and its token', async () => {
+  test('keeps an ephemeral worker that last registered as persistent', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { persistent: true } });
     await rig.disconnect();
@@ -85,7 +85,7 @@ describe('an ephemeral worker', () => {
   });
 
   test.each(['goodbye', 'silence', 'restart'] as const)(
-    'by its last registration alone is removed an hour after it went offline: %s',
+    'removes a worker that registered as ephemeral an hour after it went offline (%s)',
     async how => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
@@ -98,7 +98,7 @@ describe('an ephemeral worker', () => {
     },
   );
 
-  test('follows the newest of its registrations', async () => {
+  test('applies the newest registration of a worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
     await rig.disconnect();
@@ -108,29 +108,32 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([rig.id]);
   });
 
-  test('that comes back in the very moment stays', async () => {
+  test('keeps an ephemeral worker that returns exactly when the hour ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    // Queued before the decision of the same moment is carried out.
+    // The heartbeat is queued before the decision that is due at the same time.
     fleet.clock.after(hour, () => void rig.beat());
     await fleet.clock.advance(hour);
     expect(rig.view().status).toBe('connecting');
   });
 
-  test.each(['a beat', 'a stream', 'a registration'] as const)('may come back by %s', async how => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
-    await rig.disconnect();
-    await fleet.clock.advance(hour - 1);
-    if (how === 'a beat') await rig.beat();
-    if (how === 'a stream') await rig.openStream();
-    if (how === 'a registration') await rig.register();
-    await fleet.clock.advance(100_000);
-    expect(ids(fleet)).toEqual([rig.id]);
-  });
+  test.each(['a beat', 'a stream', 'a registration'] as const)(
+    'keeps an ephemeral worker that returns with %s',
+    async how => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+      await rig.disconnect();
+      await fleet.clock.advance(hour - 1);
+      if (how === 'a beat') await rig.beat();
+      if (how === 'a stream') await rig.openStream();
+      if (how === 'a registration') await rig.register();
+      await fleet.clock.advance(100_000);
+      expect(ids(fleet)).toEqual([rig.id]);
+    },
+  );
 
-  test('with a job that may still run is kept, until that has gone elsewhere', async () => {
+  test('keeps an ephemeral worker until its recovering job was taken over', async () => {
     const fleet = await openFleet({ heartbeatTimeoutMs: 4 * hour });
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -140,13 +143,13 @@ describe('an ephemeral worker', () => {
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.release(job);
     expect(fleet.job(job).status).toBe('pending');
-    // Whatever the job does then, its worker is looked at again before long.
+    // The next check of the worker does not depend on the state of the job.
     await fleet.clock.advance(60_000);
     expect(ids(fleet)).toEqual([]);
     expect(fleet.job(job).attempts).toMatchObject([{ worker_id: rig.id }]);
   });
 
-  test('is not removed within the hour by a restart, and the hour is not begun anew', async () => {
+  test('neither shortens nor restarts the hour when the orchestrator restarts', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -158,7 +161,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('whose hour has passed while the orchestrator was away is given the time to come back', async () => {
+  test('gives a worker time to return when its hour passed during the downtime', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -169,7 +172,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('is kept no longer than its hour after a restart, even if the wall clock was set back', async () => {
+  test('removes the worker within an hour after a restart although the wall clock was set back', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -181,7 +184,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('that was in contact when the orchestrator went away has its hour from when it is found silent', async () => {
+  test('starts the hour of a connected worker when it is found silent after the restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     fleet.clock.shiftWall(10 * hour);
@@ -192,7 +195,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('that never came is removed an hour after it counts as offline', async () => {
+  test('removes an ephemeral worker that never connected an hour after it counts as offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(300_000 + hour - 1);
@@ -202,7 +205,7 @@ describe('an ephemeral worker', () => {
     await expect(rig.register()).rejects.toThrow('token_invalid');
   });
 
-  test('that never came is removed in its time over a restart, too', async () => {
+  test('removes an ephemeral worker that never connected in time across a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(hour);
@@ -213,7 +216,7 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
-  test('that comes late stays', async () => {
+  test('keeps an ephemeral worker that connects late for the first time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(hour);
@@ -227,21 +230,21 @@ describe('an ephemeral worker', () => {
 });
 
 test.each<[string, boolean]>([
-  ['came and went', true],
-  ['never came', false],
-])('a persistent worker that %s is kept for good', async (_what, came) => {
+  ['connected and left', true],
+  ['never connected', false],
+])('keeps a persistent worker that %s', async (_what, connected) => {
   const fleet = await openFleet();
-  const rig = came ? await fleet.addIdleWorker() : await fleet.addWorker();
-  if (came) await rig.disconnect();
+  const rig = connected ? await fleet.addIdleWorker() : await fleet.addWorker();
+  if (connected) await rig.disconnect();
   await fleet.clock.advance(3 * hour);
   await fleet.restart();
   await fleet.clock.advance(3 * hour);
   expect(rig.view().status).toBe('offline');
 });
 
-describe('a worker that never came', () => {
+describe('a worker that never connected', () => {
   test.each([0, -hour, hour, -10_000 * hour, 10_000 * hour])(
-    'counts as connecting for 300 s, with the wall clock moved by %d ms',
+    'shows a new worker as connecting for 300 s when the clock moves by %d ms',
     async ms => {
       const fleet = await openFleet();
       const rig = await fleet.addWorker();
@@ -253,7 +256,7 @@ describe('a worker that never came', () => {
     },
   );
 
-  test('is waited for no longer over a restart', async () => {
+  test('does not extend the 300 s for a new worker across a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.clock.advance(200_000);

@@ -1,4 +1,4 @@
-/** New tokens, at once and after the job: docs/internals/semantics.md, section 1; docs/internals/faults.md F18, I9. */
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F18 and I9.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
@@ -11,44 +11,41 @@ async function rotate(fleet: Fleet, rig: FleetWorker, mode: 'now' | 'after_job')
   return token;
 }
 
-/** Which of these tokens are let in, and whether to this worker. */
-const opens = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
+/** Which of these tokens authenticate this worker. */
+const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
-describe('after the job', () => {
+describe('rotating a token after the job', () => {
   const start = async (protocol: 1 | 2 = 2) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     return { fleet, rig, job: await fleet.runJob(rig) };
   };
 
-  test.each([1, 2] as const)(
-    'both tokens work, and the job runs on without a break (protocol %i)',
-    async protocol => {
-      const { fleet, rig, job } = await start(protocol);
-      const token = await rotate(fleet, rig, 'after_job');
-      expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
-      expect(rig.stream.ended).toBe(false);
-      await fleet.clock.advance(100_000);
-      await rig.beat(job);
-      expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
-      expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
-    },
-  );
+  test.each([1, 2] as const)('accepts both tokens while the job runs (protocol %i)', async protocol => {
+    const { fleet, rig, job } = await start(protocol);
+    const token = await rotate(fleet, rig, 'after_job');
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([true, true]);
+    expect(rig.stream.ended).toBe(false);
+    await fleet.clock.advance(100_000);
+    await rig.beat(job);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([true, true]);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+  });
 
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'the old one is dead and its stream closed when the job has %s, before that is answered',
+    'invalidates the old token and closes its stream before the report “%s” is answered',
     async word => {
       const { fleet, rig, job } = await start();
       if (word === 'cancelled') await fleet.cancel(job);
       const token = await rotate(fleet, rig, 'after_job');
       expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
-      expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+      expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, true]);
       expect(rig.stream.ended).toBe(true);
     },
   );
 
-  test('no second job is begun with the old one', async () => {
+  test('dispatches no second job to a worker with the old token', async () => {
     const { fleet, rig, job } = await start();
     const { jobId: next } = await fleet.submit();
     await rotate(fleet, rig, 'after_job');
@@ -57,32 +54,32 @@ describe('after the job', () => {
     expect(rig.stream.commands).toMatchObject([{ type: 'job_submit', job_id: next }]);
   });
 
-  test('means at once for a worker that has none', async () => {
+  test('rotates the token of an idle worker immediately', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const token = await rotate(fleet, rig, 'after_job');
-    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, true]);
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('asked for twice leaves the token that the agent has, and the newest one', async () => {
+  test("keeps the agent's token and only the newest one after two rotations", async () => {
     const { fleet, rig, job } = await start();
     const second = await rotate(fleet, rig, 'after_job');
     const third = await rotate(fleet, rig, 'after_job');
-    expect(opens(fleet, rig, rig.token, second, third)).toEqual([true, false, true]);
+    expect(authenticates(fleet, rig, rig.token, second, third)).toEqual([true, false, true]);
     await rig.report(job, 'completed');
-    expect(opens(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
+    expect(authenticates(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
   });
 
-  test('and then at once: only the newest one works, and the stream is closed', async () => {
+  test('keeps only the newest token and closes the stream when rotating immediately', async () => {
     const { fleet, rig } = await start();
     const second = await rotate(fleet, rig, 'after_job');
     const third = await rotate(fleet, rig, 'now');
-    expect(opens(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
+    expect(authenticates(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('what is not fetched in time is not offered again on the stream that is closed with the old token', async () => {
+  test('does not repeat a withdrawn offer on the stream that closes with the old token', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit();
@@ -95,39 +92,39 @@ describe('after the job', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
   });
 
-  test('the job that goes to another worker takes the old token with it', async () => {
+  test('invalidates the old token when the job moves to another worker', async () => {
     const { fleet, rig, job } = await start();
     const token = await rotate(fleet, rig, 'after_job');
     await fleet.clock.advance(160_000);
     expect(fleet.job(job).status).toBe('pending');
-    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, true]);
   });
 
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('is not forgotten over %s', async (_what, how) => {
+  ])('keeps both tokens valid across %s', async (_what, how) => {
     const { fleet, rig, job } = await start();
     const token = await rotate(fleet, rig, 'after_job');
     await fleet.restart(how);
-    expect(opens(fleet, rig, rig.token, token)).toEqual([true, true]);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([true, true]);
     await rig.connect({ currentJobId: job });
     await rig.report(job, 'completed');
-    expect(opens(fleet, rig, rig.token, token)).toEqual([false, true]);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, true]);
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('neither token works once the worker is deleted', async () => {
+  test('invalidates both tokens when the worker is deleted', async () => {
     const { fleet, rig, job } = await start();
     await rig.report(job, 'completed');
     await rig.disconnect();
     const token = await rotate(fleet, rig, 'now');
     expect((await fleet.orchestrator.workers.remove(rig.id, ada)).ok).toBe(true);
-    expect(opens(fleet, rig, rig.token, token)).toEqual([false, false]);
+    expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, false]);
   });
 });
 
-test('how it was asked for is in the audit trail, and no token is', async () => {
+test('audits the mode of a rotation without any token', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.runJob(rig);
@@ -145,7 +142,7 @@ test('how it was asked for is in the audit trail, and no token is', async () => 
   }
 });
 
-test('of a worker that nobody knows there is none', async () => {
+test('returns worker_not_found for a rotation of an unknown worker', async () => {
   const fleet = await openFleet();
   const outcome = await fleet.orchestrator.workers.rotateToken('w_9' as never, 'after_job', ada);
   expect(refusalOf(outcome).code).toBe('worker_not_found');

@@ -1,4 +1,3 @@
-/** Misspelt keys of a config, found with the key lists that the fleet's trainers report. */
 import { describe, expect, test } from 'vitest';
 import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -18,8 +17,8 @@ const warningsOf = async (fleet: Fleet, given: Readonly<Record<string, unknown>>
   ).warnings;
 const codesOf = async (fleet: Fleet) => (await warningsOf(fleet)).map(({ code }) => code);
 
-describe('the keys of a trainer', () => {
-  test('are asked for when the first worker registers that has it, and then left to that worker for a minute', async () => {
+describe('trainer keys that workers report', () => {
+  test('requests the keys of a trainer from one worker, and from another after a minute', async () => {
     const fleet = await openFleet();
     const [first, second] = [await fleet.addWorker(), await fleet.addWorker()];
     expect(await first.register({ trainers: simpletuner() })).toMatchObject({
@@ -35,7 +34,7 @@ describe('the keys of a trainer', () => {
     expect(await first.register({ trainers: simpletuner() })).not.toHaveProperty('trainer_keys_wanted');
   });
 
-  test('are asked for again with another version, and of no program that has none', async () => {
+  test('requests the keys again for another version, and none for plain commands', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await rig.register({ trainers: simpletuner() });
@@ -46,7 +45,7 @@ describe('the keys of a trainer', () => {
     expect(await rig.register({ trainers: [command] })).not.toHaveProperty('trainer_keys_wanted');
   });
 
-  test('of a trainer that the worker does not have are refused', async () => {
+  test('refuses keys of a trainer that the worker does not have', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     for (const trainer of ['kohya', 'command'])
@@ -57,7 +56,7 @@ describe('the keys of a trainer', () => {
     expect(await warningsOf(fleet)).toEqual([]);
   });
 
-  test('of many versions are kept for the newest eight', async () => {
+  test('keeps the keys of the newest eight versions', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let n = 0; n < 9; n++) {
@@ -69,8 +68,8 @@ describe('the keys of a trainer', () => {
   });
 });
 
-describe('a key that the trainer of a config does not know', () => {
-  test('is warned of with the key that was meant before the submit, in its answer and on the page of the job', async () => {
+describe('warnings about unknown config keys', () => {
+  test('suggests the intended key in the dry run, the submit response and the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     expect(await warningsOf(fleet)).toEqual([]);
@@ -99,7 +98,7 @@ describe('a key that the trainer of a config does not know', () => {
     expect(await warningsOf(fleet, { model_family: 'flux', learning_rate: 0.1 })).toEqual([]);
   });
 
-  test('is said to be ignored where the trainer ignores it', async () => {
+  test('says that the trainer ignores an unknown key where it does', async () => {
     const fleet = await openFleet();
     const trainers = [{ name: 'onetrainer', version: null }];
     const rig = await fleet.addIdleWorker({ agent: { trainers } });
@@ -118,7 +117,7 @@ describe('a key that the trainer of a config does not know', () => {
     ]);
   });
 
-  test('is one of ten at most that are warned of', async () => {
+  test('returns at most ten warnings', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
