@@ -18,12 +18,11 @@ const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
   'trainers face': ['trainers/index.ts'],
   'main/cli feed': ['main/cli/event-feed.ts'],
-  'agent face': [
-    'agent/cli/command.ts',
-    'agent/connection/network.ts',
-    'agent/simulated/sample.ts',
-    'agent/simulated/simulated-worker.ts',
+  'main/cli toolkit': [
+    'main/cli/{failure,flags,invocation,output,program,remote,remote-command,table,terminal}.ts',
   ],
+  'agent face': ['agent/cli/command.ts', 'agent/connection/network.ts', 'agent/simulated/sample.ts'],
+  'agent simulation': ['agent/simulated/simulated-worker.ts'],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {
@@ -165,10 +164,16 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   /** `npm run dev`: starts the program as a person would, and is no part of it. */
   dev: {
-    files: ['dev/**'],
+    files: ['dev/*.ts', 'dev/worker/**'],
     rooms: ['dev', 'protocol'],
     packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,
+  },
+  /** `npm run demo-fleet`: simulated workers, behind a command line like that of the program. */
+  'dev/demo-fleet': {
+    files: ['dev/demo-fleet/**'],
+    rooms: ['dev/demo-fleet', 'main/cli toolkit', 'agent simulation', 'protocol'],
+    packages: ['commander'],
   },
   tests: { files: ['tests/**'], rooms: ['**'], packages: ['**'], node: true },
   config: { files: ['*.config.ts'], rooms: ['config'], packages: ['**'], node: true },
@@ -235,6 +240,7 @@ const configReaders = [
   'main/desktop.ts',
   'agent/main.ts',
   'dev/run.ts',
+  'dev/demo-fleet/run.ts',
   'dev/start.ts',
   'dev/sbom.ts',
 ];

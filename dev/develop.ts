@@ -101,7 +101,8 @@ function startFleet(
   const ready = Promise.withResolvers<boolean>();
   const program = startProgram({
     ...common,
-    args: ['demo-fleet', ...args],
+    entry: 'dev/demo-fleet/run.ts',
+    args,
     onOut: line => {
       if (/^\d+ workers are there/.test(line)) ready.resolve(true);
       if (!status.test(line)) say(line);

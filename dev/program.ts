@@ -17,7 +17,8 @@ export interface Program {
 }
 
 export interface ProgramDeps {
-  /** Arguments of `trainyard`. */
+  /** The entry, relative to the checkout. */
+  readonly entry: 'main/cli.ts' | 'dev/demo-fleet/run.ts';
   readonly args: readonly string[];
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -29,12 +30,12 @@ export interface ProgramDeps {
 const stopWithinMs = 30_000;
 
 /**
- * Starts `trainyard` from its sources, in a process group of its own. Ctrl-C thus reaches only this program, which stops the others in
+ * Starts a program of this checkout from its sources, in a process group of its own. Ctrl-C thus reaches only this program, which stops the others in
  * order. When this program dies, they exit by themselves.
  */
-export function startProgram({ args, root, env, onOut, onErr }: ProgramDeps): Program {
+export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDeps): Program {
   const preload = new URL('leave-with-parent.ts', import.meta.url).href;
-  const child = spawn(process.execPath, ['--import', preload, 'main/cli.ts', ...args], {
+  const child = spawn(process.execPath, ['--import', preload, entry, ...args], {
     cwd: root,
     env,
     detached: true,

@@ -78,6 +78,7 @@ function run({ say, dataDir, ...common }: ServerDeps, port: string): Run {
   const listens = Promise.withResolvers<string | null>();
   const program = startProgram({
     ...common,
+    entry: 'main/cli.ts',
     args: ['server', '--host', '127.0.0.1', '--port', port, '--data-dir', dataDir],
     // Drop the server's greeting: it links to the built panel instead of the development panel.
     onOut: line => {

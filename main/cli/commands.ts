@@ -76,5 +76,4 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['version', async () => (await import('./version.ts')).versionCommand],
   ['completion', async () => (await import('./completion/index.ts')).completionCommand],
   ['demo', async () => (await import('./demo.ts')).demoCommand],
-  ['demo-fleet', async () => (await import('./demo-fleet/index.ts')).demoFleetCommand],
 ]);

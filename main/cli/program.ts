@@ -4,13 +4,34 @@ import { commands } from './commands.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
+/** What a program gets from its process. */
+export type ProgramDeps = Omit<Invocation, 'exit'>;
+
 /** Runs the `trainyard` program; returns its exit code. */
-export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'exit'>): Promise<number> {
+export const runCli = (argv: readonly string[], deps: ProgramDeps): Promise<number> =>
+  runProgram(argv, deps, invocation => createProgram(invocation, argv[0]));
+
+/**
+ * Runs a program with the usage errors and exit codes of `trainyard`; returns its exit code.
+ *
+ * @internal
+ */
+export async function runProgram(
+  argv: readonly string[],
+  deps: ProgramDeps,
+  create: (invocation: Invocation) => Command | Promise<Command>,
+): Promise<number> {
   let code = 0;
   const exit = (value: number): void => {
     code = value;
   };
-  const program = await createProgram({ ...parts, exit }, argv[0]);
+  const program = await create({ ...deps, exit });
+  const { out, err } = deps.terminal;
+  program
+    .showHelpAfterError('For usage, run the command with --help')
+    .configureOutput({ writeOut: out, writeErr: err })
+    .exitOverride();
+  inherit(program);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return code;
@@ -22,7 +43,6 @@ export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'e
 
 /** Creates the program with all commands, or with only the one that `first` names, which loads faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
-  const { out, err } = invocation.terminal;
   const program = new Command('trainyard')
     .description('Run training jobs on a fleet of GPU machines')
     .version(version)
@@ -31,10 +51,7 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
       'after',
       '\nExit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict,\n' +
         '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete',
-    )
-    .showHelpAfterError('For usage, run the command with --help')
-    .configureOutput({ writeOut: out, writeErr: err })
-    .exitOverride();
+    );
   const wanted = commands.get(first);
   for (const load of wanted === undefined ? commands.values() : [wanted])
     program.addCommand((await load())(invocation));
@@ -43,7 +60,6 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
     const complete = completeCommand(invocation, () => program);
     program.addCommand(complete, { hidden: true });
   }
-  inherit(program);
   return program;
 }
 

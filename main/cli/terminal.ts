@@ -1,12 +1,31 @@
 import { createInterface } from 'node:readline/promises';
 import { WriteStream } from 'node:tty';
-import type { CliTerminal, Screen } from './invocation.ts';
+import type { CliTerminal, Invocation, Screen } from './invocation.ts';
 
 /** Approximate limit of unread output in memory, in bytes, when the reader stalls. */
 const maxUnread = 1024 * 1024;
 
+/** What a program gets from this process. Call it once, because it handles the errors of stdout and stderr. */
+export function processDeps(): Omit<Invocation, 'exit'> {
+  const { env, stdout, stderr } = process;
+  const closedPipeListeners = new Set<() => void>();
+  onceClosed(stdout, () => {
+    for (const act of closedPipeListeners) act();
+  });
+  onceClosed(stderr, () => undefined);
+  // Ignore write errors of a closed terminal, so that the program does not end because of them.
+  for (const stream of [stdout, stderr]) stream.on('error', () => {});
+  return {
+    env,
+    terminal: processTerminal(env),
+    ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+    onSignal: (signal, act) => void process.on(signal, act),
+    onClosedPipe: act => void closedPipeListeners.add(act),
+  };
+}
+
 /** The terminal of this process, or the streams that replace it. */
-export function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
+function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
   const { stdin, stdout, stderr } = process;
   const isSimple = env['TERM'] === 'dumb';
   const screenOf = (stream: NodeJS.WriteStream) => (): Screen | null =>
@@ -45,7 +64,7 @@ async function askPerson(question: string): Promise<string | null> {
 }
 
 /** Calls `act` when the reader of a stream is gone. Any other stream error ends the program. */
-export function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
+function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
   stream.on('error', (cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EPIPE') throw cause;
     act();

@@ -1,10 +1,10 @@
-/** `trainyard demo-fleet` as a separate process, against a real orchestrator. */
+/** `npm run demo-fleet` as a separate process, against a real orchestrator. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { JobView } from '../../protocol/job.ts';
-import { runTrainyard } from '../support/cli.ts';
-import { type Program, trainyard } from '../support/processes.ts';
+import { runDemoFleet } from '../support/cli.ts';
+import { type Program, startProgram } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 
 let server: TestServer;
@@ -15,8 +15,9 @@ afterEach(() => server.close());
 
 /** Starts the fleet and waits until all its workers can take jobs. */
 async function startFleet(workers: number, ...args: readonly string[]): Promise<Program> {
-  const argv = ['demo-fleet', '--data-dir', server.dataDir, '--workers', String(workers), ...args];
-  const fleet = trainyard(argv, { env: { XDG_CONFIG_HOME: server.dataDir } });
+  const entry = [process.execPath, 'dev/demo-fleet/run.ts'];
+  const argv = [...entry, '--data-dir', server.dataDir, '--workers', String(workers), ...args];
+  const fleet = startProgram(argv, { env: { XDG_CONFIG_HOME: server.dataDir } });
   onTestFinished(async () => {
     fleet.kill('SIGKILL');
     await fleet.exited;
@@ -161,7 +162,7 @@ describe('usage errors of demo-fleet', () => {
     ['an invalid token', 3, ['--token', 'ta_wrong'], /Invalid token/],
     ['a missing orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator runs on \/nonexistent/],
   ])('fails with a reason and adds no worker for %s', async (_what, code, args, message) => {
-    const run = await runTrainyard(['demo-fleet', '--data-dir', server.dataDir, ...args]);
+    const run = await runDemoFleet(['--data-dir', server.dataDir, ...args]);
     expect(run).toMatchObject({ code, out: '' });
     expect(run.err).toMatch(message);
     expect(await listed()).toEqual([]);

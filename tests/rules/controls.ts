@@ -265,6 +265,20 @@ export const controls: readonly Control[] = [
     })}export const first = (values: Float64Array): number => values[0]!;\n`,
   },
 
+  leaf('main/cli', 'main/cli/remote.ts', 'remoteLeaf'),
+  leaf('agent', 'agent/simulated/simulated-worker.ts', 'simulationLeaf'),
+  leaf('dev/demo-fleet', 'dev/demo-fleet/leaf.ts', 'demoFleetLeaf'),
+  {
+    room: 'dev/demo-fleet',
+    file: 'dev/demo-fleet/run.ts',
+    code: `${reExport({
+      commander: 'Command',
+      './leaf.ts': 'demoFleetLeaf',
+      '../../main/cli/remote.ts': 'remoteLeaf',
+      '../../agent/simulated/simulated-worker.ts': 'simulationLeaf',
+      '../../protocol/leaf.ts': 'protocolLeaf',
+    })}export const words = process.argv.slice(2);\n`,
+  },
   leaf('dev', 'dev/leaf.ts', 'devLeaf'),
   {
     room: 'dev',

@@ -85,6 +85,11 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
   ['agent', 'agent/@.ts', 'zod electron express'],
   ['examples', 'examples/digits/@.ts', '../../main/compose.ts ../../agent/leaf.ts zod commander'],
   ['dev', 'dev/@.ts', '../main/compose.ts ../renderer/state/leaf.ts ../agent/leaf.ts express commander'],
+  [
+    'dev/demo-fleet',
+    'dev/demo-fleet/@.ts',
+    '../leaf.ts ../../main/cli/jobs.ts ../../main/compose.ts ../../agent/leaf.ts node:fs',
+  ],
   ['config', 'vite.config.ts', './main/config.ts ./protocol/leaf.ts'],
 ];
 

@@ -1,5 +1,6 @@
 import type { Screen } from '../../main/cli/invocation.ts';
-import { runCli } from '../../main/cli/program.ts';
+import { type ProgramDeps, runCli, runProgram } from '../../main/cli/program.ts';
+import { demoFleetCommand } from '../../dev/demo-fleet/command.ts';
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -20,7 +21,17 @@ export interface CliRun {
 }
 
 /** Runs a command of `trainyard` in this process. */
-export async function runTrainyard(argv: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+export const runTrainyard = (argv: readonly string[], options?: CliOptions): Promise<CliRun> =>
+  record(deps => runCli(argv, deps), options);
+
+/** Runs `npm run demo-fleet` in this process. */
+export const runDemoFleet = (argv: readonly string[]): Promise<CliRun> =>
+  record(deps => runProgram(argv, deps, demoFleetCommand));
+
+async function record(
+  run: (deps: ProgramDeps) => Promise<number>,
+  options: CliOptions = {},
+): Promise<CliRun> {
   const { env = {}, screen = null, answer, onText } = options;
   const texts = { out: '', err: '' };
   const questions: string[] = [];
@@ -28,7 +39,7 @@ export async function runTrainyard(argv: readonly string[], options: CliOptions 
     texts[where] += text;
     onText?.(text);
   };
-  const code = await runCli(argv, {
+  const code = await run({
     // Keeps tests away from the folders of the user who runs them.
     env: {
       XDG_DATA_HOME: '/nonexistent',

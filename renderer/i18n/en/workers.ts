@@ -10,7 +10,6 @@ export const workers = {
   'workers.countOf': '{shown} of {count, plural, one {# worker} other {# workers}}',
   'workers.empty':
     'No workers yet. A worker is a machine that runs your jobs. Add one here, then run the displayed command on that machine.',
-  'workers.empty.demo': 'To try Trainyard without a GPU, start simulated workers:',
   'workers.empty.filter': 'No workers match this filter',
   'workers.loading': 'Loading workers…',
   'workers.row': 'Worker {name}: {state}, {count, plural, =0 {no GPU} one {# GPU} other {# GPUs}}',

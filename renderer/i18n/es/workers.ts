@@ -12,7 +12,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.countOf': '{shown} de {count, plural, one {# worker} other {# workers}}',
   'workers.empty':
     'Aún no hay workers. Un worker es una máquina que ejecuta sus trabajos. Añada uno aquí y ejecute en esa máquina el comando que se muestra.',
-  'workers.empty.demo': 'Para probar Trainyard sin GPU, inicie workers simulados:',
   'workers.empty.filter': 'Ningún worker coincide con este filtro',
   'workers.loading': 'Cargando workers…',
   'workers.row': 'Worker {name}: {state}, {count, plural, =0 {sin GPU} one {# GPU} other {# GPU}}',

@@ -12,7 +12,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.countOf': '{count, plural, one {# वर्कर} other {# वर्करों}} में से {shown}',
   'workers.empty':
     'अभी कोई वर्कर नहीं है। वर्कर वह मशीन है जो आपके जॉब चलाती है: उसे यहाँ जोड़ें, फिर मिला हुआ कमांड उस मशीन पर चलाएँ।',
-  'workers.empty.demo': 'बिना GPU के Trainyard आज़माने के लिए, सिम्युलेटेड वर्कर शुरू करें:',
   'workers.empty.filter': 'कोई वर्कर इस फ़िल्टर से मेल नहीं खाता',
   'workers.loading': 'वर्कर लोड हो रहे हैं…',
   'workers.row': 'वर्कर {name}: {state}, {count, plural, =0 {कोई GPU नहीं} one {# GPU} other {# GPU}}',

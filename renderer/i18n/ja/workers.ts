@@ -12,7 +12,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.countOf': '{count, plural, other {# 台のワーカー}}中 {shown} 台',
   'workers.empty':
     'ワーカーはまだありません。ワーカーはジョブを実行するマシンです。ここで追加し、表示されるコマンドをそのマシンで実行してください。',
-  'workers.empty.demo': 'GPU なしで Trainyard を試すには、シミュレートされたワーカーを起動してください:',
   'workers.empty.filter': '条件に合うワーカーはありません',
   'workers.loading': 'ワーカーを読み込み中…',
   'workers.row': 'ワーカー {name}: {state}、{count, plural, =0 {GPU なし} other {GPU # 基}}',

@@ -11,7 +11,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.count': '{count, plural, other {# 个工作节点}}',
   'workers.countOf': '{shown} / {count, plural, other {# 个工作节点}}',
   'workers.empty': '还没有工作节点。工作节点是运行任务的机器：在这里添加，然后在那台机器上运行给出的命令。',
-  'workers.empty.demo': '要在没有 GPU 的情况下试用 Trainyard，请启动模拟的工作节点：',
   'workers.empty.filter': '没有符合此筛选的工作节点',
   'workers.loading': '正在加载工作节点…',
   'workers.row': '工作节点 {name}：{state}，{count, plural, =0 {没有 GPU} other {# 块 GPU}}',

@@ -19,8 +19,6 @@ export function EmptyFleet() {
         </Allowed>
         <SampleOffer />
       </div>
-      <p>{t('workers.empty.demo')}</p>
-      <code className="mono">trainyard demo-fleet</code>
     </Empty>
   );
 }

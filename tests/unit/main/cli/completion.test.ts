@@ -21,7 +21,7 @@ describe('completion knows', () => {
     ['choices behind a =', ['workers', 'create', '--type=e'], ['--type=ephemeral']],
     ['choices of arguments', ['completion', 'f'], ['fish']],
     ['options behind one with a value', ['jobs', 'submit', '--gpus', '2', 'x', '--pri'], ['--priority']],
-    ['options of a demo', ['demo-fleet', '--fl'], ['--flaky']],
+    ['options of a demo', ['demo', '--ke'], ['--keep']],
     ['names of priorities', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
     ['names of priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
     ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],

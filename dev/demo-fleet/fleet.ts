@@ -1,6 +1,6 @@
-import { systemClock } from '../../../agent/simulated/simulated-worker.ts';
-import { CommandEnd, exitCodes, fail } from '../failure.ts';
-import type { Remote } from '../remote.ts';
+import { systemClock } from '../../agent/simulated/simulated-worker.ts';
+import { CommandEnd, exitCodes, fail } from '../../main/cli/failure.ts';
+import type { Remote } from '../../main/cli/remote.ts';
 import { createDisplay, type FleetDisplay } from './display.ts';
 import { planFleet, type WorkerPlan } from './hardware.ts';
 import type { FleetOptions } from './options.ts';

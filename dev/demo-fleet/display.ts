@@ -1,6 +1,6 @@
-import { printEvent } from '../output.ts';
-import type { Remote } from '../remote.ts';
-import { cutLine, plain } from '../table.ts';
+import { printEvent } from '../../main/cli/output.ts';
+import type { Remote } from '../../main/cli/remote.ts';
+import { cutLine, plain } from '../../main/cli/table.ts';
 import type { Tally } from './tally.ts';
 
 export interface FleetStatus extends Tally {

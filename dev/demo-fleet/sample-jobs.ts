@@ -1,9 +1,9 @@
-import type { Clock } from '../../../agent/simulated/simulated-worker.ts';
-import { queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
-import type { JobId } from '../../../protocol/ids.ts';
-import { isWaiting, type JobView } from '../../../protocol/job.ts';
-import { CommandEnd } from '../failure.ts';
-import type { Remote } from '../remote.ts';
+import type { Clock } from '../../agent/simulated/simulated-worker.ts';
+import { queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { isWaiting, type JobView } from '../../protocol/job.ts';
+import { CommandEnd } from '../../main/cli/failure.ts';
+import type { Remote } from '../../main/cli/remote.ts';
 import { fleetLabel, type Machine } from './hardware.ts';
 import type { Random } from './random.ts';
 

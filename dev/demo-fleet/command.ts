@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { exitCodes } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { remoteCommand } from '../remote-command.ts';
+import { exitCodes } from '../../main/cli/failure.ts';
+import type { Invocation } from '../../main/cli/invocation.ts';
+import { remoteCommand } from '../../main/cli/remote-command.ts';
 import { runFleet } from './fleet.ts';
 import { addFleetOptions, readOptions } from './options.ts';
 
-/** `trainyard demo-fleet`: many simulated workers without a machine for each. */
+/** `npm run demo-fleet`: many simulated workers in one process. */
 export const demoFleetCommand = (invocation: Invocation): Command =>
   remoteCommand(invocation, {
     name: 'demo-fleet',
@@ -14,7 +14,7 @@ export const demoFleetCommand = (invocation: Invocation): Command =>
     act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
   });
 
-/** The second signal ends the program at once; the next demo removes what is left. */
+/** The second signal exits immediately; the next demo removes the remaining workers. */
 function untilSignal({ onSignal }: Invocation): AbortSignal {
   const over = new AbortController();
   const stop = (): void => {

@@ -1,7 +1,7 @@
-import { workersApi } from '../../../protocol/admin-api.ts';
-import type { WorkerId } from '../../../protocol/ids.ts';
-import { CommandEnd, exitCodes } from '../failure.ts';
-import type { Remote } from '../remote.ts';
+import { workersApi } from '../../protocol/admin-api.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
+import { CommandEnd, exitCodes } from '../../main/cli/failure.ts';
+import type { Remote } from '../../main/cli/remote.ts';
 import { isOfDemo, type WorkerPlan } from './hardware.ts';
 
 /** A worker that is registered with the orchestrator. */

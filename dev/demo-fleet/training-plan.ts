@@ -1,6 +1,6 @@
-import type { Telemetry } from '../../../agent/simulated/simulated-worker.ts';
-import type { TrainerConfig } from '../../../protocol/job.ts';
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Telemetry } from '../../agent/simulated/simulated-worker.ts';
+import type { TrainerConfig } from '../../protocol/job.ts';
+import type { Progress } from '../../protocol/progress.ts';
 import type { Machine } from './hardware.ts';
 import type { Random } from './random.ts';
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Flags } from '../../config.ts';
-import { exitCodes, fail } from '../failure.ts';
-import { decimal, isOn, numberOf, textOf, timeSpan, wholeNumber } from '../flags.ts';
+import { exitCodes, fail } from '../../main/cli/failure.ts';
+import { decimal, isOn, numberOf, textOf, timeSpan, wholeNumber } from '../../main/cli/flags.ts';
+import type { Remote } from '../../main/cli/remote.ts';
 import type { FleetShape } from './hardware.ts';
 import type { TrainingHabits } from './training-plan.ts';
 
@@ -30,7 +30,7 @@ export const addFleetOptions = (command: Command): Command =>
     .option('-v, --verbose', 'print the messages of each worker');
 
 /** Ends the command when the options contradict each other. */
-export function readOptions(flags: Flags): FleetOptions {
+export function readOptions(flags: Remote['flags']): FleetOptions {
   const count = (name: string): number => numberOf(flags, name) ?? 0;
   const shape = { workers: count('workers'), ephemeral: count('ephemeral'), flaky: count('flaky') };
   for (const name of ['ephemeral', 'flaky'] as const) {

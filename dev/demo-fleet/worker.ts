@@ -2,10 +2,9 @@ import {
   type Clock,
   createSimulatedWorker,
   type SimulatedTraining,
-} from '../../../agent/simulated/simulated-worker.ts';
+} from '../../agent/simulated/simulated-worker.ts';
 import { vanishAtTimes } from './absences.ts';
-import type { Connection } from '../connection.ts';
-import type { Remote } from '../remote.ts';
+import type { Remote } from '../../main/cli/remote.ts';
 import type { WorkerPlan } from './hardware.ts';
 import type { Random } from './random.ts';
 import { planTraining, telemetryOf, type TrainingHabits } from './training-plan.ts';
@@ -14,7 +13,7 @@ import { train } from './training.ts';
 
 export interface DemoWorkerDeps {
   readonly plan: WorkerPlan;
-  readonly url: Connection['url'];
+  readonly url: string;
   readonly fetch: Remote['fetch'];
   /** The worker's own token. */
   readonly token: string;

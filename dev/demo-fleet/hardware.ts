@@ -1,5 +1,5 @@
-import type { Accelerator } from '../../../agent/simulated/simulated-worker.ts';
-import type { Labels } from '../../../protocol/labels.ts';
+import type { Accelerator } from '../../agent/simulated/simulated-worker.ts';
+import type { Labels } from '../../protocol/labels.ts';
 import type { Random } from './random.ts';
 
 /** A machine as it is sold, with names as in `nvidia-smi` and similar tools. */

@@ -1,5 +1,5 @@
-import type { Clock, SimulatedTraining } from '../../../agent/simulated/simulated-worker.ts';
-import type { Progress } from '../../../protocol/progress.ts';
+import type { Clock, SimulatedTraining } from '../../agent/simulated/simulated-worker.ts';
+import type { Progress } from '../../protocol/progress.ts';
 import type { Random } from './random.ts';
 import { progressAt, type TrainingPlan } from './training-plan.ts';
 

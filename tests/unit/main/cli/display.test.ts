@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Screen } from '../../../../../main/cli/invocation.ts';
-import { createJobDisplay } from '../../../../../main/cli/jobs/follow.ts';
-import { createProgressSieve } from '../../../../../main/cli/jobs/sieve.ts';
-import { createProgressDisplay } from '../../../../../main/cli/progress-bar.ts';
-import type { JobEventType } from '../../../../../protocol/events.ts';
-import { jobView } from '../../../../support/job-view.ts';
+import type { Screen } from '../../../../main/cli/invocation.ts';
+import { createJobDisplay } from '../../../../main/cli/jobs/follow.ts';
+import { createProgressSieve } from '../../../../main/cli/jobs/sieve.ts';
+import { createProgressDisplay } from '../../../../main/cli/progress-bar.ts';
+import type { JobEventType } from '../../../../protocol/events.ts';
+import { jobView } from '../../../support/job-view.ts';
 
 describe('progress', () => {
   const shown = (columns: number | null, percents: readonly number[]): string => {

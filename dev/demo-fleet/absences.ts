@@ -1,4 +1,4 @@
-import type { Clock, SimulatedWorker } from '../../../agent/simulated/simulated-worker.ts';
+import type { Clock, SimulatedWorker } from '../../agent/simulated/simulated-worker.ts';
 import type { Random } from './random.ts';
 import type { Tally } from './tally.ts';
 
