@@ -141,10 +141,10 @@ const leaveMs = 20_000;
 async function takeDown(fleet: Fleet) {
   const { server, rigs, folder } = fleet;
   const left = await Promise.all(
-    rigs.map(async rig => ((await rig.close(leaveMs)) ? [] : [`the agent of ${rig.name} did not leave`])),
+    rigs.map(async rig => ((await rig.close(leaveMs)) ? [] : [`the agent of ${rig.name} did not exit`])),
   );
   const others = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
-  await eventually('the end of all others', () => others().length === 0, 5_000).catch(() => {});
+  await eventually('the end of all other processes', () => others().length === 0, 5_000).catch(() => {});
   const orphans = others().map(pid => `process ${pid}: ${argvOf(pid)}`);
   const calm = await whenCalm(server);
   await fleet.end('SIGTERM');

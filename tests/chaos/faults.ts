@@ -36,7 +36,7 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
     write('end', (await perform(planned.fault, fleet)) ?? undefined);
   } catch (cause) {
     // Another fault has usually ended the process. The journal records this.
-    write('end', `given up: ${String(cause).slice(0, 100).split('\n')[0]}`);
+    write('end', `failed: ${String(cause).slice(0, 100).split('\n')[0]}`);
   }
 }
 

@@ -16,8 +16,8 @@ beforeAll(() => {
 });
 afterAll(() => reap());
 
-describe('a fleet in chaos', () => {
-  test.each(seeds)('keeps every promise with the faults of seed %i', async seed => {
+describe('random faults', () => {
+  test.each(seeds)('violates no rule under the random faults of seed %i', async seed => {
     // Allows one retry, because the second one waits half a minute.
     const { report } = await runSeed({ seed, minutes, maxRetries: 1, logs: `${tmpdir()}/chaos-logs` });
     expect(report).toBe('');

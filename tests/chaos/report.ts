@@ -36,7 +36,7 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
   const rigs = new Set(runs.map(({ rig }) => rig));
   const lived = runs.flatMap(({ pid, attempt, rig, startedAt: at, lastAt, code }) => [
     { at, text: `trainer ${pid} of ${attempt} starts on rig ${rig}` },
-    { at: lastAt, text: `trainer ${pid} shows its last sign of life; exit code ${code}` },
+    { at: lastAt, text: `trainer ${pid} writes its last line; exit code ${code}` },
   ]);
   const broken = faults
     .filter(({ time, fault }) => time >= from && time <= to && (!('rig' in fault) || rigs.has(fault.rig)))

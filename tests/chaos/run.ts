@@ -41,11 +41,11 @@ function readOrder(argv: readonly string[]): Order | string {
   const last = Number(values.seed ?? to);
   const minutes = Number(values.minutes);
   if (!Number.isInteger(first) || !Number.isInteger(last) || last < first)
-    return '--seed takes a whole number, --seeds two of them: 1..20';
-  if (!(minutes > 0 && minutes <= 600)) return '--minutes takes a number up to 600';
+    return '--seed needs a whole number, and --seeds a range such as 1..20';
+  if (!(minutes > 0 && minutes <= 600)) return '--minutes needs a number up to 600';
   const plant = plants.find(({ name }) => name === values.plant) ?? null;
   if (values.plant !== undefined && plant === null)
-    return `there is no plant ${values.plant}: ${plants.map(({ name }) => name).join(', ')}`;
+    return `unknown plant "${values.plant}": use one of ${plants.map(({ name }) => name).join(', ')}`;
   const seeds = Array.from({ length: last - first + 1 }, (_, n) => first + n);
   return { seeds, minutes, plant, keep: values.keep };
 }

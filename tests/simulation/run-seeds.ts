@@ -3,7 +3,7 @@ import { coverageOf } from './checks/rows.ts';
 import { drawPlan } from './plan/draw.ts';
 import { type Outcome, runPlan } from './run-plan.ts';
 
-export interface Wish {
+export interface SeedRunOptions {
   readonly from: number;
   readonly seeds: number;
   /** How many lines of the trace to print for a failure. */
@@ -14,7 +14,7 @@ export interface Wish {
   readonly showsTrace: boolean;
   /** The start of the trace hash of an earlier run, to compare this run with it; null for no comparison. */
   readonly hash: string | null;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** From this many seeds on, a run must reach every row of the tables. */
@@ -25,20 +25,20 @@ const wholeTrace = 100_000;
  * Runs one world per seed and stops at the first violation. Returns false on a violation or a problem with the
  * coverage.
  */
-export async function runSeeds(wish: Wish): Promise<boolean> {
-  const { say } = wish;
+export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
+  const { log } = options;
   const reached = new Map<string, number>();
   const all = createHash('sha256');
   const total = { virtualMs: 0, events: 0, jobs: 0 };
   const cpu = process.cpuUsage();
   const began = performance.now();
 
-  for (let seed = wish.from; seed < wish.from + wish.seeds; seed += 1) {
-    const outcome = await runPlan(drawPlan(seed), wish.showsTrace ? wholeTrace : wish.traceLines);
-    if (wish.showsTrace) for (const line of outcome.trace) say(line);
-    if (wish.seeds === 1) tellHash(outcome, wish);
+  for (let seed = options.from; seed < options.from + options.seeds; seed += 1) {
+    const outcome = await runPlan(drawPlan(seed), options.showsTrace ? wholeTrace : options.traceLines);
+    if (options.showsTrace) for (const line of outcome.trace) log(line);
+    if (options.seeds === 1) reportHash(outcome, options);
     if (outcome.violation !== null) {
-      tellViolation(outcome, wish);
+      reportViolation(outcome, options);
       return false;
     }
     all.update(outcome.hash);
@@ -51,42 +51,42 @@ export async function runSeeds(wish: Wish): Promise<boolean> {
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const hours = (total.virtualMs / 3_600_000).toFixed(1);
-  say(`${wish.seeds} seeds from ${wish.from}: every promise was kept`);
-  say(
-    `${hours} virtual hours, ${total.jobs} jobs, ${total.events} lines of trace, all of them: ${all.digest('hex').slice(0, 16)}`,
+  log(`${options.seeds} seeds from ${options.from}: all checks passed`);
+  log(
+    `${hours} virtual hours, ${total.jobs} jobs, ${total.events} trace lines, hash of all traces ${all.digest('hex').slice(0, 16)}`,
   );
-  say(`${seconds(performance.now() - began)}, of processor time ${seconds((user + system) / 1000)}`);
-  return tellCoverage(reached, wish);
+  log(`${seconds(performance.now() - began)}, CPU time ${seconds((user + system) / 1000)}`);
+  return reportCoverage(reached, options);
 }
 
-const commandFor = ({ plant }: Wish, seed: number): string =>
+const commandFor = ({ plant }: SeedRunOptions, seed: number): string =>
   `npm run simulate -- --seed ${seed}${plant === null ? '' : ` --plant "${plant}"`}`;
 
-function tellViolation({ seed, violation, trace, hash }: Outcome, wish: Wish): void {
-  const { say } = wish;
-  if (!wish.showsTrace) for (const line of trace) say(line);
-  say('');
-  say(`BROKEN    ${violation?.rule ?? ''}`);
-  say(`how       ${violation?.how ?? ''}`);
-  say(`seed      ${seed}, at ${violation?.at.trim() ?? ''}`);
-  say(`replay    ${commandFor(wish, seed)} --trace --hash ${hash.slice(0, 16)}`);
+function reportViolation({ seed, violation, trace, hash }: Outcome, options: SeedRunOptions): void {
+  const { log } = options;
+  if (!options.showsTrace) for (const line of trace) log(line);
+  log('');
+  log(`BROKEN    ${violation?.rule ?? ''}`);
+  log(`how       ${violation?.how ?? ''}`);
+  log(`seed      ${seed}, at ${violation?.at.trim() ?? ''}`);
+  log(`replay    ${commandFor(options, seed)} --trace --hash ${hash.slice(0, 16)}`);
 }
 
-function tellHash({ hash, seed }: Outcome, { say, hash: wanted }: Wish): void {
-  say(`seed ${seed} leaves the trace ${hash}`);
+function reportHash({ hash, seed }: Outcome, { log, hash: wanted }: SeedRunOptions): void {
+  log(`seed ${seed}, trace hash ${hash}`);
   if (wanted === null) return;
   const isSame = hash.startsWith(wanted);
-  say(
+  log(
     isSame
-      ? 'It is the same run again.'
-      : `It is another run than ${wanted}: the code, or the plan, has changed since.`,
+      ? 'The trace matches the earlier run.'
+      : `The trace differs from ${wanted}: the code or the plan has changed.`,
   );
 }
 
-function tellCoverage(reached: ReadonlyMap<string, number>, { seeds, say }: Wish): boolean {
+function reportCoverage(reached: ReadonlyMap<string, number>, { seeds, log }: SeedRunOptions): boolean {
   const { rows, missing, surprises } = coverageOf(reached);
-  say(`${rows - missing.length} of ${rows} rows of the tables were reached`);
-  for (const row of missing) say(`  not reached: ${row}`);
-  for (const row of surprises) say(`  reached, though checks/rows.ts calls it unreachable: ${row}`);
+  log(`${rows - missing.length} of ${rows} rows of the tables were reached`);
+  for (const row of missing) log(`  not reached: ${row}`);
+  for (const row of surprises) log(`  reached, but checks/rows.ts lists it as unreachable: ${row}`);
   return surprises.length === 0 && (missing.length === 0 || seeds < wholeRun);
 }

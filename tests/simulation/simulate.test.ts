@@ -22,20 +22,20 @@ async function simulate(
   return { code, said: stdout + stderr };
 }
 
-const hashIn = (said: string): string | undefined => /leaves the trace ([0-9a-f]{64})/.exec(said)?.[1];
+const hashIn = (said: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(said)?.[1];
 
 /** The tables have 126 rows. These seeds miss a few that `npm run simulate` reaches. */
 const rowsReachedByFew = 75;
 
-test('a few dozen worlds keep every promise', async () => {
+test('passes every check in 40 simulated fleets', async () => {
   const { code, said } = await simulate('--seeds', '40');
-  expect(said).toContain('40 seeds from 1: every promise was kept');
+  expect(said).toContain('40 seeds from 1: all checks passed');
   expect(code).toBe(0);
   expect(Number(/(\d+) of \d+ rows/.exec(said)?.[1])).toBeGreaterThan(rowsReachedByFew);
 });
 
-describe('a seed', () => {
-  test('is the same run again, line by line', async () => {
+describe('seeds', () => {
+  test('produces the same trace line by line for the same seed', async () => {
     const [first, second] = await Promise.all([
       simulate('--seed', '66', '--trace'),
       simulate('--seed', '66', '--trace'),
@@ -44,23 +44,28 @@ describe('a seed', () => {
     expect(second.said.split('\n').filter(isOfTheRun)).toEqual(first.said.split('\n').filter(isOfTheRun));
   });
 
-  test('is compared with an earlier run of it', async () => {
+  test('compares the trace of a seed with an earlier hash', async () => {
     const hash = hashIn((await simulate('--seed', '3')).said)?.slice(0, 16) ?? '';
-    expect((await simulate('--seed', '3', '--hash', hash)).said).toContain('It is the same run again.');
-    expect((await simulate('--seed', '4', '--hash', hash)).said).toContain(`It is another run than ${hash}`);
+    expect((await simulate('--seed', '3', '--hash', hash)).said).toContain(
+      'The trace matches the earlier run.',
+    );
+    expect((await simulate('--seed', '4', '--hash', hash)).said).toContain(`The trace differs from ${hash}`);
   });
 });
 
 /** Every line except the timing, which differs between runs. */
-const isOfTheRun = (line: string): boolean => !line.includes('of processor time');
+const isOfTheRun = (line: string): boolean => !line.includes('CPU time');
 
-describe('a planted bug', () => {
+describe('planted bugs', () => {
   test.each([
-    ['an offer leaves before it is on disk', 'nothing leaves before it is on disk'],
-    ['a registration ends the drain', 'I8 a drain lasts'],
-    ['a worker that acknowledges nothing is never quarantined', 'who acknowledges nothing is quarantined'],
-    ['takeover comes too early', 'no takeover before its time'],
-  ])('is found: %s', async (plant, rule) => {
+    ['an offer is sent before it is on disk', 'no command is sent before the commit'],
+    ['a registration ends the drain', 'I8 a drain lasts until it is undone'],
+    [
+      'a worker that acknowledges no offer is never quarantined',
+      'a worker that acknowledges no offer is quarantined',
+    ],
+    ['the takeover happens too early', 'no early takeover'],
+  ])('finds the planted bug: %s', async (plant, rule) => {
     const { code, said } = await simulate('--plant', plant, '--seeds', '60');
     expect(code).toBe(1);
     expect(said).toContain(`BROKEN    ${rule}`);
@@ -69,24 +74,27 @@ describe('a planted bug', () => {
     expect(replay?.[2]).toBe(plant);
     const seed = replay?.[1]?.split(' ') ?? [];
     const again = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
-    expect(again).toMatchObject({ code: 1, said: expect.stringContaining('It is the same run again.') });
+    expect(again).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('The trace matches the earlier run.'),
+    });
   });
 
-  test('stands in text that is there, exactly once, and is named by the command', async () => {
+  test('lists all planted bugs, and finds the text of each exactly once in the source', async () => {
     for (const plant of plants) expect(sourcesWith(plant).size).toBeGreaterThan(0);
     const { said } = await simulate('--plants');
     expect(said.trim().split('\n')).toEqual(plants.map(({ name }) => name));
   });
 
-  test('is refused where its text is not', () => {
+  test('refuses a planted bug whose text does not occur exactly once', () => {
     const [
       {
         name,
         changes: [change],
       } = { name: '', changes: [] },
     ] = plants;
-    if (change === undefined) throw new Error('there are no plants');
-    const lost = { name, changes: [{ ...change, text: 'nobody has written this' }] };
+    if (change === undefined) throw new Error('plants is empty');
+    const lost = { name, changes: [{ ...change, text: 'this text does not exist' }] };
     expect(() => sourcesWith(lost)).toThrow('finds it 0 times');
     const vague = { name, changes: [{ ...change, text: 'const' }] };
     expect(() => sourcesWith(vague)).toThrow(/finds it [1-9]\d* times/);
@@ -95,9 +103,9 @@ describe('a planted bug', () => {
 
 test.each([
   ['--seeds', 'many'],
-  ['--plant', 'a bug that nobody has thought of'],
+  ['--plant', 'an unknown bug'],
   ['--speed', '9'],
-])('%s %s is refused', async (...options) => {
+])('exits with 2 for %s %s', async (...options) => {
   const { code, said } = await simulate(...options);
   expect(code).toBe(2);
   expect(said).toContain('npm run simulate -- [options]');

@@ -6,14 +6,14 @@ import { tryPlants } from './try-plants.ts';
 
 const usage = `npm run simulate -- [options]
 
-  --seeds N       how many worlds, 500 unless told; from 500 on every row of the tables has to be reached
-  --from S        the first seed, 1 unless told
-  --seed S        this one alone
-  --trace         everything that happens
-  --hash HEX      what the hash of its trace began with, to see whether this is the same run again
-  --plant NAME    with this bug in the product, which has to be found (exit code 1)
-  --plants        the names of the bugs
-  --all-plants    with each of them in turn: exit code 0 when all are found`;
+  --seeds N       number of worlds (default 500); with 500 or more, every row of the tables must be reached
+  --from S        first seed (default 1)
+  --seed S        only this seed
+  --trace         print every event
+  --hash HEX      compare the trace with this start of an earlier trace hash
+  --plant NAME    add this bug to the product; the run must find it (exit code 1)
+  --plants        list the names of the bugs
+  --all-plants    run with each bug in turn (exit code 0 if all are found)`;
 
 const exitCodes = { kept: 0, broken: 1, usage: 2 } as const;
 const shownOfFailure = 60;
@@ -33,17 +33,17 @@ async function main(): Promise<number> {
     },
   });
   if (values.help) {
-    say(usage);
+    log(usage);
     return exitCodes.kept;
   }
   if (values.plants) {
-    for (const { name } of plants) say(name);
+    for (const { name } of plants) log(name);
     return exitCodes.kept;
   }
-  if (values['all-plants']) return (await tryPlants(plants, say)) ? exitCodes.kept : exitCodes.broken;
+  if (values['all-plants']) return (await tryPlants(plants, log)) ? exitCodes.kept : exitCodes.broken;
   const plant = plants.find(({ name }) => name === values.plant) ?? null;
   if (plant === null && values.plant !== undefined)
-    throw new Error(`there is no plant "${values.plant}": --plants names them`);
+    throw new Error(`unknown plant "${values.plant}": --plants lists all names`);
   // The changes must be installed before any module of the product is loaded.
   install(plant);
   const { runSeeds } = await import('./run-seeds.ts');
@@ -54,15 +54,15 @@ async function main(): Promise<number> {
     plant: plant?.name ?? null,
     showsTrace: values.trace ?? false,
     hash: values.hash ?? null,
-    say,
+    log,
   });
   return isKept ? exitCodes.kept : exitCodes.broken;
 }
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`"${text}" is no whole number`);
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`"${text}" is not a whole number`);
   return Number(text);
 }
 

@@ -24,13 +24,13 @@ async function tryPlant(name: string): Promise<Tried> {
 }
 
 /** Returns true when the simulation finds every planted bug. */
-export async function tryPlants(plants: readonly Plant[], say: (line: string) => void): Promise<boolean> {
+export async function tryPlants(plants: readonly Plant[], log: (line: string) => void): Promise<boolean> {
   let isEachFound = true;
   for (const { name } of plants) {
     const { code, found } = await tryPlant(name);
     const isFound = code === 1 && found !== null;
     isEachFound &&= isFound;
-    say(`${isFound ? 'found' : 'MISSED'}  ${name}${found === null ? ` (exit code ${code})` : `: ${found}`}`);
+    log(`${isFound ? 'found' : 'MISSED'}  ${name}${found === null ? ` (exit code ${code})` : `: ${found}`}`);
   }
   return isEachFound;
 }

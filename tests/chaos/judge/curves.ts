@@ -21,14 +21,19 @@ function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violat
   });
   const seen = new Set<number>();
   const odd = points.flatMap(({ step, value, count }) => {
-    if (step === null) return [found('points are as printed', 'a loss has no step')];
+    if (step === null) return [found('points match the printed losses', 'a loss has no step')];
     const isTwice = seen.has(step);
     seen.add(step);
     if (isTwice || count !== 1)
-      return [found('points come once', `step ${step} is there ${count} times, or twice`)];
+      return [found('each point is stored once', `step ${step} occurs more than once (count ${count})`)];
     return printed.get(step) === value
       ? []
-      : [found('points are as printed', `step ${step} is ${value}, printed was ${printed.get(step)}`)];
+      : [
+          found(
+            'points match the printed losses',
+            `step ${step} is ${value}, but the trainer printed ${printed.get(step)}`,
+          ),
+        ];
   });
   if (cutOff.has(attempt.outcome)) return odd;
   // The last output of a killed process may never have left it.

@@ -23,7 +23,13 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
     .filter(({ key }) => !key.endsWith(`/${manifestName}`))
     .flatMap(({ key, listed, sha256 }) => {
       if (sha256 === null)
-        return [{ rule: 'files can be downloaded', what: `${key} is listed and cannot be had`, job: job.id }];
+        return [
+          {
+            rule: 'listed files can be downloaded',
+            what: `${key} is listed, but cannot be downloaded`,
+            job: job.id,
+          },
+        ];
       const isKnown = sha256 === listed && written.get(key)?.has(sha256) === true;
       // A trainer that is killed while it writes never announces the file.
       const isAnnounced = written.has(key);
@@ -31,7 +37,7 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
         ? []
         : [
             {
-              rule: 'files are as they were written',
+              rule: 'files match what the trainer wrote',
               what: `${key} is ${sha256}, listed as ${listed}`,
               job: job.id,
             },
@@ -52,12 +58,12 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const newest = lines.filter(line => line.kind === 'checkpoint').slice(-1);
   const said =
     job.outstanding === null || job.outstanding === undefined
-      ? 'nothing says so'
+      ? 'no outstanding files are reported'
       : `outstanding: ${JSON.stringify(job.outstanding)}`;
   const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] => {
     const wrong = Object.entries(hashes)
       .filter(([key, hash]) => there.get(key) !== hash)
-      .map(([key]) => (there.has(key) ? `${key} is another attempt’s` : `${key} is missing`));
+      .map(([key]) => (there.has(key) ? `${key} belongs to another attempt` : `${key} is missing`));
     return wrong.length === 0 ? [] : [`${wrong.join(', ')}; ${said}`];
   };
   const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
@@ -78,14 +84,16 @@ function judgeResumed(jobCase: JobCase): readonly Violation[] {
       const said = attempt.resumed?.checkpoint ?? null;
       const from = resumed?.checkpoint ?? null;
       const odd =
-        said === from
-          ? []
-          : [`attempt ${attempt.attempt} went on from ${from}, and the API says from ${said}`];
+        said === from ? [] : [`attempt ${attempt.attempt} resumed from ${from}, but the API reports ${said}`];
       const wrong = Object.entries(resumed?.files ?? {})
         .filter(([key]) => !key.endsWith(`/${manifestName}`))
         .filter(([key, hash]) => written.get(key)?.has(hash) !== true)
-        .map(([key]) => `attempt ${attempt.attempt} went on from ${key}, which nobody has written so`);
-      return [...odd, ...wrong].map(what => ({ rule: 'a checkpoint is whole', what, job: job.id }));
+        .map(([key]) => `attempt ${attempt.attempt} resumed from ${key}, whose content no trainer wrote`);
+      return [...odd, ...wrong].map(what => ({
+        rule: 'attempts resume from a complete checkpoint',
+        what,
+        job: job.id,
+      }));
     }),
   );
 }

@@ -27,10 +27,10 @@ export function judgeEvents(
     ([id, status]) => finals.has(status) && told.get(id) !== `job.${status}`,
   );
   return [
-    ...whole.map(what => ({ rule: 'the event stream is whole', what })),
+    ...whole.map(what => ({ rule: 'the event stream is complete', what })),
     ...historyViolations(events).map(what => ({ rule: 'history is possible', what, ...jobIn(what) })),
     ...wrong.map(([id, status]) => ({
-      rule: 'events tell each end',
+      rule: 'the last event of a job matches its status',
       what: `it is ${status}, the last event is ${told.get(id)}`,
       job: id,
     })),
@@ -60,8 +60,8 @@ export function judgeAudit(
     );
   const at = told.findIndex((word, n) => word !== audited[n]);
   if (at < 0) return broken;
-  const what = `transition ${at + 1} is told as "${told[at]}", audited as "${audited[at]}"`;
-  return [...broken, { rule: 'one audit row a transition', what }];
+  const what = `transition ${at + 1} is "${told[at]}" in the events, but "${audited[at]}" in the audit trail`;
+  return [...broken, { rule: 'one audit row per transition', what }];
 }
 
 /** A refused report changes nothing. */

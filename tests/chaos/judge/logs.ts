@@ -23,8 +23,8 @@ function judgeLog(jobCase: JobCase, attempt: AttemptEvidence): readonly Violatio
   const what =
     log.length === at
       ? `attempt ${attempt.attempt}: the log ends after ${at} of ${printed.length} characters (${attempt.outcome})`
-      : `attempt ${attempt.attempt}: the log differs at character ${at}: ${JSON.stringify(log.slice(at, at + 60))}, printed was ${JSON.stringify(printed.slice(at, at + 60))}`;
-  return [{ rule: 'logs are as printed', what, job: job.id }];
+      : `attempt ${attempt.attempt}: the log differs at character ${at}: ${JSON.stringify(log.slice(at, at + 60))}, but the trainer printed ${JSON.stringify(printed.slice(at, at + 60))}`;
+  return [{ rule: 'logs match the printed output', what, job: job.id }];
 }
 
 function differenceOf(a: string, b: string): number {
@@ -42,15 +42,15 @@ export function judgeFollowing(
   return [...groups.values()].flatMap(own => {
     const { id, attempt } = own[0]!;
     const found = (what: string): readonly Violation[] => [
-      { rule: 'a followed log is whole', what: `attempt ${attempt}: ${what}`, job: id },
+      { rule: 'a followed log is complete', what: `attempt ${attempt}: ${what}`, job: id },
     ];
     const told = own.filter(line => line.kind === 'line');
     const at = told.findIndex(({ line }, n) => line !== n);
-    if (at >= 0) return found(`line ${told[at]?.line} was told in the place of line ${at}`);
+    if (at >= 0) return found(`received line ${told[at]?.line} instead of line ${at}`);
     const lines = (logOf(id, attempt) ?? '').split('\n');
     const wrong = told.find(({ line, text }) => lines[line] !== text);
     if (wrong !== undefined)
-      return found(`line ${wrong.line} was told as ${wrong.text}, the log has ${lines[wrong.line]}`);
+      return found(`received line ${wrong.line} as ${wrong.text}, but the log has ${lines[wrong.line]}`);
     const isEnded = own.some(({ kind }) => kind === 'end');
     const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
     return isEnded && told.length < count ? found(`it ended after ${told.length} of ${count} lines`) : [];

@@ -34,14 +34,14 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
   const crashed = exits
     .filter(({ expected }) => expected === null)
     .map(({ who, code, signal }) => ({
-      rule: 'no program ends by itself',
+      rule: 'no program ends unexpectedly',
       what: `${who} ended with ${signal ?? code}`,
     }));
   const extra = descriptors.after.length - descriptors.before;
   const left = [
-    ...processes.map(what => ({ rule: 'no process is left', what })),
+    ...processes.map(what => ({ rule: 'no process outlives the run', what })),
     ...(extra > 0
-      ? [{ rule: 'no descriptor is left', what: `${extra} more: ${descriptors.after.join(', ')}` }]
+      ? [{ rule: 'all file descriptors are closed', what: `${extra} more: ${descriptors.after.join(', ')}` }]
       : []),
     ...(memoryGrowth > memoryAllowance
       ? [{ rule: 'memory is bounded', what: `it grew by ${Math.round(memoryGrowth / mib)} MiB` }]
@@ -49,6 +49,6 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
   ];
   const alive = oldTokens
     .filter(status => status !== 401)
-    .map(status => ({ rule: 'replaced tokens are dead', what: `one was answered ${status}` }));
+    .map(status => ({ rule: 'replaced tokens are rejected', what: `one was answered ${status}` }));
   return [...idle, ...banned, ...crashed, ...left, ...alive];
 }

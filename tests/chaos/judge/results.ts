@@ -10,14 +10,21 @@ export function judgeResults(jobCase: JobCase): readonly Violation[] {
   const counted =
     accepted.length === wanted
       ? []
-      : [found('one accepted result', `${accepted.length} attempts completed, the job is ${job.status}`)];
+      : [
+          found(
+            'one completed attempt per completed job',
+            `${accepted.length} attempts completed, but the job is ${job.status}`,
+          ),
+        ];
   const known = new Set(job.attempts.map(({ attempt_id: id }) => id));
   const strangers = runs
     .filter(({ attempt }) => !known.has(attempt))
-    .map(({ pid, attempt }) => found('known attempts', `trainer ${pid} ran for ${attempt}`));
+    .map(({ pid, attempt }) =>
+      found('every trainer belongs to an attempt', `trainer ${pid} ran for ${attempt}`),
+    );
   const open = job.attempts
     .filter(({ outcome }) => outcome === null)
-    .map(({ attempt }) => found('no open attempt', `attempt ${attempt} has no outcome`));
+    .map(({ attempt }) => found('every attempt has an outcome', `attempt ${attempt} has no outcome`));
   return [
     ...counted,
     ...strangers,
@@ -37,8 +44,8 @@ function judgeAccepted(jobCase: JobCase, attempt: AttemptEvidence, found: Found)
     ? []
     : [
         found(
-          'a result is its trainer’s',
-          `attempt ${attempt.attempt} counts as completed, its trainers ended with ${JSON.stringify(codes)}`,
+          'a completed attempt has a trainer that exited with 0',
+          `attempt ${attempt.attempt} is completed, but its trainers ended with ${JSON.stringify(codes)}`,
         ),
       ];
 }
@@ -52,20 +59,20 @@ function judgeFailure(jobCase: JobCase, found: Found): readonly Violation[] {
   const last = job.attempts.at(-1);
   const own = last === undefined ? [] : runsOf(jobCase, last);
   const wrong = (why: string): readonly Violation[] => [
-    found('a reason for each end', `${job.status} (${job.cause}): ${why}; ${job.error_message}`),
+    found('every end has a true cause', `${job.status} (${job.cause}): ${why}; ${job.error_message}`),
   ];
-  if (job.status === 'cancelled') return isCancelled ? [] : wrong('nobody cancelled it');
+  if (job.status === 'cancelled') return isCancelled ? [] : wrong('no user cancelled it');
   if (job.status !== 'failed' || lost.has(job.cause)) return [];
   if (job.cause === 'trainer_exit') {
     const isPlanned = planned.exitCode !== 0 && own.some(({ code }) => code === planned.exitCode);
     return isPlanned && last?.exit_code === planned.exitCode
       ? []
       : wrong(
-          `it exits with ${JSON.stringify(own.map(({ code }) => code))}, reported is ${last?.exit_code}, planned ${planned.exitCode}`,
+          `its trainers exited with ${JSON.stringify(own.map(({ code }) => code))}, the API reports ${last?.exit_code}, and ${planned.exitCode} was planned`,
         );
   }
   if (job.cause === 'trainer_signal' && own.some(({ pid }) => killed.has(pid))) return [];
-  return wrong('nothing of that kind was done to it');
+  return wrong('the run did not cause this');
 }
 
 function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Violation[] {
@@ -74,7 +81,7 @@ function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Vi
   const isLost = job.status === 'failed' && lost.has(job.cause);
   const said = `${charged} attempts were lost, ${planned.maxRetries} retries are allowed`;
   if (charged > planned.maxRetries + (isLost ? 1 : 0)) return [found('retries are bounded', said)];
-  return isLost && charged <= planned.maxRetries ? [found('no retry is withheld', said)] : [];
+  return isLost && charged <= planned.maxRetries ? [found('every allowed retry is used', said)] : [];
 }
 
 /** Each attempt has one trainer. Two trainers of a job overlap only when the first was given up as unreachable. */
@@ -83,7 +90,7 @@ function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
   const { attempts } = evidence.job;
   const several = attempts
     .filter(attempt => runsOf(jobCase, attempt).length > 1)
-    .map(({ attempt }) => found('one trainer an attempt', `attempt ${attempt} had several`));
+    .map(({ attempt }) => found('one trainer per attempt', `attempt ${attempt} had several trainers`));
   const overlaps = runs.flatMap((first, n) =>
     runs
       .slice(n + 1)
@@ -93,7 +100,7 @@ function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
         if (outcome === 'given_up' && !planned.stopsOnLostContact) return [];
         const forMs = Math.round(first.lastAt - second.startedAt);
         const what = `trainers ${first.pid} and ${second.pid} overlapped for ${forMs} ms; the first attempt is ${outcome}`;
-        return [found('no overlap', what)];
+        return [found('trainers of a job do not overlap', what)];
       }),
   );
   return [...several, ...overlaps];

@@ -10,14 +10,14 @@ export function judgeSubmits(
   const ids = new Set(accepted.map(({ id }) => id ?? ''));
   const lost = [...ids].flatMap(id => {
     const status = statuses.get(id);
-    if (status === undefined) return [{ rule: 'accepted jobs stay', what: 'it is gone', job: id }];
+    if (status === undefined) return [{ rule: 'accepted jobs exist', what: 'it does not exist', job: id }];
     return finals.has(status) ? [] : [{ rule: 'jobs end', what: `it is still ${status}`, job: id }];
   });
   const byNumber = Map.groupBy(accepted, ({ n }) => n);
   const twice = [...byNumber].flatMap(([n, own]) => {
     const several = new Set(own.map(({ id }) => id));
     return several.size > 1
-      ? [{ rule: 'one job a key', what: `submit ${n} made the jobs ${[...several].join(', ')}` }]
+      ? [{ rule: 'one job per key', what: `submission ${n} created the jobs ${[...several].join(', ')}` }]
       : [];
   });
   return [...lost, ...twice, ...judgeExtra(lines, ids, statuses)];
@@ -41,8 +41,8 @@ function judgeExtra(
     ? []
     : [
         {
-          rule: 'one job a submit',
-          what: `${extra.length} jobs have no submit of their own, ${unsure.length} submits were never answered: ${extra.join(', ')}`,
+          rule: 'one job per submission',
+          what: `${extra.length} jobs have no submission, ${unsure.length} submissions were never answered: ${extra.join(', ')}`,
         },
       ];
 }

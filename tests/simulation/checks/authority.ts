@@ -67,20 +67,20 @@ const ofPeople: ReadonlySet<string> = new Set([
 /** Returns null when this call, or the passing of time, may cause this event; or else the objection. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   if (on === 'offer') return null;
-  if (cause === null) return ofTime.has(on) ? null : 'came by itself';
-  if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'came from a person';
+  if (cause === null) return ofTime.has(on) ? null : 'has no cause';
+  if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'was caused by a person';
   const worker = scene.workerOf(cause.token);
   const holder = was.attempt?.workerId;
   if (worker === null || worker !== holder)
-    return `came from ${worker ?? 'a stranger'}, and ${holder ?? 'nobody'} holds it`;
+    return `was caused by ${worker ?? 'an unknown worker'}, but ${holder ?? 'no worker'} holds the job`;
   const said = whatItSays(cause);
   if (on === 'silence' || on === 'withdraw')
-    return cause.path.endsWith('/disconnect') ? null : 'was no goodbye';
+    return cause.path.endsWith('/disconnect') ? null : 'was not caused by a goodbye';
   if (on === 'vanished')
-    return said.about === 'register' || said.about === 'beat' ? null : 'came from a report';
-  if (ofReports.has(on) && said.about !== 'report') return `came from a ${said.about}`;
-  if (said.jobId !== was.id) return `spoke of ${said.jobId ?? 'no job'}`;
+    return said.about === 'register' || said.about === 'beat' ? null : 'was caused by a report';
+  if (ofReports.has(on) && said.about !== 'report') return `was caused by a ${said.about}`;
+  if (said.jobId !== was.id) return `was caused by a call about ${said.jobId ?? 'no job'}`;
   if (said.attemptId !== null && said.attemptId !== was.attempt?.id)
-    return `spoke of ${said.attemptId}, and ${was.attempt?.id ?? 'nothing'} is current`;
+    return `was caused by a call about ${said.attemptId}, but ${was.attempt?.id ?? 'no attempt'} is current`;
   return null;
 }

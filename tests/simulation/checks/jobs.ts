@@ -30,11 +30,11 @@ function followsTheLedger({ ledger, violate }: Scene, { was }: JobChange): void 
   const known = ledger.job(was.id);
   // When one command changes a job twice, the ledger does not know the first change yet.
   if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
-  violate('I2 one writer', `the job was ${inShort(known)}, and a command found ${inShort(was)}`);
+  violate('I2 one writer', `the job was ${inShort(known)}, but a command read ${inShort(was)}`);
 }
 
 function staysEnded({ violate }: Scene, { was, next }: JobChange): void {
-  if (isFinal(was)) violate('I3 terminal is final', `${inShort(was)} became ${inShort(next)}`);
+  if (isFinal(was)) violate('I3 an ended job keeps its status', `${inShort(was)} became ${inShort(next)}`);
 }
 
 /** After the end of an attempt is known, later reports change nothing except by adding its result. */
@@ -44,8 +44,8 @@ function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
   if (next.attempt?.id !== before.id || next.status === 'completed') return;
   if (JSON.stringify(next.attempt.end) === JSON.stringify(before.end)) return;
   violate(
-    'I4 an end is told once',
-    `attempt ${before.id} of ${was.id} had ended as ${before.end.outcome}, and now ${next.attempt.end?.outcome ?? 'lives'}`,
+    'I4 an attempt ends once',
+    `attempt ${before.id} of ${was.id} had ended as ${before.end.outcome}, and is now ${next.attempt.end?.outcome ?? 'live'}`,
   );
 }
 
@@ -65,7 +65,7 @@ function countsRetries({ disk, ledger, violate }: Scene): void {
     const job = disk.store.job(id);
     const charged = disk.store.attempts(id).filter(({ end }) => end?.charged === true).length;
     if (job !== null && job.retriesUsed !== charged)
-      violate('a retry is an attempt that was charged', `${inShort(job)}, and ${charged} attempts charged`);
+      violate('used retries equal charged attempts', `${inShort(job)}, and ${charged} attempts charged`);
   }
 }
 
@@ -84,7 +84,7 @@ function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void
   );
   const done = changes.map(({ was, next }) => `${was.id} ${was.status} ${next.status}`);
   if (told.join() !== done.join())
-    violate('I5 one audit row a transition', `done: ${done.join(', ')}; written down: ${told.join(', ')}`);
+    violate('I5 one audit row per transition', `changed: ${done.join(', ')}; audited: ${told.join(', ')}`);
 }
 
 function oneAttemptEach({ disk, violate }: Scene): void {
@@ -102,9 +102,12 @@ function oneAttemptEach({ disk, violate }: Scene): void {
 function survivedTheRestart({ ledger, disk, violate }: Scene): void {
   for (const known of ledger.jobs()) {
     const stored = disk.store.job(known.id);
-    if (stored === null) violate('I1 what was answered exists', `${inShort(known)} is gone`);
+    if (stored === null) violate('I1 acknowledged jobs exist', `${inShort(known)} does not exist`);
     else if (inShort(stored) !== inShort(known))
-      violate('I1 what was committed stays', `${inShort(known)} became ${inShort(stored)} over a restart`);
+      violate(
+        'I1 committed changes survive a restart',
+        `${inShort(known)} became ${inShort(stored)} in a restart`,
+      );
     else if (isLive(stored) !== (stored.attempt?.end === null))
       violate('I2 one live attempt', `${inShort(stored)} and its attempt do not agree`);
   }

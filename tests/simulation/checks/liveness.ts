@@ -26,7 +26,7 @@ export function tellWhoWaits({ ledger, violate }: Scene): void {
   const words = waiting.map(
     ({ id, status, attempt }) => `${id} ${status} ${attempt?.id ?? ''} @${attempt?.workerId ?? ''}`,
   );
-  violate('I1 every job ends', `still there: ${words.join('; ')}`);
+  violate('I1 every job ends', `not ended: ${words.join('; ')}`);
 }
 
 /** Every running worker has an online status, and a drained worker is still draining. */
@@ -41,7 +41,10 @@ function lookAt(scene: Scene, { rig }: SceneRig): void {
   if (seen === undefined || !seen.ok || rig.process === null || rig.process.isPaused) return;
   const { status, status_reason: reason, drain } = seen.value;
   if (status === 'offline' || status === 'connecting')
-    scene.violate('nobody is wrongly offline', `${rig.plan.name} runs, and is ${status} (${reason ?? ''})`);
+    scene.violate(
+      'no running worker is offline',
+      `${rig.plan.name} runs, but is ${status} (${reason ?? ''})`,
+    );
   if (drain !== null && status !== 'draining')
-    scene.violate('I8 a drain lasts', `${rig.plan.name} was drained, and is ${status}`);
+    scene.violate('I8 a drain lasts until it is undone', `${rig.plan.name} was drained, but is ${status}`);
 }

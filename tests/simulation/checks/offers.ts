@@ -40,7 +40,7 @@ export const watchOffers: Check = scene => {
       return `was sent ${first.times} times`;
     const reachableSince = scene.calmSince(of.rig);
     const couldBeReached = reachableSince <= first.at + (repeatOfferMs[0] ?? 0) - leewayMs;
-    return couldBeReached && !of.rig.isBusy ? 'did not come to a worker that could be reached' : null;
+    return couldBeReached && !of.rig.isBusy ? 'was not sent to a reachable worker' : null;
   };
   return {
     onStream: worker => void streams.set(worker, (streams.get(worker) ?? 0) + 1),
@@ -56,7 +56,10 @@ export const watchOffers: Check = scene => {
         if (cause !== null || next.attempt?.end?.outcome !== 'withdrawn' || was.attempt === null) continue;
         const problem = objection(was.attempt);
         if (problem !== null)
-          scene.violate('an offer is repeated', `${was.id} was taken back: ${was.attempt.id} ${problem}`);
+          scene.violate(
+            'an offer is repeated before it is withdrawn',
+            `${was.id} was withdrawn: ${was.attempt.id} ${problem}`,
+          );
       }
     },
   };
@@ -86,7 +89,7 @@ export const watchMute: Check = scene => {
         missed.set(attempt.workerId, { life, count });
         if (count >= maxMissed)
           scene.violate(
-            'who acknowledges nothing is quarantined',
+            'a worker that acknowledges no offer is quarantined',
             `${attempt.workerId} left ${count} offers unacknowledged and is not in quarantine`,
           );
       }
@@ -113,8 +116,8 @@ export const watchSettling: Check = scene => {
       const leftMs = (settled.get(worker) ?? 0) - scene.host.machine.mono();
       if (command.type === 'job_submit' && isV1 && leftMs > 0)
         scene.violate(
-          'the published agent settles first',
-          `${command.job_id} goes to ${worker} ${leftMs} ms too soon`,
+          'the published agent gets a cooldown before an offer',
+          `${command.job_id} is offered to ${worker} ${leftMs} ms too early`,
         );
     },
   };

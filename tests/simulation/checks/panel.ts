@@ -6,16 +6,22 @@ export const watchPanel: Check = scene => {
   return {
     onPanelEvent(event) {
       if (event.seq !== last + 1 || event.kind === 'reset')
-        scene.violate('I6 no gap and no repeat', `after ${last} came ${event.kind} ${event.seq}`);
+        scene.violate(
+          'I6 the event stream has no gap and no repeat',
+          `after ${last} came ${event.kind} ${event.seq}`,
+        );
       last = event.seq;
       const [stored] = scene.disk.store.eventsAfter(event.seq - 1, 1);
       if (stored?.seq !== event.seq || stored.type !== event.type)
-        scene.violate('I6 what is shown is stored', `${event.seq} ${event.type ?? ''} is not in the log`);
+        scene.violate('I6 every event is stored', `${event.seq} ${event.type ?? ''} is not in the log`);
     },
     atEnd() {
       const stored = scene.disk.store.eventRange().last;
       if (last !== stored)
-        scene.violate('I6 no gap and no repeat', `the panel has seen ${last} of ${stored} events`);
+        scene.violate(
+          'I6 the event stream has no gap and no repeat',
+          `the panel received ${last} of ${stored} events`,
+        );
     },
   };
 };

@@ -56,13 +56,13 @@ export const watchPatience: Check = scene => {
       for (const { type, target, details } of audits) {
         if (type === 'worker.offline' && target.type === 'worker' && details['why'] === 'silent') {
           const problem = tooEarly(target.id, patienceFor(scene, target.id).offlineMs);
-          if (problem !== null) scene.violate('nobody is offline before T', `${target.id}: ${problem}`);
+          if (problem !== null) scene.violate('no worker is offline before T', `${target.id}: ${problem}`);
         }
         if (target.type === 'job' && details['on'] === 'lost') {
           const worker = scene.ledger.job(target.id)?.attempt?.workerId;
           const problem =
             worker === undefined ? null : tooEarly(worker, patienceFor(scene, worker).takeoverMs);
-          if (problem !== null) scene.violate('no takeover before its time', `${target.id}: ${problem}`);
+          if (problem !== null) scene.violate('no early takeover', `${target.id}: ${problem}`);
         }
       }
     },

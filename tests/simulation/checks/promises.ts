@@ -11,7 +11,7 @@ export const watchSubmits: Check = scene => {
   const look = (): void => {
     for (const id of promised) {
       if (!removed.has(id) && scene.disk.store.job(id) === null)
-        scene.violate('I1 what was answered exists', `${id} is gone`);
+        scene.violate('I1 acknowledged jobs exist', `${id} does not exist`);
     }
   };
   return {
@@ -39,7 +39,10 @@ export const watchDrains: Check = scene => {
       }
       for (const { next } of changes) {
         if (next.status === 'dispatched' && draining.has(next.attempt.workerId))
-          scene.violate('I8 no offer after a drain', `${next.id} was offered to ${next.attempt.workerId}`);
+          scene.violate(
+            'I8 a draining worker gets no offer',
+            `${next.id} was offered to ${next.attempt.workerId}`,
+          );
       }
       for (const { type, target } of audits) {
         if (type === 'worker.draining') draining.add(target.id as WorkerId);
@@ -48,7 +51,10 @@ export const watchDrains: Check = scene => {
     atEnd() {
       for (const worker of draining) {
         if (scene.disk.store.worker(worker)?.drain === null)
-          scene.violate('I8 a drain lasts', `${worker} drains no more, and nobody has undrained it`);
+          scene.violate(
+            'I8 a drain lasts until it is undone',
+            `${worker} stopped draining without an undrain`,
+          );
       }
     },
   };
@@ -87,11 +93,14 @@ export const watchTokens: Check = scene => {
     },
     onAnswer(request, answer) {
       if (late.delete(request) && answer.kind === 'answer' && answer.status < 400)
-        scene.violate('I9 an old token is dead', `${JSON.stringify(request)} was answered ${answer.status}`);
+        scene.violate(
+          'I9 a rotated token is rejected',
+          `${JSON.stringify(request)} was answered ${answer.status}`,
+        );
     },
     onFrame(worker, token, { type }) {
       if (type !== 'ping' && isDead(worker, token))
-        scene.violate('I9 the stream of an old token is closed', `${type} went to ${worker} on it`);
+        scene.violate('I9 streams of a rotated token are closed', `${type} went to ${worker} on it`);
     },
   };
 };
@@ -108,19 +117,22 @@ export const watchFrames: Check = scene => ({
   onFrame(worker, _token, command) {
     if (scene.disk.isInCommand && command.type !== 'ping')
       scene.violate(
-        'nothing leaves before it is on disk',
-        `${command.type} to ${worker} in the middle of a transaction`,
+        'no command is sent before the commit',
+        `${command.type} to ${worker} within a transaction`,
       );
     if (command.type === 'shutdown' && scene.ledger.liveOf(worker) !== null)
       scene.violate(
-        'nobody is sent away from a job',
+        'no worker is shut down during its job',
         `${worker} holds ${scene.ledger.liveOf(worker)?.id ?? ''}`,
       );
     if (command.type !== 'job_submit' && command.type !== 'job_cancel') return;
     const wanted = command.type === 'job_submit' ? 'dispatched' : 'cancelling';
     const problem = objection(scene, worker, command.job_id, command.attempt_id, wanted);
     if (problem !== null)
-      scene.violate('a command is about what its worker holds', `${command.type} to ${worker}: ${problem}`);
+      scene.violate(
+        'a command concerns the current job of its worker',
+        `${command.type} to ${worker}: ${problem}`,
+      );
   },
 });
 
@@ -134,6 +146,6 @@ function objection(
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)
-    return `${id} is with ${job.attempt?.workerId ?? 'nobody'} by now`;
+    return `${id} now belongs to ${job.attempt?.workerId ?? 'no worker'}`;
   return job.status === wanted ? null : `${id} is ${job.status}`;
 }

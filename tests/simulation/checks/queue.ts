@@ -23,7 +23,7 @@ export const watchQueue: Check = scene => {
       }
       for (const fact of audits) {
         for (const breach of rules.take(rowOf(fact)))
-          scene.violate('the queue runs as it was told to', breach);
+          scene.violate('dispatch obeys limits, pauses and approvals', breach);
       }
     },
   };
@@ -43,18 +43,19 @@ export const watchDeletions: Check = scene => {
   return {
     onCommit({ inserted, changes, removed }) {
       for (const { id } of [...inserted, ...changes.map(({ next }) => next)])
-        if (gone.has(id)) scene.violate('what is deleted stays so', `${id} is back`);
+        if (gone.has(id)) scene.violate('deleted jobs stay deleted', `${id} exists again`);
       for (const id of removed) {
         const known = scene.ledger.job(id);
         // The job might have ended within the same command, but nothing in the orchestrator does that.
         if (known === null || !isFinal(known))
-          scene.violate('only what has ended is deleted', `${id} was ${known?.status ?? 'not there'}`);
+          scene.violate('only ended jobs are deleted', `${id} was ${known?.status ?? 'unknown'}`);
         gone.add(id);
       }
     },
     atEnd() {
       for (const id of gone)
-        if (scene.disk.store.job(id) !== null) scene.violate('what is deleted stays so', `${id} is back`);
+        if (scene.disk.store.job(id) !== null)
+          scene.violate('deleted jobs stay deleted', `${id} exists again`);
     },
   };
 };
@@ -69,11 +70,11 @@ export const watchSubmissions: Check = scene => {
       if (plan === null || job === undefined) return;
       const { isNow, hasKey } = plan.manners;
       if (isNow && !isTaken(command, job))
-        scene.violate('who is not to wait is taken at once', `${job.id} waits`);
+        scene.violate('a no-wait job is dispatched immediately', `${job.id} is pending`);
       if (!hasKey) return;
       const first = keyed.get(plan.index);
       if (first !== undefined)
-        scene.violate('a key means one job', `job ${plan.index} is ${first}, and ${job.id}, too`);
+        scene.violate('one job per idempotency key', `job ${plan.index} became both ${first} and ${job.id}`);
       keyed.set(plan.index, job.id);
     },
   };

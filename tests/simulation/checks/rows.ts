@@ -23,16 +23,16 @@ const events = [
  * them, because then this list is wrong.
  */
 const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
-  ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch looks at pending jobs only'],
+  ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch considers only pending jobs'],
   ['silence', ['pending', ...finalStatuses], 'a goodbye concerns the live job of a worker'],
   ['vanished', ['pending', 'dispatched', ...finalStatuses], 'absence concerns a claimed job'],
-  ['lost', ['pending', 'starting', 'running', ...finalStatuses], 'takeover comes after silence'],
+  ['lost', ['pending', 'starting', 'running', ...finalStatuses], 'a takeover follows silence'],
   [
     'withdraw',
     JobStatus.options.filter(status => status !== 'dispatched'),
     'only an open offer is withdrawn',
   ],
-  ['back', ['cancelling'], 'a worker that shows a job which is to be stopped is told so instead'],
+  ['back', ['cancelling'], 'a worker that reports a cancelling job is told to cancel it instead'],
 ];
 
 export const cell = (status: string, event: string): string => `${status} × ${event}`;
@@ -53,30 +53,30 @@ const unreachableRows: readonly string[] = cells
 /** The rows of the tables in docs/internals/semantics.md, section 5. Lines that cover several cases are split. */
 const claimRows = [
   'names its live attempt -> resume',
-  'names a job that waits, given up or withdrawn -> re-adopt',
-  'names a job that waits, whose end is known -> abandon',
-  'names a job that waits, but has another -> abandon',
+  'names a pending job, given up or withdrawn -> re-adopt',
+  'names a pending job with a known end -> abandon',
+  'names a pending job, but has another -> abandon',
   'names a superseded job -> abandon',
-  'names a job that has ended -> abandon',
-  'names a job that is to be stopped -> cancel',
-  'names a job that nobody knows -> abandon',
-  'names nothing, has only an offer -> keeps it',
-  'names nothing, had claimed one -> vanished',
-  'names nothing, has nothing',
+  'names an ended job -> abandon',
+  'names a cancelling job -> cancel',
+  'names an unknown job -> abandon',
+  'names no job, has only an offer -> keeps it',
+  'names no job, had claimed one -> vanished',
+  'names no job, has none',
 ] as const;
 export type ClaimRow = (typeof claimRows)[number];
 
 const reportRows = [
   'the current attempt, live -> 200',
   'an older attempt of its own -> 409 superseded',
-  'a job that has moved on -> 409 superseded',
-  'the last attempt of a job that waits -> 200, re-adopted',
-  'the last attempt of a job that waits, its end known -> 409 or duplicate',
-  'the last attempt of a job that waits, busy with another -> 409 superseded',
-  'the same word about an ended job -> 200, duplicate',
-  'another word about an ended job -> 409 job_final',
-  'a job of somebody else -> 403',
-  'a job that was deleted -> 404, stop',
+  'a former job of this worker -> 409 superseded',
+  'the last attempt of a pending job -> 200, re-adopted',
+  'the last attempt of a pending job, with a known end -> 409 or duplicate',
+  'the last attempt of a pending job, busy with another -> 409 superseded',
+  'the same status of an ended job -> 200, duplicate',
+  'another status of an ended job -> 409 job_final',
+  'a job of another worker -> 403',
+  'a deleted job -> 404, stop',
 ] as const;
 export type ReportRow = (typeof reportRows)[number];
 

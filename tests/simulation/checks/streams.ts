@@ -11,7 +11,10 @@ export const watchStreams: Check = scene => {
     if (life === null || life.process.isPaused || !newest.has(worker) || seen === undefined || !seen.ok)
       return;
     if (seen.value.status_reason === 'no_stream')
-      scene.violate('the newest stream counts', `${worker} has one open, and is thought to have none`);
+      scene.violate(
+        'the newest stream of a worker is registered',
+        `${worker} has an open stream, but its status says no_stream`,
+      );
   };
   return {
     onLife: () => newest.clear(),

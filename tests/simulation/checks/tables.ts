@@ -38,7 +38,8 @@ export const watchTables: Check = scene => {
       scene.reach(wanted.row);
       const body = typeof answer.body === 'object' ? { ...answer.body } : {};
       const problem = wanted.judge(answer.status, body);
-      if (problem !== null) scene.violate('the tables of reconciliation', `${wanted.row}: ${problem}`);
+      if (problem !== null)
+        scene.violate('answers follow the reconciliation tables', `${wanted.row}: ${problem}`);
     },
   };
 };
@@ -66,25 +67,25 @@ function expectationOf(scene: Scene, worker: WorkerId, said: Said, read: Read): 
 function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
   const live = read.liveJobOf(worker);
   if (said.jobId === null) {
-    if (live === null) return 'names nothing, has nothing';
+    if (live === null) return 'names no job, has none';
     return live.status === 'dispatched'
-      ? 'names nothing, has only an offer -> keeps it'
-      : 'names nothing, had claimed one -> vanished';
+      ? 'names no job, has only an offer -> keeps it'
+      : 'names no job, had claimed one -> vanished';
   }
   const job = jobOf(read, said);
-  if (job === null) return 'names a job that nobody knows -> abandon';
+  if (job === null) return 'names an unknown job -> abandon';
   const isCurrent =
     job.attempt?.workerId === worker && (said.attemptId === null || said.attemptId === job.attempt.id);
   if (!isCurrent) return 'names a superseded job -> abandon';
-  if (job.status === 'cancelling') return 'names a job that is to be stopped -> cancel';
+  if (job.status === 'cancelling') return 'names a cancelling job -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
-  if (isFinal(job)) return 'names a job that has ended -> abandon';
+  if (isFinal(job)) return 'names an ended job -> abandon';
   // A registration that does not name the worker's other job leaves that job in place only if it is an offer.
   const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
-  if (hasOther) return 'names a job that waits, but has another -> abandon';
+  if (hasOther) return 'names a pending job, but has another -> abandon';
   return mayBeRevived(job.attempt)
-    ? 'names a job that waits, given up or withdrawn -> re-adopt'
-    : 'names a job that waits, whose end is known -> abandon';
+    ? 'names a pending job, given up or withdrawn -> re-adopt'
+    : 'names a pending job with a known end -> abandon';
 }
 
 const jobOf = (read: Read, { jobId }: Said): Job | null => (jobId === null ? null : read.job(jobId as JobId));
@@ -117,7 +118,7 @@ function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
   const job = jobOf(read, said);
   if (job === null)
     return {
-      row: 'report: a job that was deleted -> 404, stop',
+      row: 'report: a deleted job -> 404, stop',
       judge: (status, body) =>
         status === 401 || (body['code'] === 'job_not_found' && body['action'] === 'stop')
           ? null
@@ -144,8 +145,8 @@ function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly
   if (attempt?.workerId !== worker) {
     const hadIt = read.attempts(job.id).some(({ workerId }) => workerId === worker);
     return hadIt
-      ? ['a job that has moved on -> 409 superseded', 'attempt_superseded']
-      : ['a job of somebody else -> 403', 'not_your_job'];
+      ? ['a former job of this worker -> 409 superseded', 'attempt_superseded']
+      : ['a job of another worker -> 403', 'not_your_job'];
   }
   if (attemptId !== null && attemptId !== attempt.id)
     return ['an older attempt of its own -> 409 superseded', 'attempt_superseded'];
@@ -153,28 +154,25 @@ function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly
   if (isFinal(job)) {
     const isSame = word === job.status || (job.status === 'cancelled' && word === 'failed');
     return isSame
-      ? ['the same word about an ended job -> 200, duplicate', 'duplicate']
-      : ['another word about an ended job -> 409 job_final', 'job_final'];
+      ? ['the same status of an ended job -> 200, duplicate', 'duplicate']
+      : ['another status of an ended job -> 409 job_final', 'job_final'];
   }
   const isEnd = word === 'completed' || word === 'failed' || word === 'cancelled';
   // A final report is accepted even when its worker is busy with another job.
   if (!isEnd && read.liveJobOf(worker) !== null)
-    return [
-      'the last attempt of a job that waits, busy with another -> 409 superseded',
-      'attempt_superseded',
-    ];
-  if (word === 'completed') return ['the last attempt of a job that waits -> 200, re-adopted', 'ok'];
+    return ['the last attempt of a pending job, busy with another -> 409 superseded', 'attempt_superseded'];
+  if (word === 'completed') return ['the last attempt of a pending job -> 200, re-adopted', 'ok'];
   if (mayBeRevived(attempt)) {
     // The v2 agent spawns nothing before a claim, so a withdrawn offer stays withdrawn. The published agent cannot be
     // refused.
     const isRefusedClaim = word === 'starting' && !isV1;
     return [
-      'the last attempt of a job that waits -> 200, re-adopted',
+      'the last attempt of a pending job -> 200, re-adopted',
       isRefusedClaim ? 'attempt_superseded' : 'ok',
     ];
   }
   return [
-    'the last attempt of a job that waits, its end known -> 409 or duplicate',
+    'the last attempt of a pending job, with a known end -> 409 or duplicate',
     isEnd ? 'duplicate' : 'attempt_superseded',
   ];
 }

@@ -23,7 +23,10 @@ export const watchTrainers: Check = scene => {
       isAlone(scene, trainer, released);
       // The v2 agent spawns nothing before its claim has been answered.
       if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
-        scene.violate('nothing is spawned before its claim', `${trainer.jobId} starts on ${trainer.machine}`);
+        scene.violate(
+          'no trainer starts before its claim is answered',
+          `${trainer.jobId} starts on ${trainer.machine}`,
+        );
     },
     onCommit(command) {
       for (const change of command.changes) {
@@ -35,7 +38,10 @@ export const watchTrainers: Check = scene => {
     },
     async atEnd() {
       for (const { jobId, machine } of scene.yard.alive())
-        scene.violate('nothing trains on', `${jobId} has ended, and is still trained on ${machine}`);
+        scene.violate(
+          'no trainer outlives its job',
+          `${jobId} has ended, but its trainer still runs on ${machine}`,
+        );
     },
   };
 };
@@ -65,10 +71,7 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
     const hasHeard =
       of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
     if (trainer.isAlive && !trainer.isTold && hasHeard)
-      scene.violate(
-        'what is given away is stopped',
-        `${trainer.jobId} runs on ${trainer.machine}, undisturbed`,
-      );
+      scene.violate('a worker stops an abandoned job', `${trainer.jobId} still runs on ${trainer.machine}`);
   });
 }
 
@@ -84,7 +87,7 @@ function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): 
   const beside = others.find(({ machine }) => machine === trainer.machine);
   if (beside !== undefined && !isV1On(scene, trainer.machine))
     violate(
-      'one trainer a machine',
+      'one trainer per machine',
       `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
     );
   // Only the v2 agent can guarantee this, because the published agent does not know the rule.
@@ -92,8 +95,8 @@ function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): 
   const stops = ledger.job(trainer.jobId)?.spec.onLostContact === 'stop' && !released.has(trainer.jobId);
   if (rival !== undefined && stops && !isV1On(scene, trainer.machine))
     violate(
-      'I12 one live trainer a job',
-      `${trainer.jobId} starts on ${trainer.machine}, and runs on ${rival.machine}`,
+      'I12 one live trainer per job',
+      `${trainer.jobId} starts on ${trainer.machine}, but still runs on ${rival.machine}`,
     );
 }
 
@@ -122,16 +125,19 @@ function isGone(scene: Scene, change: JobChange): void {
   const { of, trainer } = found;
   const { id, attempt } = change.was;
   if (trainer !== null && isBelievable(scene, of, trainer))
-    scene.violate('what is believed gone is gone', `${id} still runs on ${trainer.machine}`);
+    scene.violate('a vanished training has ended', `${id} still runs on ${trainer.machine}`);
   if (attempt !== null && of.guard?.keeps(attempt.id) === true)
-    scene.violate('what is believed gone is gone', `${of.rig.plan.name} keeps the word of how ${id} ended`);
+    scene.violate(
+      'a vanished training has ended',
+      `${of.rig.plan.name} still has a record of how ${id} ended`,
+    );
 }
 
 function hasEnded(scene: Scene, change: JobChange, on: string): void {
   const found = trainerOf(scene, change);
   if (found === null || found.trainer === null || !isBelievable(scene, found.of, found.trainer)) return;
   scene.violate(
-    'an end that is reported has come',
-    `${change.was.id}: ${on}, and it runs on ${found.trainer.machine}`,
+    'a reported end has happened',
+    `${change.was.id}: ${on}, but it still runs on ${found.trainer.machine}`,
   );
 }

@@ -35,11 +35,11 @@ export const plants: readonly Plant[] = [
     changes: [orchestrator('rules/recovery', 'times.repeatOfferMs[offer.sent - 1]', 'undefined')],
   },
   {
-    name: 'takeover comes too early',
+    name: 'the takeover happens too early',
     changes: [orchestrator('rules/times', 'takeoverMs: t + t / 3,', 'takeoverMs: t + t / 12,')],
   },
   {
-    name: 'the report of an older attempt is taken',
+    name: 'a report of an older attempt is accepted',
     changes: [
       orchestrator(
         'commands/jobs/reports',
@@ -49,7 +49,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'who comes back after a restart is charged a retry',
+    name: 'a job that resumes after a restart loses a retry',
     changes: [
       orchestrator(
         'rules/job-lifecycle',
@@ -59,7 +59,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a start grants nobody any time',
+    name: 'workers get no grace period after a start of the orchestrator',
     changes: [
       orchestrator(
         'loops/health',
@@ -79,7 +79,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'an offer leaves before it is on disk',
+    name: 'an offer is sent before it is on disk',
     changes: [
       orchestrator(
         'commands/transitions',
@@ -89,7 +89,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'the end of an old stream takes the new one away',
+    name: 'the end of an old stream disconnects the new one',
     changes: [
       orchestrator(
         'memory/connection-registry',
@@ -113,7 +113,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a cancel waits, and reaches a later attempt',
+    name: 'a delayed cancel reaches a later attempt',
     changes: [
       orchestrator(
         'commands/transitions',
@@ -123,7 +123,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a draining worker is given jobs',
+    name: 'a draining worker receives jobs',
     changes: [
       orchestrator(
         'rules/worker-status',
@@ -133,7 +133,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'an event has a transaction of its own',
+    name: 'an event is written in a separate transaction',
     changes: [
       orchestrator(
         'commands/transitions',
@@ -143,7 +143,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a busy worker is given a second job',
+    name: 'a busy worker receives a second job',
     changes: [
       orchestrator(
         'rules/worker-status',
@@ -154,7 +154,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'the published agent is given no time to settle',
+    name: 'the published agent gets no cooldown after a report',
     changes: [
       orchestrator('v1-agent', 'if (!isPublishedAgent(worker)) return 0;', 'if (worker !== null) return 0;'),
     ],
@@ -171,7 +171,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'what is taken on again keeps its charge',
+    name: 're-adopting an attempt does not give its retry back',
     changes: [orchestrator('rules/job-moves', '? { ...job, retriesUsed: job.retriesUsed - 1 }', '? job')],
   },
   {
@@ -185,7 +185,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a drained worker is sent away from its job',
+    name: 'a drained worker is shut down during its job',
     changes: [
       orchestrator('commands/transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
       orchestrator(
@@ -196,7 +196,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'nobody tells a worker that its job has moved on',
+    name: 'a worker is not told to abandon a superseded job',
     changes: [
       orchestrator(
         'commands/workers/worker-calls',
@@ -206,7 +206,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a limit is forgotten over a restart',
+    name: 'queue limits are lost in a restart',
     changes: [
       orchestrator(
         'memory/job-queue',
@@ -216,7 +216,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a job that is silent does not count as one of its user',
+    name: 'a recovering job does not count towards the limit of its user',
     changes: [
       orchestrator(
         'memory/job-queue',
@@ -226,7 +226,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'the limit of a team is not kept',
+    name: 'a team exceeds its limit by one job',
     changes: [
       orchestrator(
         'rules/job-blockers',
@@ -236,7 +236,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a worker that acknowledges nothing is never quarantined',
+    name: 'a worker that acknowledges no offer is never quarantined',
     changes: [
       orchestrator(
         'commands/transitions',
@@ -246,7 +246,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a paused queue goes on',
+    name: 'a paused queue dispatches jobs',
     changes: [
       orchestrator(
         'rules/job-blockers',
@@ -256,7 +256,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a job that comes up for its turn needs no approval',
+    name: 'an unapproved job is dispatched',
     changes: [
       orchestrator(
         'rules/job-blockers',
@@ -271,11 +271,11 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a key is forgotten too soon',
+    name: 'an idempotency key expires too early',
     changes: [orchestrator('commands/jobs/submit', 'known.at < keyLastsMs', 'known.at < 5_000')],
   },
   {
-    name: 'who is not to wait is put in line',
+    name: 'a no-wait job is queued',
     changes: [
       orchestrator(
         'commands/jobs/submit',
@@ -285,19 +285,19 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a job is deleted while it lives',
+    name: 'a live job is deleted',
     changes: [
       orchestrator('commands/jobs/jobs', "if (!('endedAt' in job)) {", "if (job.status === 'dispatched') {"),
     ],
   },
   {
-    name: 'an agent trains on what is given away',
+    name: 'an agent keeps training an abandoned job',
     changes: [
       agent('session/job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", ''),
     ],
   },
   {
-    name: 'an agent starts before its claim is answered',
+    name: 'an agent starts a trainer before its claim is answered',
     changes: [
       agent('attempt/attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", ''),
     ],

@@ -63,7 +63,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
       )
         return;
       violate(
-        'nothing goes wrong behind the scenes',
+        'no unexpected error',
         `${event}: ${cause instanceof Error ? (cause.stack ?? '') : String(cause)}`,
       );
     },
@@ -114,10 +114,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
       if (worker !== null) tell(observer => observer.onStream?.(worker, end, what));
     },
     onCrash: cause =>
-      violate(
-        'nothing goes wrong behind the scenes',
-        cause instanceof Error ? (cause.stack ?? '') : String(cause),
-      ),
+      violate('no unexpected error', cause instanceof Error ? (cause.stack ?? '') : String(cause)),
   };
   const host: OrchestratorHost = createOrchestratorHost({
     now,

@@ -17,33 +17,33 @@ const answered = (n: number, status: number | null, id: string | null = null): C
   id,
 });
 
-describe('the judgement of submits', () => {
-  it('finds nothing when each accepted job ended', () => {
+describe('judgeSubmits', () => {
+  it('finds no violation when each accepted job ended', () => {
     const lines = [submitted, answered(0, null), answered(0, 200, 'j_1')];
     expect(judgeSubmits(lines, new Map([['j_1', 'completed']]))).toEqual([]);
   });
 
   it.each([
-    ['accepted jobs stay', [answered(0, 200, 'j_1')], []],
+    ['accepted jobs exist', [answered(0, 200, 'j_1')], []],
     ['jobs end', [answered(0, 200, 'j_1')], [['j_1', 'running']]],
     [
-      'one job a key',
+      'one job per key',
       [answered(0, 200, 'j_1'), answered(0, 200, 'j_2')],
       [
         ['j_1', 'failed'],
         ['j_2', 'failed'],
       ],
     ],
-    ['one job a submit', [answered(0, 503)], [['j_1', 'failed']]],
-  ] as const)('finds "%s"', (rule, lines, statuses) => {
+    ['one job per submission', [answered(0, 503)], [['j_1', 'failed']]],
+  ] as const)('reports the rule "%s"', (rule, lines, statuses) => {
     expect(rules(judgeSubmits(lines, new Map(statuses)))).toEqual([rule]);
   });
 
-  it('takes a job for that of a submit that was never answered', () => {
+  it('attributes an unknown job to a submission that was never answered', () => {
     expect(judgeSubmits([answered(0, null)], new Map([['j_1', 'failed']]))).toEqual([]);
   });
 
-  it('finds internal errors, and lets a server say that it is busy or full', () => {
+  it('reports internal errors, but not 503 and 507', () => {
     const call = (status: number): ClientLine => ({ kind: 'call', at: 0, call: 'POST /api/backup', status });
     expect(judgeAnswers([answered(0, 503), answered(0, 507), call(404)])).toEqual([]);
     expect(
@@ -81,40 +81,43 @@ const rows = [
   row('job.completed'),
 ];
 
-describe('the judgement of the history', () => {
+describe('judgeEvents and judgeAudit', () => {
   const told = { events: life, faults: [], lastSeq: 3 };
   const ended = new Map([['j_1', 'completed']]);
 
-  it('finds nothing when events, statuses and audit agree', () => {
+  it('finds no violation when events, statuses and audit agree', () => {
     expect(judgeEvents(told, ended)).toEqual([]);
     expect(judgeAudit({ rows, verdict: { valid: true } }, life)).toEqual([]);
   });
 
   it.each([
-    ['the event stream is whole', { ...told, faults: ['event 3 after 1'] }],
-    ['the event stream is whole', { ...told, lastSeq: 4 }],
+    ['the event stream is complete', { ...told, faults: ['event 3 after 1'] }],
+    ['the event stream is complete', { ...told, lastSeq: 4 }],
     [
       'history is possible',
       { ...told, events: [...life, event(4, 'job.running'), event(5, 'job.completed')] },
     ],
-    ['events tell each end', { ...told, events: [...life.slice(0, 2), event(3, 'job.failed')] }],
-  ])('finds "%s"', (rule, wrong) => {
+    [
+      'the last event of a job matches its status',
+      { ...told, events: [...life.slice(0, 2), event(3, 'job.failed')] },
+    ],
+  ])('reports the rule "%s"', (rule, wrong) => {
     expect(rules(judgeEvents(wrong, ended))).toContain(rule);
   });
 
-  it('finds a broken chain, a missing row and a row too many', () => {
+  it('reports a broken audit chain, a missing row and an extra row', () => {
     const verdict = { valid: true };
     expect(rules(judgeAudit({ rows, verdict: { valid: false } }, life))).toEqual([
       'the audit trail verifies',
     ]);
     const missing = judgeAudit({ rows: rows.slice(0, 3), verdict }, life);
-    expect(rules(missing)).toEqual(['one audit row a transition']);
+    expect(rules(missing)).toEqual(['one audit row per transition']);
     const extra = judgeAudit({ rows: [row('job.running'), ...rows], verdict }, life);
-    expect(rules(extra)).toEqual(['one audit row a transition']);
+    expect(rules(extra)).toEqual(['one audit row per transition']);
   });
 });
 
-describe('the judgement of what remains', () => {
+describe('judgeRemains', () => {
   const idle = {
     id: 'w_1',
     name: 'rig-1',
@@ -133,7 +136,7 @@ describe('the judgement of what remains', () => {
     oldTokens: [401],
   };
 
-  it('finds nothing when nothing is left', () => {
+  it('finds no violation when nothing remains', () => {
     expect(judgeRemains(remains)).toEqual([]);
   });
 
@@ -144,12 +147,12 @@ describe('the judgement of what remains', () => {
       'no healthy worker is quarantined',
       { workers: [{ ...idle, quarantine: { reason: 'three jobs died' } }] },
     ],
-    ['no program ends by itself', { exits: [{ ...exit, code: 1, expected: null }] }],
-    ['no process is left', { processes: ['process 7: trainer'] }],
-    ['no descriptor is left', { descriptors: { before: 1, after: ['a', 'socket'] } }],
+    ['no program ends unexpectedly', { exits: [{ ...exit, code: 1, expected: null }] }],
+    ['no process outlives the run', { processes: ['process 7: trainer'] }],
+    ['all file descriptors are closed', { descriptors: { before: 1, after: ['a', 'socket'] } }],
     ['memory is bounded', { memoryGrowth: 300 * 1_048_576 }],
-    ['replaced tokens are dead', { oldTokens: [401, 200] }],
-  ])('finds "%s"', (rule, wrong) => {
+    ['replaced tokens are rejected', { oldTokens: [401, 200] }],
+  ])('reports the rule "%s"', (rule, wrong) => {
     expect(rules(judgeRemains({ ...remains, ...wrong }))).toEqual([rule]);
   });
 });

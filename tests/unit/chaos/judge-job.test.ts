@@ -29,16 +29,16 @@ const takenOver = (firstAt: number, more: Partial<JobCase> = {}): JobCase =>
     ...more,
   });
 
-describe('the judgement of a job', () => {
-  it('finds nothing when all of it is as the trainer wrote it', () => {
+describe('judgeJob', () => {
+  it("finds no violation when the job matches the trainer's journal", () => {
     expect(judgeJob(goodCase())).toEqual([]);
   });
 
-  it('finds nothing when a second attempt completed after a lost one', () => {
+  it('finds no violation when a second attempt completed after a lost one', () => {
     expect(judgeJob(takenOver(0))).toEqual([]);
   });
 
-  it('lets trainers overlap when the first is out of reach', () => {
+  it('allows overlapping trainers when the first was given up as unreachable', () => {
     expect(judgeJob(takenOver(995))).toEqual([]);
   });
 
@@ -46,10 +46,14 @@ describe('the judgement of a job', () => {
   const killedRuns = runsIn(trainer(1, 'a_1', 0, [begun, step(1), step(2)]));
   const failed = { status: 'failed', cause: 'trainer_exit', error_message: null };
   const cases: readonly (readonly [rule: string, why: string, jobCase: JobCase])[] = [
-    ['no overlap', 'the job asked to be stopped', overlapping],
     [
-      'no overlap',
-      'the first attempt was requeued',
+      'trainers of a job do not overlap',
+      'trainers overlap although the job has on_lost_contact: stop',
+      overlapping,
+    ],
+    [
+      'trainers of a job do not overlap',
+      'trainers overlap although the first attempt was requeued',
       takenOver(995, {
         evidence: {
           ...takenOver(0).evidence,
@@ -61,35 +65,43 @@ describe('the judgement of a job', () => {
       }),
     ],
     [
-      'one accepted result',
-      'a completed job has none',
+      'one completed attempt per completed job',
+      'a completed job has no completed attempt',
       goodCase({ attempts: [attempt(1, { outcome: 'failed' })] }),
     ],
-    ['a result is its trainer’s', 'the trainer never ended', goodCase({}, {}, { runs: killedRuns })],
-    ['known attempts', 'a trainer ran for another attempt', goodCase({ attempts: [attempt(2)] })],
     [
-      'no open attempt',
+      'a completed attempt has a trainer that exited with 0',
+      'the trainer never ended',
+      goodCase({}, {}, { runs: killedRuns }),
+    ],
+    [
+      'every trainer belongs to an attempt',
+      'a trainer ran for another attempt',
+      goodCase({ attempts: [attempt(2)] }),
+    ],
+    [
+      'every attempt has an outcome',
       'an attempt has no outcome',
       goodCase({ attempts: [attempt(1), attempt(2, { outcome: null })] }),
     ],
     [
-      'one trainer an attempt',
-      'two processes ran for it',
+      'one trainer per attempt',
+      'two trainers ran for one attempt',
       goodCase({}, {}, { runs: [...goodRuns, ...runsIn(trainer(2, 'a_1', 500, [begun]))] }),
     ],
     [
-      'a reason for each end',
-      'nobody cancelled it',
+      'every end has a true cause',
+      'no user cancelled it',
       goodCase({ status: 'cancelled', attempts: [attempt(1, { outcome: 'cancelled' })] }),
     ],
     [
-      'a reason for each end',
-      'the trainer was to exit with 0',
+      'every end has a true cause',
+      'the job failed although its trainer was planned to succeed',
       goodCase({ ...failed, attempts: [attempt(1, { outcome: 'failed' })] }),
     ],
     [
-      'a reason for each end',
-      'nobody killed the trainer',
+      'every end has a true cause',
+      'no one killed the trainer',
       goodCase(
         { ...failed, cause: 'trainer_signal', attempts: [attempt(1, { outcome: 'failed' })] },
         {},
@@ -98,12 +110,12 @@ describe('the judgement of a job', () => {
     ],
     [
       'retries are bounded',
-      'more attempts were lost than are allowed',
+      'more attempts were lost than retries are allowed',
       takenOver(0, { planned: { ...planned, maxRetries: 0 } }),
     ],
     [
-      'no retry is withheld',
-      'it failed with a retry left',
+      'every allowed retry is used',
+      'the job failed with a retry left',
       goodCase({
         ...failed,
         cause: 'worker_lost',
@@ -121,18 +133,18 @@ describe('the judgement of a job', () => {
       goodCase({}, { files: goodCase().evidence.files.slice(1) }),
     ],
     [
-      'files are as they were written',
-      'a download has other bytes',
+      'files match what the trainer wrote',
+      'a downloaded file has other bytes',
       goodCase({}, { files: [{ key: 'model.safetensors', listed: 'sha-final', sha256: 'other' }] }),
     ],
     [
-      'files can be downloaded',
-      'a listed file is gone',
+      'listed files can be downloaded',
+      'a listed file cannot be downloaded',
       goodCase({}, { files: [{ key: 'model.safetensors', listed: 'sha-final', sha256: null }] }),
     ],
     [
-      'a checkpoint is whole',
-      'the attempt went on from a file that nobody wrote',
+      'attempts resume from a complete checkpoint',
+      'an attempt resumed from a file that no trainer wrote',
       goodCase(
         { attempts: [attempt(1, { resumed: { checkpoint: 'checkpoint-2' } })] },
         {},
@@ -154,7 +166,7 @@ describe('the judgement of a job', () => {
       ),
     ],
     [
-      'a checkpoint is whole',
+      'attempts resume from a complete checkpoint',
       'the API names another checkpoint',
       goodCase({ attempts: [attempt(1, { resumed: { checkpoint: 'checkpoint-9' } })] }),
     ],
@@ -164,33 +176,37 @@ describe('the judgement of a job', () => {
       goodCase({}, { curves: new Map([[1, [{ step: 1, value: 1, count: 1 }]]]) }),
     ],
     [
-      'points come once',
-      'a step is there twice',
+      'each point is stored once',
+      'the curve has a step twice',
       goodCase({}, { curves: new Map([[1, [1, 1, 2, 3].map(n => ({ step: n, value: 1 / n, count: 1 }))]]) }),
     ],
     [
-      'points are as printed',
-      'a value is another one',
+      'points match the printed losses',
+      'the curve has another value',
       goodCase({}, { curves: new Map([[1, [1, 2, 3].map(n => ({ step: n, value: 7, count: 1 }))]]) }),
     ],
     [
-      'points are as printed',
-      'a loss has no step',
+      'points match the printed losses',
+      'a point has no step',
       goodCase({}, { curves: new Map([[1, [{ step: null, value: 1, count: 1 }]]]) }),
     ],
-    ['logs are as printed', 'the log ends early', goodCase({}, { logs: new Map([[1, 'step 1\n']]) })],
     [
-      'logs are as printed',
-      'a line is twice in the log',
+      'logs match the printed output',
+      'the log ends early',
+      goodCase({}, { logs: new Map([[1, 'step 1\n']]) }),
+    ],
+    [
+      'logs match the printed output',
+      'the log has a line twice',
       goodCase({}, { logs: new Map([[1, 'step 1\nstep 1\n']]) }),
     ],
-    ['logs are as printed', 'there is no log', goodCase({}, { logs: new Map([[1, null]]) })],
+    ['logs match the printed output', 'the log is missing', goodCase({}, { logs: new Map([[1, null]]) })],
   ];
-  it.each(cases)('finds "%s": %s', (rule, _why, jobCase) => {
+  it.each(cases)('reports the rule "%s" when %s', (rule, _why, jobCase) => {
     expect(rulesOf(jobCase)).toContain(rule);
   });
 
-  it('does not miss the last text of a trainer that was killed', () => {
+  it('ignores the missing last line of a killed trainer', () => {
     const killed = goodCase(
       { ...failed, cause: 'trainer_signal', attempts: [attempt(1, { outcome: 'failed' })] },
       {
@@ -203,32 +219,32 @@ describe('the judgement of a job', () => {
     expect(judgeJob(killed)).toEqual([]);
   });
 
-  it('names missing steps as ranges', () => {
+  it('formats missing steps as ranges', () => {
     expect(rangesOf([9, 3, 4, 5, 11, 12])).toBe('3-5, 9, 11-12');
   });
 });
 
-describe('the judgement of a followed log', () => {
+describe('judgeFollowing', () => {
   const told = (...lines: readonly number[]) =>
     lines.map(line => ({ kind: 'line', id: 'j_1', attempt: 1, line, text: `line ${line}` }) as const);
   const end = { kind: 'end', id: 'j_1', attempt: 1 } as const;
   const judge = (lines: Parameters<typeof judgeFollowing>[0]) =>
     judgeFollowing(lines, () => 'line 0\nline 1\nline 2\n').map(({ what }) => what);
 
-  it('finds nothing when each line was told once', () => {
+  it('finds no violation when each line was received once', () => {
     expect(judge([...told(0, 1, 2), end])).toEqual([]);
   });
 
   it.each([
-    ['a repeat', [...told(0, 1, 1, 2), end], 'line 1 was told in the place of line 2'],
-    ['a gap', [...told(0, 2), end], 'line 2 was told in the place of line 1'],
+    ['a repeat', [...told(0, 1, 1, 2), end], 'received line 1 instead of line 2'],
+    ['a gap', [...told(0, 2), end], 'received line 2 instead of line 1'],
     ['an early end', [...told(0, 1), end], 'it ended after 2 of 3 lines'],
     [
       'another text',
       [{ ...told(0)[0]!, text: 'other' }, end],
-      'line 0 was told as other, the log has line 0',
+      'received line 0 as other, but the log has line 0',
     ],
-  ])('finds %s', (_, lines, what) => {
+  ])('reports %s in a followed log', (_, lines, what) => {
     expect(judge(lines)).toEqual([`attempt 1: ${what}`]);
   });
 });

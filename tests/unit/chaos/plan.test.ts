@@ -3,21 +3,21 @@ import { drawPlan, laneOf, rigCount } from '../../chaos/plan.ts';
 
 const options = { seed: 7, forMs: 180_000, maxRetries: 2 };
 
-describe('a chaos plan', () => {
-  it('is the same for the same seed', () => {
+describe('drawPlan', () => {
+  it('draws the same plan for the same seed', () => {
     expect(drawPlan(options)).toEqual(drawPlan(options));
   });
 
-  it('differs from seed to seed', () => {
+  it('draws different plans for different seeds', () => {
     expect(drawPlan({ ...options, seed: 8 })).not.toEqual(drawPlan(options));
   });
 
-  it('stays within the time of the run', () => {
+  it('schedules jobs and faults within the time of the run', () => {
     const { jobs, faults } = drawPlan(options);
     for (const { at } of [...jobs, ...faults]) expect(at).toBeLessThan(options.forMs);
   });
 
-  it('submits jobs that stand where their number says', () => {
+  it('numbers the jobs in their order', () => {
     const { jobs } = drawPlan(options);
     expect(jobs.map(({ n }) => n)).toEqual([...jobs.keys()]);
     expect(jobs.length).toBeGreaterThan(50);
@@ -49,7 +49,7 @@ describe('a chaos plan', () => {
     ]);
   });
 
-  it('leaves time between faults of one lane, and lets those of different lanes overlap', () => {
+  it('separates faults on the same lane, and overlaps faults on different lanes', () => {
     const { faults } = drawPlan(options);
     const lanes = Map.groupBy(
       faults.filter(({ fault }) => 'forMs' in fault),
@@ -67,7 +67,7 @@ describe('a chaos plan', () => {
     expect(isOverlapped).toBe(true);
   });
 
-  it('kills too few trainers of a rig for a quarantine', () => {
+  it('kills too few trainers per rig to cause a quarantine', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { faults } = drawPlan({ ...options, seed, forMs: 1_800_000 });
       const kills = faults.flatMap(({ fault }) => (fault.kind === 'trainer_kill' ? [fault.rig] : []));
