@@ -11,7 +11,7 @@ test.afterEach(() => orchestrator.close());
 const makeWorker = (name: string) => orchestrator.call('POST', '/api/admin/workers', { name });
 const cardOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-test('a backup is made and restored by its name; what was added since is gone, and the page goes on', async ({
+test('creates a backup and restores it by its name, without its later changes, while the page reconnects', async ({
   page,
 }) => {
   await makeWorker('rig-1');
@@ -44,7 +44,7 @@ test('a backup is made and restored by its name; what was added since is gone, a
   await expect(page.getByRole('row', { name: /rig-3/ })).toBeVisible();
 });
 
-test('who signed in after the backup has to sign in again; how long the trail is kept is not in it', async ({
+test('signs out sessions newer than the restored backup, and keeps the audit retention setting', async ({
   page,
 }) => {
   const made = await orchestrator.call('POST', '/api/backup', {});
@@ -67,7 +67,7 @@ test('who signed in after the backup has to sign in again; how long the trail is
   await expect(trail).toContainText('Entries are kept for 90 days.');
 });
 
-test('who may not make backups sees none', async ({ page, browser }) => {
+test('hides backups from users without the permission', async ({ page, browser }) => {
   const { token } = await orchestrator.call('POST', '/api/tokens', {
     name: 'looks',
     permissions: ['queue.view', 'admin.workers'],

@@ -10,11 +10,11 @@ const built = fileURLToPath(new URL('../../dist/renderer/', import.meta.url));
 const maxBytes = 250 * 1024;
 const maxRows = 60;
 
-test('the JavaScript of the first page is at most 250 KB, compressed', () => {
+test('keeps the compressed JavaScript of the first page within 250 KB', () => {
   expect(gzipBytes(firstPageFiles(built))).toBeLessThanOrEqual(maxBytes);
 });
 
-test('the first page loads the scripts that are counted, and no others', async ({ page }) => {
+test('loads no scripts on the first page beyond those in the budget', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
     // A fleet without workers would also show the instructions for new users.
@@ -36,9 +36,7 @@ test('the first page loads the scripts that are counted, and no others', async (
   }
 });
 
-test('of many workers so many are in the page as can be seen, wherever it is scrolled to', async ({
-  page,
-}) => {
+test('keeps only the visible rows of 300 workers in the page at any scroll position', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
     const names = Array.from({ length: 300 }, (_, n) => `rig-${String(n).padStart(3, '0')}`);

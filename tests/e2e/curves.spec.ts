@@ -99,7 +99,7 @@ const takePicture = async (page: Page, name: string): Promise<void> => {
 
 const textOf = async (download: Download): Promise<string> => readFileSync(await download.path(), 'utf8');
 
-test('each figure has a chart with a name and what it has come to, the loss first and the GPUs last', async ({
+test('shows one labelled chart per metric with its latest value, loss first and GPUs last', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -137,7 +137,7 @@ test('each figure has a chart with a name and what it has come to, the loss firs
   ]);
 });
 
-test('a curve is read as a table, by keys, as far as there is room', async ({ page }) => {
+test('shows a curve as a table by keyboard, with a limited number of rows', async ({ page }) => {
   await signIn(page, orchestrator);
   await open(page);
   const loss = cardOf(page, 'Loss');
@@ -168,7 +168,7 @@ test('a curve is read as a table, by keys, as far as there is room', async ({ pa
   await expect(plotOf(page, 'Loss')).toBeVisible();
 });
 
-test('what is chosen is in the URL: axis, smoothing, logarithm, attempts, and a stretch that is read more finely', async ({
+test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more points when zoomed', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -217,7 +217,7 @@ test('what is chosen is in the URL: axis, smoothing, logarithm, attempts, and a 
   await expect(cardOf(page, 'Loss')).toContainText(/\(step 20\d\)/);
 });
 
-test('where the pointer is above one chart, all of them tell their values', async ({ page }) => {
+test("shows the values of all charts at the pointer's step", async ({ page }) => {
   await signIn(page, orchestrator);
   await open(page);
   const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
@@ -229,7 +229,7 @@ test('where the pointer is above one chart, all of them tell their values', asyn
   await expect(cardOf(page, 'reward').locator('.curve-legend')).toContainText(/^Latest/);
 });
 
-test('a training that goes on is seen to go on; all of it can be kept as a file', async ({ page }) => {
+test('updates the charts during a training, and downloads all points as CSV', async ({ page }) => {
   const other = await restarted();
   await signIn(page, orchestrator);
   await open(page, '', other.jobId);
@@ -251,7 +251,7 @@ test('a training that goes on is seen to go on; all of it can be kept as a file'
   expect(await textOf(download)).toMatch(/^attempt,key,step,.*\r\n(1,"[^"]+",.*\r\n){240}$/);
 });
 
-test('other jobs are drawn in the same charts, each with its name, and stay in the URL', async ({ page }) => {
+test('adds curves of another job to the charts, and keeps the job in the URL', async ({ page }) => {
   const other = await restarted();
   await bring(other, training(0, 100));
   await signIn(page, orchestrator);
@@ -283,7 +283,7 @@ test('other jobs are drawn in the same charts, each with its name, and stay in t
   await expect(page).not.toHaveURL(/with=/);
 });
 
-test('what is not there says why, and can be tried again', async ({ page }) => {
+test('explains why there are no metrics, and retries after an error', async ({ page }) => {
   const id = await orchestrator.submit({ config_name: 'far', config: {}, worker_labels: { no: 'body' } });
   await signIn(page, orchestrator);
   await open(page, '', id);
@@ -297,7 +297,7 @@ test('what is not there says why, and can be tried again', async ({ page }) => {
   await expect(plotOf(page, 'Loss')).toBeVisible();
 });
 
-test("of what SimpleTuner's own worker ran, the curves say why they have few points", async ({ page }) => {
+test("explains why SimpleTuner's own worker reports few points", async ({ page }) => {
   const made = await orchestrator.call('POST', '/api/admin/workers', { name: 'old', labels: { age: 'old' } });
   const headers = { 'x-worker-token': String(made['token']), 'content-type': 'application/json' };
   const post = async (path: string, body: object): Promise<void> => {
@@ -329,7 +329,7 @@ for (const [name, theme, width] of [
   ['phone', 'light', 390],
   ['phone-dark', 'dark', 390],
 ] as const)
-  test(`the curves are legible and within the page: ${name}`, async ({ page }) => {
+  test(`keeps the charts readable and within the page: ${name}`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await signIn(page, orchestrator);
@@ -344,9 +344,7 @@ for (const [name, theme, width] of [
   });
 
 for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
-  test(`on a phone all of it is there, and nothing is cut off, in another language: ${language}`, async ({
-    page,
-  }) => {
+  test(`fits the charts on a phone without cut-off text in the language ${language}`, async ({ page }) => {
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });
@@ -374,7 +372,7 @@ const dotsIn = (page: Page, colour: readonly [red: number, green: number, blue: 
     return count;
   })()`);
 
-test('in another theme the lines have other colours, at once', async ({ page }) => {
+test('redraws the curves in the colors of another theme', async ({ page }) => {
   const colours = { light: [0x24, 0x56, 0xc7], dark: [0x8f, 0xb1, 0xff] } as const;
   await page.emulateMedia({ colorScheme: 'light' });
   await signIn(page, orchestrator);

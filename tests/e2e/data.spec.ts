@@ -41,7 +41,7 @@ async function expectAccessible(page: Page): Promise<void> {
   );
 }
 
-test('says how data gets here while there is none, and copies the command', async ({ page, context }) => {
+test('explains how to store data when there is none, and copies the command', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, '/');
   await expect(page.getByRole('navigation')).toBeVisible();
@@ -56,7 +56,7 @@ test('says how data gets here while there is none, and copies the command', asyn
   await expectAccessible(page);
 });
 
-test('lists datasets with their newest version, finds them, and shows all versions of one', async ({
+test('lists datasets with their newest version, searches them, and shows all versions of one', async ({
   page,
 }) => {
   const first = await push('photos', { 'a.jpg': kilobytes(2, 'a') });
@@ -95,7 +95,7 @@ test('lists datasets with their newest version, finds them, and shows all versio
   await expectAccessible(page);
 });
 
-test('says that there is no such dataset, and leads back to all', async ({ page }) => {
+test('says that an unknown dataset was not found, and links to all datasets', async ({ page }) => {
   await push('photos', { 'a.jpg': 'a' });
   await open(page, '/data/4711');
   await expect(page.getByText('Dataset not found.')).toBeVisible();
@@ -103,7 +103,7 @@ test('says that there is no such dataset, and leads back to all', async ({ page 
   await expect(rowOf(page, 'photos')).toBeVisible();
 });
 
-test('pins a version, so that it is not deleted, and unpins it', async ({ page }) => {
+test('pins a version, which disables its deletion, and unpins it', async ({ page }) => {
   const { id } = await push('photos', { 'a.jpg': 'a' });
   await open(page);
   await act(page, 'photos', 'Pin newest version');
@@ -120,7 +120,7 @@ test('pins a version, so that it is not deleted, and unpins it', async ({ page }
   await expect(figure(page, 'Unused')).toHaveText('1 version, up to 1B');
 });
 
-test('deletes one version after a question that names it and the bytes that this frees', async ({ page }) => {
+test('deletes one version after a dialog names it and the bytes it frees', async ({ page }) => {
   const first = await push('photos', { 'a.jpg': kilobytes(20, 'a'), 'shared.jpg': kilobytes(5, 's') });
   const second = await push('photos', { 'shared.jpg': kilobytes(5, 's') });
   const other = await push('cats', { 'cat.jpg': 'a cat' });
@@ -145,9 +145,7 @@ test('deletes one version after a question that names it and the bytes that this
   expect(left.map(({ id }) => id)).toEqual([other.id, second.id]);
 });
 
-test('deletes a dataset, and all unused old versions at once, but nothing that a job uses', async ({
-  page,
-}) => {
+test('deletes a dataset and all unused old versions, but no version that a job uses', async ({ page }) => {
   const used = await push('photos', { 'a.jpg': 'one' });
   await push('photos', { 'a.jpg': 'two' });
   const newest = await push('photos', { 'a.jpg': 'three' });
@@ -171,7 +169,7 @@ test('deletes a dataset, and all unused old versions at once, but nothing that a
   await expect(page.getByRole('menuitem', { name: 'Delete…' })).toContainText('1 job uses it');
 });
 
-test('deletes nothing that has got a job since the list was read', async ({ page }) => {
+test('deletes no dataset that a new job started to use meanwhile', async ({ page }) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
   await open(page);
   await act(page, 'photos', 'Delete…');
@@ -182,7 +180,9 @@ test('deletes nothing that has got a job since the list was read', async ({ page
   await expect(cell(page, 'photos', 6)).toHaveText('1');
 });
 
-test('follows jobs as they come, and reads again when somebody returns to the page', async ({ page }) => {
+test('updates the number of jobs live, and reloads the datasets when the page gets focus', async ({
+  page,
+}) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
   await open(page);
   await expect(cell(page, 'photos', 6)).toHaveText('0');
@@ -193,7 +193,7 @@ test('follows jobs as they come, and reads again when somebody returns to the pa
   await expect(rowOf(page, 'cats')).toBeVisible();
 });
 
-test('shows somebody with own permissions their own datasets, and lets them change these', async ({
+test('shows users with permissions for their own data only their datasets, and lets them pin these', async ({
   page,
 }) => {
   await push('photos', { 'a.jpg': 'of the admin' });
@@ -209,7 +209,7 @@ test('shows somebody with own permissions their own datasets, and lets them chan
   await expect(cell(page, 'cats', 7)).toHaveText('pinned');
 });
 
-test('offers no change of what belongs to others to somebody who sees it', async ({ page }) => {
+test('offers no actions on datasets of other users', async ({ page }) => {
   await push('photos', { 'a.jpg': 'of the admin' });
   const permissions = ['queue.view', 'queue.submit.own'];
   const token = String(
@@ -224,7 +224,7 @@ test('offers no change of what belongs to others to somebody who sees it', async
   await expect(rowOf(page, 'photos').getByRole('button')).toHaveCount(0);
 });
 
-test('the page of a job shows its data, and leads to the dataset', async ({ page }) => {
+test('shows the training data of a job, and links to its dataset', async ({ page }) => {
   const photos = await push('photos', { 'a.jpg': kilobytes(3, 'a'), 'a.txt': 'a caption' });
   const job = await submitWith(photos);
   await open(page, `/jobs/${job}`);
@@ -238,7 +238,7 @@ test('the page of a job shows its data, and leads to the dataset', async ({ page
   await expect(page.getByRole('heading', { level: 1, name: 'photos' })).toBeVisible();
 });
 
-test('fits a phone, with names that are long', async ({ page }) => {
+test('fits the data pages with long names on a phone', async ({ page }) => {
   const name = `wedding-${'photos-of-the-summer-'.repeat(5)}2026`;
   const { id } = await push(name, { 'a.jpg': 'one' });
   await push(name, { 'a.jpg': 'two' });

@@ -8,7 +8,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('each tab of a job is one step of the history', async ({ page }) => {
+test('adds each opened tab of a job to the browser history', async ({ page }) => {
   const id = await orchestrator.submit({ config_name: 'tabs', config: {}, gpu_count: 900 });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs`);
@@ -25,7 +25,7 @@ test('each tab of a job is one step of the history', async ({ page }) => {
   await expect(page).toHaveURL(/\/jobs$/);
 });
 
-test('a dry run that no worker can take says so, and can be submitted', async ({ page }) => {
+test('reports that no worker matches a dry run, and submits the job anyway', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/new`);
   await page.getByLabel('Configuration', { exact: true }).selectOption({ label: 'Enter JSON' });
@@ -39,7 +39,7 @@ test('a dry run that no worker can take says so, and can be submitted', async ({
   await expect(page.getByRole('link', { name: 'Open job' })).toBeVisible();
 });
 
-test('a row of the audit trail unfolds to all of its details', async ({ page }) => {
+test('expands an audit row to its full details', async ({ page }) => {
   await orchestrator.call('POST', '/api/queue/pause', { note: 'x'.repeat(300) });
   await orchestrator.call('POST', '/api/queue/resume');
   await signIn(page, orchestrator);

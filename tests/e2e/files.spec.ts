@@ -108,7 +108,7 @@ async function downloadBy(page: Page, link: Locator): Promise<Download> {
   return download;
 }
 
-test('checkpoints say what they are good for, and their files can be taken along', async ({ page }) => {
+test('labels checkpoints as newest, best or incomplete, and downloads their files', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
   await page.getByRole('tab', { name: 'Files' }).click();
@@ -140,9 +140,7 @@ test('checkpoints say what they are good for, and their files can be taken along
   await takePicture(page, 'light');
 });
 
-test('samples are seen by step, the newest first, and nothing that is no picture is shown as one', async ({
-  page,
-}) => {
+test('groups samples by step, newest first, and displays only real images', async ({ page }) => {
   const asked: string[] = [];
   page.on('request', request => asked.push(new URL(request.url()).pathname));
   await signIn(page, orchestrator);
@@ -166,9 +164,7 @@ test('samples are seen by step, the newest first, and nothing that is no picture
   await expect(rowOf(page, 'Models and other files', 'logs/page.svg')).toContainText('other');
 });
 
-test('a sample is looked at, the next one with a key, beside the same one of another step', async ({
-  page,
-}) => {
+test('opens a sample, moves to the next one by key, and compares it with another step', async ({ page }) => {
   await signIn(page, orchestrator);
   await open(page);
   await tileOf(page, 'step_200_rose.png').focus();
@@ -196,7 +192,7 @@ test('a sample is looked at, the next one with a key, beside the same one of ano
   await expect(tileOf(page, 'step_200_rose.png')).toBeFocused();
 });
 
-test('an attempt says what it went on from', async ({ page }) => {
+test('shows the checkpoint that an attempt continued from', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
   const second = page.getByRole('listitem').filter({ hasText: 'Attempt 2' });
@@ -205,7 +201,7 @@ test('an attempt says what it went on from', async ({ page }) => {
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).not.toContainText('Continued');
 });
 
-test('the page may show pictures and films from its own memory, and nothing else has become open', async ({
+test('allows blob images and videos in the content security policy, and nothing else new', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -225,7 +221,7 @@ test('the page may show pictures and films from its own memory, and nothing else
   expect(policy?.join(' ')).not.toContain('unsafe');
 });
 
-test('a checkpoint is deleted with all that belongs to it, after a question', async ({ page }) => {
+test('deletes a checkpoint with all its files after a confirmation', async ({ page }) => {
   const other = await restarted('doomed');
   await bring(other, 'checkpoint-10/a.bin', kilobytes(3));
   await bring(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
@@ -274,7 +270,7 @@ async function restarted(name: string): Promise<Offered> {
   return running;
 }
 
-test('what comes is seen to come; without any the tab says why, and how to bring some', async ({ page }) => {
+test('shows new files live, explains why there are none, and retries after an error', async ({ page }) => {
   const other = await restarted('comes');
   await signIn(page, orchestrator);
   await open(page, other.jobId);
@@ -304,7 +300,9 @@ test('what comes is seen to come; without any the tab says why, and how to bring
   await expect(page.getByText('No files yet. They appear after a worker starts the job.')).toBeVisible();
 });
 
-test('who may only look is told why there are no pictures, and nothing is refused', async ({ page }) => {
+test('tells users without the permission why no samples are shown, without refused requests', async ({
+  page,
+}) => {
   const { token } = await orchestrator.call('POST', '/api/tokens', {
     name: 'watcher',
     permissions: ['queue.view'],
@@ -333,7 +331,7 @@ for (const [name, theme, width] of [
   ['phone', 'light', 390],
   ['phone-dark', 'dark', 390],
 ] as const)
-  test(`the files are legible and within the page: ${name}`, async ({ page }) => {
+  test(`keeps the files readable and within the page: ${name}`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await signIn(page, orchestrator);
@@ -351,9 +349,7 @@ for (const [name, theme, width] of [
   });
 
 for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
-  test(`on a phone all of it is there, and nothing is cut off, in another language: ${language}`, async ({
-    page,
-  }) => {
+  test(`fits the files on a phone without cut-off text in the language ${language}`, async ({ page }) => {
     const preferences = JSON.stringify({ theme: 'system', language });
     await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
     await page.setViewportSize({ width: 390, height: 800 });

@@ -8,7 +8,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('a token signs in, a wrong one does not', async ({ page }) => {
+test('signs in with a valid token, and rejects a wrong one', async ({ page }) => {
   await page.goto(orchestrator.url);
   await page.getByLabel('Token').fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -18,7 +18,7 @@ test('a token signs in, a wrong one does not', async ({ page }) => {
   await expect(page.getByRole('navigation')).toBeVisible();
 });
 
-test('a one-time link signs in once, leaves no code in the address, and signing out ends it', async ({
+test('signs in once with a one-time link, removes its code from the address, and signs out', async ({
   page,
   context,
 }) => {
@@ -37,9 +37,7 @@ test('a one-time link signs in once, leaves no code in the address, and signing 
   await expect(again.getByRole('alert')).toContainText('already used');
 });
 
-test('whoever follows a link without being signed in comes to where it leads, by way of the token', async ({
-  page,
-}) => {
+test('leads to the linked page after signing in', async ({ page }) => {
   await page.goto(`${orchestrator.url}/workers?q=state:idle`);
   await page.getByLabel('Token').fill(orchestrator.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -47,7 +45,7 @@ test('whoever follows a link without being signed in comes to where it leads, by
   expect(page.url()).toBe(`${orchestrator.url}/workers?q=state:idle`);
 });
 
-test('a session that is ended elsewhere ends here, and signing in again leads back to the same place', async ({
+test('asks for a token when the session ended elsewhere, and returns to the same page', async ({
   page,
   context,
 }) => {

@@ -41,7 +41,7 @@ async function signInByKeys(page: Page): Promise<void> {
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
-test('from signing in to the content, past the navigation', async ({ page }) => {
+test('moves by keyboard from signing in to the content, and skips the navigation', async ({ page }) => {
   await signInByKeys(page);
   const skip = page.getByRole('link', { name: 'Skip to content' });
   await tabTo(page, skip);
@@ -55,7 +55,7 @@ test('from signing in to the content, past the navigation', async ({ page }) => 
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
 });
 
-test('a worker is added, and the focus comes back to where it was', async ({ page }) => {
+test('adds a worker by keyboard, and returns the focus to the button', async ({ page }) => {
   await signInByKeys(page);
   await page.keyboard.press('g');
   await page.keyboard.press('w');
@@ -92,7 +92,7 @@ test('a worker is added, and the focus comes back to where it was', async ({ pag
   await expectFocus(add);
 });
 
-test('a row is reached, its menu is opened, and its worker drained with a reason', async ({ page }) => {
+test("opens a row's menu by keyboard, and drains its worker with a reason", async ({ page }) => {
   await signInByKeys(page);
   await page.keyboard.press('g');
   await page.keyboard.press('w');
@@ -126,7 +126,7 @@ test('a row is reached, its menu is opened, and its worker drained with a reason
   await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
 });
 
-test('the palette leads to a job, and a question mark to the keys', async ({ page }) => {
+test('opens a job from the palette and the help page with a question mark', async ({ page }) => {
   await signInByKeys(page);
   await tabTo(page, page.getByRole('navigation').getByRole('link', { name: 'Audit' }));
   await page.keyboard.press('Control+k');

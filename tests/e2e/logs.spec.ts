@@ -30,7 +30,7 @@ async function openLog(page: Page, job: string, query = ''): Promise<void> {
 
 const million = 1_000_000;
 
-test('a million lines: the end at once, the beginning, the middle, a page up, and any line that is searched for', async ({
+test('scrolls and searches a log of a million lines, from its end to its beginning', async ({
   browser,
   page,
 }) => {
@@ -101,7 +101,9 @@ test('a million lines: the end at once, the beginning, the middle, a page up, an
   await dense.close();
 });
 
-test('it is followed at its end, waits for whoever scrolls up, and a bar is one line', async ({ page }) => {
+test('follows the end of a log, pauses while scrolled up, and keeps a progress bar on one line', async ({
+  page,
+}) => {
   const job = await rig.work('live');
   await openLog(page, job.id);
   await expect(page.getByText('No output yet.')).toBeVisible();
@@ -134,7 +136,7 @@ test('it is followed at its end, waits for whoever scrolls up, and a bar is one 
   await expect(standing(page)).toContainText('End of log');
 });
 
-test('only while somebody looks it has a connection', async ({ page }) => {
+test('holds a log connection only while the log is visible', async ({ page }) => {
   const job = await rig.work('watched');
   await job.print('one\n');
   const opened = page.waitForRequest(/logs\/stream/);
@@ -154,7 +156,7 @@ test('only while somebody looks it has a connection', async ({ page }) => {
   await job.end('completed');
 });
 
-test('a server that was gone is followed on, without a gap and without a repeat', async ({ page }) => {
+test('continues the log after a server restart without gaps or repeats', async ({ page }) => {
   const own = await startOrchestrator();
   try {
     const job = await (await openLogRig(own, 'rig-own')).work('long');
@@ -175,9 +177,7 @@ test('a server that was gone is followed on, without a gap and without a repeat'
   }
 });
 
-test('whatever is in it is text: markup, what steers terminals, writing that turns round', async ({
-  page,
-}) => {
+test('shows markup, terminal escapes and direction marks of a log as text', async ({ page }) => {
   const job = await rig.work('hostile');
   await job.print(
     [
@@ -203,7 +203,7 @@ test('whatever is in it is text: markup, what steers terminals, writing that tur
   await job.end('completed');
 });
 
-test('each attempt has its own, told by how it ended', async ({ page }) => {
+test('selects the log of each attempt, labelled with its outcome', async ({ page }) => {
   const job = await rig.work('twice', { max_retries: 1, retry_on: ['trainer_exit'] });
   await job.print('of the first\n');
   await job.fallSilent();
@@ -225,7 +225,7 @@ test('each attempt has its own, told by how it ended', async ({ page }) => {
   await job.end('completed');
 });
 
-test('lines are chosen by their numbers, and copied as plain text', async ({ page, context }) => {
+test('selects lines by their numbers, and copies them as plain text', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const job = await rig.work('copied');
   await job.print('one\n\u001B[32mtwo\u001B[0m\nthree\nfour\n');
@@ -250,7 +250,7 @@ test('lines are chosen by their numbers, and copied as plain text', async ({ pag
   await job.end('completed');
 });
 
-test('where there is none it says why, and a failure to read can be tried again', async ({ page }) => {
+test('explains why a log is missing, and retries after an error', async ({ page }) => {
   const waiting = await orchestrator.submit({ config: {}, worker_labels: { nobody: 'has-this' } });
   await openLog(page, waiting);
   await expect(page.getByText('No log yet. It appears after a worker starts the job.')).toBeVisible();
@@ -279,9 +279,7 @@ test('where there is none it says why, and a failure to read can be tried again'
   await broken.end('completed');
 });
 
-test('nothing is wrong with it for those who do not see it, or not well, in either theme', async ({
-  page,
-}) => {
+test('shows the log accessibly in both themes and on a phone', async ({ page }) => {
   const job = await rig.work('seen');
   const colours = [31, 32, 33, 34, 35, 36, 90, 91, 94, 96].map(
     code => `\u001B[${code}mcolour ${code}\u001B[0m`,

@@ -20,7 +20,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => Promise.all([hasty.close(), patient.close()]));
 
-test('its silence shows, the job is recovering, goes to another worker, and completes there', async ({
+test('shows a silent worker and its recovering job, which completes on another worker', async ({
   page,
   context,
 }) => {
@@ -58,9 +58,7 @@ test('its silence shows, the job is recovering, goes to another worker, and comp
   await expect(attempts.nth(1)).toContainText('worker lost');
 });
 
-test('a worker that is silent for longer than it may be is marked, before it is given up', async ({
-  page,
-}) => {
+test('marks a worker with an overdue heartbeat before it is offline', async ({ page }) => {
   test.setTimeout(120_000);
   await signIn(page, patient);
   await page.goto(`${patient.url}/workers`);

@@ -8,7 +8,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('an old job is found by its name, counted, and opened from the palette', async ({ page }) => {
+test('finds, counts and sorts 601 jobs, and opens an old one from the palette', async ({ page }) => {
   test.setTimeout(180_000);
   const end = async (name: string): Promise<string> => {
     const id = await orchestrator.submit({ config_name: name, config: {}, gpu_count: 900 });

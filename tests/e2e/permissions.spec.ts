@@ -65,7 +65,7 @@ async function expectQuiet(page: Page): Promise<void> {
   );
 }
 
-test('who may only look is offered nothing else on any page, and nothing is refused', async ({ page }) => {
+test('offers read-only users no actions on any page, and sends no refused requests', async ({ page }) => {
   const asked = await signInAs(page, 'watcher', ['queue.view']);
   expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
@@ -99,7 +99,7 @@ test('who may only look is offered nothing else on any page, and nothing is refu
   expect(asked.refused()).toEqual([]);
 });
 
-test('a link to what is not for them says what is missing, who gives it, and leads out', async ({ page }) => {
+test('names the missing permission and how to get it on pages that a user may not open', async ({ page }) => {
   const asked = await signInAs(page, 'guest', ['queue.view']);
   const pages: readonly (readonly [path: string, permission: Permission])[] = [
     ['/audit', 'admin.audit'],
@@ -120,7 +120,9 @@ test('a link to what is not for them says what is missing, who gives it, and lea
   await expect(page.getByLabel('Token')).toBeVisible();
 });
 
-test('who may submit submits, and is offered what goes with it alone', async ({ page }) => {
+test('lets users with the submit permission submit jobs, and offers only related actions', async ({
+  page,
+}) => {
   const asked = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
   await page.getByRole('link', { name: 'Submit job' }).first().click();
@@ -141,7 +143,7 @@ test('who may submit submits, and is offered what goes with it alone', async ({ 
   expect(asked.refused()).toEqual([]);
 });
 
-test('who works on their own jobs sees these only, and keeps up with them live', async ({ page }) => {
+test('shows users with own permissions only their jobs, and updates them live', async ({ page }) => {
   const asked = await signInAs(page, 'ada', ownPermissions);
   await page.goto(`${orchestrator.url}/jobs`);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
@@ -176,9 +178,7 @@ test('who works on their own jobs sees these only, and keeps up with them live',
   await expect(page.getByText('of-eve')).toHaveCount(0);
 });
 
-test('who may manage workers and not look at jobs sees them, drains one, and has no stream', async ({
-  page,
-}) => {
+test('lets a worker manager drain workers without requesting jobs or the event stream', async ({ page }) => {
   const asked = await signInAs(page, 'rigger', ['admin.workers']);
   expect(await railOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
   await expect(page.getByText('Jobs: requires the permission “View its own jobs”')).toBeVisible();
@@ -197,7 +197,7 @@ test('who may manage workers and not look at jobs sees them, drains one, and has
   expect(asked.calls.filter(call => /\/api\/(events|queue|audit|tokens)/.test(call))).toEqual([]);
 });
 
-test('who may make tokens is asked only for what they have themselves', async ({ page }) => {
+test('offers a token manager only its own permissions for a new token', async ({ page }) => {
   const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
   await page.goto(`${orchestrator.url}/settings`);
   await page.getByRole('button', { name: 'Add token' }).click();
@@ -210,9 +210,7 @@ test('who may make tokens is asked only for what they have themselves', async ({
   expect(asked.refused()).toEqual([]);
 });
 
-test('who signs in over another session is shown what is theirs, without loading the page again', async ({
-  page,
-}) => {
+test('adapts the open page when another user signs in over the session', async ({ page }) => {
   await signInAs(page, 'before', ['queue.view', 'admin.workers', 'admin.audit']);
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toBeVisible();

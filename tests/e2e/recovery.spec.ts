@@ -13,7 +13,7 @@ const badge = (page: Page) => page.locator('.stream-badge');
 const openPage = (page: Page, name: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
 
-test('a page that could not be loaded appears by itself when the server is back', async ({ page }) => {
+test('loads a failed page by itself when the server is back', async ({ page }) => {
   await signIn(page, orchestrator);
   await expect(badge(page)).toHaveText('Live');
   await orchestrator.crash();
@@ -25,9 +25,7 @@ test('a page that could not be loaded appears by itself when the server is back'
   await expect(badge(page)).toHaveText('Live');
 });
 
-test('a server that is stopped turns the badge, and a page says that it does not answer', async ({
-  page,
-}) => {
+test('reports a frozen server in the badge and on each page, and recovers', async ({ page }) => {
   await signIn(page, orchestrator);
   await openPage(page, 'Audit');
   await expect(page.getByRole('heading', { name: 'Audit' })).toBeVisible();

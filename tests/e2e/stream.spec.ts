@@ -52,7 +52,7 @@ async function openBoth(page: Page, url: string): Promise<Page> {
   return jobs;
 }
 
-test('a way that breaks turns the badge, and what happened meanwhile is there when it is back', async ({
+test('marks the page stale when the connection breaks, and shows missed changes afterwards', async ({
   page,
 }) => {
   const doomed = await create('rig-doomed');
@@ -86,9 +86,7 @@ test('a way that breaks turns the badge, and what happened meanwhile is there wh
   await expectWhatIs(page, jobs);
 });
 
-test('a server that is killed and started again is followed on, with what it had answered', async ({
-  page,
-}) => {
+test('shows all acknowledged changes after the server is killed and restarted', async ({ page }) => {
   await create('rig-before');
   const jobs = await openBoth(page, orchestrator.url);
   await submit('before');

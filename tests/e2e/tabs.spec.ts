@@ -32,9 +32,7 @@ async function openTabs(context: BrowserContext, count: number): Promise<readonl
   return [first, ...others];
 }
 
-test('three tabs follow one stream; what happens reaches all of them, and who is left when one is closed', async ({
-  context,
-}) => {
+test('shares one event stream among three tabs, also after one is closed', async ({ context }) => {
   const [first, ...others] = await openTabs(context, 3);
   await streams(1);
   await happens('rig-for-all');
@@ -47,9 +45,7 @@ test('three tabs follow one stream; what happens reaches all of them, and who is
   await streams(0);
 });
 
-test('a tab that comes later, and one that comes back, know what happened before and see what happens then', async ({
-  context,
-}) => {
+test('shows earlier and later events in a tab that is opened late or returns', async ({ context }) => {
   const [first] = await openTabs(context, 1);
   await happens('rig-early');
   await shows(first, 'rig-early');
@@ -67,7 +63,7 @@ test('a tab that comes later, and one that comes back, know what happened before
   await streams(1);
 });
 
-test('when the way to the server breaks, every tab says so, and nothing is missing when it is there again', async ({
+test('marks every tab stale when the connection breaks, and shows missed changes afterwards', async ({
   context,
 }) => {
   const tabs = await openTabs(context, 2);
@@ -82,7 +78,7 @@ test('when the way to the server breaks, every tab says so, and nothing is missi
   await streams(1);
 });
 
-test('whoever signs out in one tab is signed out in all of them', async ({ context }) => {
+test('signs out all tabs of a browser when one signs out', async ({ context }) => {
   const [first, ...others] = await openTabs(context, 3);
   await first.goto(`${proxy.url}/settings`);
   await first.getByRole('button', { name: 'Sign out' }).click();
@@ -91,7 +87,7 @@ test('whoever signs out in one tab is signed out in all of them', async ({ conte
   await streams(0);
 });
 
-test('without shared workers each tab has a stream of its own', async ({ context }) => {
+test('opens one stream per tab when the browser lacks shared workers', async ({ context }) => {
   await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedWorker'));
   const tabs = await openTabs(context, 2);
   await streams(2);
@@ -101,9 +97,7 @@ test('without shared workers each tab has a stream of its own', async ({ context
   await streams(1);
 });
 
-test('when the script of the shared worker can not be had, a tab has a stream of its own', async ({
-  context,
-}) => {
+test('opens a stream in the tab itself when the shared worker script is missing', async ({ context }) => {
   proxy.hide(/^\/assets\/stream-worker-/);
   const [tab] = await openTabs(context, 1);
   expect(proxy.hidden()).toBeGreaterThan(0);

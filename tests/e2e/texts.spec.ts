@@ -12,9 +12,7 @@ const markup = '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned
 const link = 'javascript:globalThis.owned=1';
 const turned = '\u202egpj.exe';
 
-test('a worker and a job that are all markup run no script, and neither does what they say of themselves', async ({
-  page,
-}) => {
+test('runs no script from markup in the names and reports of workers and jobs', async ({ page }) => {
   const { call, url } = orchestrator;
   const created = await call('POST', '/api/admin/workers', { name: markup, labels: { rig: 'x', link } });
   const [id, token] = [String(created['worker_id']), String(created['token'])];

@@ -4,7 +4,7 @@ import { openJoinDialog, startOrchestrator } from './panel.ts';
 
 test.use({ ignoreHTTPSErrors: true });
 
-test('it is turned on in the settings, which then show what to compare', async ({ page }) => {
+test('turns TLS on in the settings, and shows the fingerprint and the pin', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
     await page.goto(orchestrator.url + (await orchestrator.signInPath()));
@@ -29,7 +29,7 @@ test('it is turned on in the settings, which then show what to compare', async (
   }
 });
 
-test('the panel lives over TLS, and its join commands have the pin', async ({ page }) => {
+test('serves the panel over TLS, and adds the pin to join commands', async ({ page }) => {
   const orchestrator = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
   try {
     const secure = orchestrator.url.replace('http://127.0.0.1', 'https://127.0.0.2');

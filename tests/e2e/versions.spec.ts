@@ -43,9 +43,7 @@ async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   );
 }
 
-test('an older worker is told from the others in the list, and its page has the command that brings the server’s version', async ({
-  page,
-}) => {
+test('marks an older worker in the list, and shows the update command on its page', async ({ page }) => {
   const old = await makeRig('rig-old');
   await old.introduce({ protocol: 2, agent_version: '0.0.1' });
   const same = await makeRig('rig-same');
@@ -68,7 +66,7 @@ test('an older worker is told from the others in the list, and its page has the 
   await expect(note.getByRole('button', { name: 'Copy command' })).toBeVisible();
 });
 
-test('the notice goes when the worker comes back with the version of the server', async ({ page }) => {
+test("removes the version notice when the worker returns with the server's version", async ({ page }) => {
   const rig = await makeRig('rig-new');
   await rig.introduce({ protocol: 2, agent_version: '99.0.0' });
   await signIn(page, orchestrator);
@@ -83,7 +81,7 @@ test('the notice goes when the worker comes back with the version of the server'
   await expect(page.getByText(version).first()).toBeVisible();
 });
 
-test('SimpleTuner’s own worker, which has versions of its own, has none of this', async ({ page }) => {
+test("shows no version notice for SimpleTuner's own worker", async ({ page }) => {
   const rig = await makeRig('rig-theirs');
   await rig.introduce({ agent_version: '0.0.1' });
   await signIn(page, orchestrator);

@@ -27,7 +27,7 @@ async function stepOf(bar: Locator): Promise<number> {
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
-test('the digits are submitted in the form, watched as they are learned, and end with their accuracy', async ({
+test('submits the digits sample, follows its progress, and shows its accuracy at the end', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -67,7 +67,7 @@ test('the digits are submitted in the form, watched as they are learned, and end
   await expect(told.last()).toContainText('admin');
 });
 
-test('a worker that is drained at work finishes, and takes the next job when the drain is taken back', async ({
+test('lets a drained worker finish its job, and dispatches the next job after the undrain', async ({
   page,
   context,
 }) => {
@@ -108,7 +108,7 @@ test('a worker that is drained at work finishes, and takes the next job when the
   await expect(rowOf(jobs, 'selftest-8s')).toContainText('completed');
 });
 
-test('a training is asked for samples from its page, which offers what its config lets it be asked', async ({
+test("requests samples from a job's page, and offers only the actions its config supports", async ({
   page,
 }) => {
   await signIn(page, orchestrator);

@@ -27,7 +27,7 @@ async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
   return (await command.textContent()) ?? '';
 }
 
-test('it joins with the command that is shown, runs a test job, is drained, and is deleted when it is off', async ({
+test('joins a worker with the shown command, runs a test job, drains the worker and deletes it', async ({
   page,
 }) => {
   const row = rowOf(page, 'rig-e2e');
@@ -59,7 +59,7 @@ test('it joins with the command that is shown, runs a test job, is drained, and 
   await expect(row).toHaveCount(0);
 });
 
-test('its token is rotated: the old one is out at once, and the command with the new one brings it back', async ({
+test('disconnects a worker when its token is rotated, and reconnects it with the new command', async ({
   page,
 }) => {
   const row = rowOf(page, 'rig-turned');
@@ -89,9 +89,7 @@ test('its token is rotated: the old one is out at once, and the command with the
   await expect(row).toContainText('idle', { timeout: 20_000 });
 });
 
-test('its join command works once: a second machine is refused, and the first one goes on', async ({
-  page,
-}) => {
+test('rejects a second machine with the same join command', async ({ page }) => {
   const row = rowOf(page, 'rig-once');
   const dialog = await create(page, 'rig-once');
   await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
@@ -106,7 +104,7 @@ test('its join command works once: a second machine is refused, and the first on
   await first();
 });
 
-test('when the time of a command is over, the dialog makes another one', async ({ page }) => {
+test('creates another join command after the first one expired', async ({ page }) => {
   await page.clock.install();
   const dialog = await create(page, 'rig-late');
   const before = await shownCommand(dialog);
@@ -117,14 +115,14 @@ test('when the time of a command is over, the dialog makes another one', async (
   expect(await dialog.locator('pre').first().textContent()).not.toBe(before);
 });
 
-test('SimpleTuner’s own worker is offered the token that lasts', async ({ page }) => {
+test("shows the worker token in the command for SimpleTuner's own worker", async ({ page }) => {
   const dialog = await create(page, 'rig-v1');
   await dialog.getByRole('tab', { name: 'SimpleTuner' }).click();
   expect(await shownCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
   await expect(dialog).toContainText('joining revokes this token');
 });
 
-test('a click on its row opens it; what is done in the row, or in its menu, does not', async ({ page }) => {
+test('opens a worker on a click on its row, but not on its checkbox or menu', async ({ page }) => {
   await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-row' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers?q=rig-row`);
