@@ -87,7 +87,7 @@ const timer = setInterval(() => {
 const trayOf = async ({ look }: App): Promise<string> => (await look()).tray.join(' | ');
 
 test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
-  test('a job is told of from its start to its end, and the computer stays awake for it', async ({
+  test('shows a job in the tray from start to end, notifies, and keeps the computer awake', async ({
     dataDir,
     start,
   }) => {
@@ -120,7 +120,10 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(`${own.url}/jobs/${id}`);
   });
 
-  test('quitting while a job runs says what becomes of it, and can be left', async ({ dataDir, start }) => {
+  test('asks before quitting while a job runs, and stops its orchestrator afterwards', async ({
+    dataDir,
+    start,
+  }) => {
     const app = await start({ dataDir });
     const own = ownOf(dataDir);
     await own.rig('rig-1');
@@ -141,7 +144,10 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     expect(existsSync(join(dataDir, 'url'))).toBe(false);
   });
 
-  test('closing the window is told once, and ends nothing', async ({ dataDir, start }) => {
+  test('keeps running when the window closes, and notifies about it only once', async ({
+    dataDir,
+    start,
+  }) => {
     const app = await start({ dataDir });
     await expect(app.page.getByText('Live')).toBeVisible();
     expect((await app.look()).isVisible).toBe(true);
@@ -157,7 +163,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     expect((await fetch(`${ownOf(dataDir).url}/health/live`)).status).toBe(200);
   });
 
-  test('a worker that falls silent with a job is told of, and a click shows it', async ({
+  test('notifies when a worker with a job stops responding, and opens that worker', async ({
     dataDir,
     start,
   }) => {
@@ -174,7 +180,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);
   });
 
-  test('after a sleep nobody is given up for it', async ({ dataDir, start }) => {
+  test("marks no worker offline because of the computer's sleep", async ({ dataDir, start }) => {
     const app = await startWithShortSilence(dataDir, start);
     const own = ownOf(dataDir);
     const rig = await own.rig('rig-asleep');

@@ -5,7 +5,7 @@ import { expect } from '@playwright/test';
 import { startOrchestrator } from '../e2e/panel.ts';
 import { showElsewhere, test } from '../support/desktop/driver.ts';
 
-test('a fleet is added, shown and left again, and its token is told nowhere', async ({ beside, start }) => {
+test('adds, shows and removes another fleet, and never exposes its token', async ({ beside, start }) => {
   const other = await startOrchestrator();
   try {
     const { worker_id: id } = await other.call('POST', '/api/admin/workers', { name: 'rig-elsewhere' });
@@ -48,7 +48,7 @@ test('a fleet is added, shown and left again, and its token is told nowhere', as
   }
 });
 
-test('a token that is not taken any more is asked for anew', async ({ beside, dataDir, start }) => {
+test('asks for a new token when the token of a fleet was revoked', async ({ beside, dataDir, start }) => {
   showElsewhere(dataDir, { url: beside.url, token: 'tk_revoked' });
   const { page } = await start({ dataDir });
   await expect(page.getByRole('heading', { name: 'Workstation' })).toBeVisible();
@@ -57,7 +57,7 @@ test('a token that is not taken any more is asked for anew', async ({ beside, da
   await expect(page.getByText('Live')).toBeVisible();
 });
 
-test('what people want to hear of is kept', async ({ beside, start }) => {
+test('saves which notifications the user wants', async ({ beside, start }) => {
   const { page } = await start({ dataDir: beside.dataDir });
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
   const finished = page.getByLabel('a job completes');

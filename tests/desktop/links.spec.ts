@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect } from '@playwright/test';
 import { electronVariables, test } from '../support/desktop/driver.ts';
 
-test('a link that the app is started with leads to its thing', async ({ beside, start }) => {
+test('opens the page of a trainyard:// link that the app is started with', async ({ beside, start }) => {
   const { worker_id: id } = await beside.call('POST', '/api/admin/workers', { name: 'rig-linked' });
   const { page } = await start({ dataDir: beside.dataDir, args: [`trainyard://worker/${String(id)}`] });
   await expect(page).toHaveURL(`${beside.url}/workers/${String(id)}`);
   await expect(page.getByRole('heading', { name: 'rig-linked' })).toBeVisible();
 });
 
-test('a second start hands its link to the first, and ends', { tag: '@real' }, async ({
+test('hands the link of a second start to the running app, and exits', { tag: '@real' }, async ({
   beside,
   start,
   driver,
@@ -30,7 +30,7 @@ test('a second start hands its link to the first, and ends', { tag: '@real' }, a
   expect(await electron?.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
 });
 
-test('a link that is none changes nothing', { tag: '@stand-in' }, async ({ beside, start }) => {
+test('ignores invalid links', { tag: '@stand-in' }, async ({ beside, start }) => {
   const { page, order } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   for (const link of ['trainyard://settings', 'trainyard://job/../../x', 'https://example.com'])
@@ -44,7 +44,7 @@ test('a link that is none changes nothing', { tag: '@stand-in' }, async ({ besid
   await expect(page).toHaveURL(`${beside.url}/jobs/j_gone`);
 });
 
-test('the menu leads to every page', async ({ beside, start }) => {
+test('opens every page from the menu', async ({ beside, start }) => {
   const { page, electron, order } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const click = (label: string): Promise<unknown> =>
@@ -69,7 +69,7 @@ test('the menu leads to every page', async ({ beside, start }) => {
   }
 });
 
-test('quits at once where nothing here depends on it', async ({ beside, start }) => {
+test('quits immediately when it runs no orchestrator of its own', async ({ beside, start }) => {
   const { page, electron, order, exited } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   if (electron === null) await order({ do: 'tray', label: 'Quit Trainyard…' });
@@ -81,7 +81,7 @@ test('quits at once where nothing here depends on it', async ({ beside, start })
   expect(existsSync(join(beside.dataDir, 'url'))).toBe(true);
 });
 
-test('ends in order when it is told to', async ({ beside, start }) => {
+test('exits cleanly on SIGTERM', async ({ beside, start }) => {
   const { page, kill, exited } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   kill('SIGTERM');

@@ -34,7 +34,7 @@ test.describe('the package', { tag: '@package' }, () => {
   });
   test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('holds what runs, and nothing else', () => {
+  test('contains the files that run, and nothing else', () => {
     const archive = unpacked('resources/app.asar');
     const files = listPackage(archive, { isPack: false }).filter(isFile);
     const allowed =
@@ -65,7 +65,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(new Set(ours)).toEqual(new Set(['electron', 'better-sqlite3']));
   });
 
-  test('has beside it what the system opens by itself', () => {
+  test('unpacks the files that the operating system must open directly', () => {
     const beside = unpacked('resources/app.asar.unpacked');
     const binary = join(beside, 'node_modules/better-sqlite3/prebuilds/linux-x64.node');
     expect(readFileSync(binary).subarray(0, 4).toString('latin1')).toBe('\x7fELF');
@@ -74,7 +74,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(existsSync(unpacked('resources/app'))).toBe(false);
   });
 
-  test('has the sample training, which its own worker runs', () => {
+  test('contains the sample training, which the bundled worker runs', () => {
     const beside = unpacked('resources/app.asar.unpacked');
     const config = join(folder, 'config.json');
     writeFileSync(
@@ -103,7 +103,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(stdout).toMatch(/test accuracy \d\d\.\d\d %/);
   });
 
-  test('can not be made to play another program', async () => {
+  test("sets Electron's fuses, so that the app cannot run other code", async () => {
     const wire = await getCurrentFuseWire(program());
     // Each fuse is one digit in the binary.
     const [off, on] = ['0', '1'].map(digit => digit.charCodeAt(0));
@@ -124,7 +124,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(played.stdout).not.toContain('it plays Node');
   });
 
-  test('starts, and shows the orchestrator of its folder', async ({ beside }) => {
+  test('starts from the package, and shows the orchestrator of its data folder', async ({ beside }) => {
     const args = ['--data-dir', beside.dataDir, '--remote-debugging-port=0'];
     const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
     const child = spawn(program(), [...args, ...asRoot], { stdio: ['ignore', 'ignore', 'pipe'] });

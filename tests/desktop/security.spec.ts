@@ -18,7 +18,7 @@ async function watchOutside({ electron }: App): Promise<void> {
 const outcome = (page: Page, script: string): Promise<unknown> =>
   page.evaluate(`(async () => { try { return String(await (${script})); } catch { return 'refused'; } })()`);
 
-test('the page is kept apart from the system', { tag: '@real' }, async ({ beside, start }) => {
+test('isolates the page from Node and the operating system', { tag: '@real' }, async ({ beside, start }) => {
   const { electron, page } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const preferences = await electron?.evaluate(({ BrowserWindow }) => {
@@ -44,7 +44,7 @@ test('the page is kept apart from the system', { tag: '@real' }, async ({ beside
   expect(await page.evaluate("Object.values(desktop).every(each => typeof each === 'function')")).toBe(true);
 });
 
-test('the page has a policy, and loads nothing from elsewhere', async ({ beside, start }) => {
+test('sends a content security policy, and loads nothing from other origins', async ({ beside, start }) => {
   const { page } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const policy = await page.evaluate(
@@ -57,7 +57,7 @@ test('the page has a policy, and loads nothing from elsewhere', async ({ beside,
     expect(await outcome(page, `fetch('${url}', { mode: 'no-cors' })`)).toBe('refused');
 });
 
-test('the page may ask the system for nothing', { tag: '@real' }, async ({ beside, start }) => {
+test('denies the page every system permission', { tag: '@real' }, async ({ beside, start }) => {
   const { page } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   expect(await outcome(page, 'Notification.requestPermission()')).toBe('denied');
@@ -71,10 +71,9 @@ test('the page may ask the system for nothing', { tag: '@real' }, async ({ besid
     ).toBe('denied');
 });
 
-test('the page goes nowhere, and opens nothing but the browser of the system', { tag: '@real' }, async ({
-  beside,
-  start,
-}) => {
+test("blocks navigation and windows of the page, and opens https links in the system's browser", {
+  tag: '@real',
+}, async ({ beside, start }) => {
   const app = await start({ dataDir: beside.dataDir });
   const { page, electron } = app;
   await expect(page.getByText('Live')).toBeVisible();
@@ -109,7 +108,7 @@ test('the page goes nowhere, and opens nothing but the browser of the system', {
   expect(guests).toBe('undefined');
 });
 
-test('the app hears its own page alone, and only what it can read', async ({ beside, start }) => {
+test('rejects invalid calls from its page', async ({ beside, start }) => {
   const { page } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const view = await page.evaluate<unknown>('desktop.view()');
@@ -131,10 +130,7 @@ test('the app hears its own page alone, and only what it can read', async ({ bes
   expect(await page.evaluate('desktop.view()')).toEqual(view);
 });
 
-test('the app does not hear another page with the same preload', { tag: '@real' }, async ({
-  beside,
-  start,
-}) => {
+test('rejects calls from another page with the same preload', { tag: '@real' }, async ({ beside, start }) => {
   const { page, electron } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const said = await electron?.evaluate(async ({ app, BrowserWindow }, url) => {

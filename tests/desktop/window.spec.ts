@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from '@playwright/test';
 import { showElsewhere, test } from '../support/desktop/driver.ts';
 
-test('shows the orchestrator that runs on the data folder already, and nobody signs in', async ({
+test('shows the orchestrator that already runs on the data folder, without signing in', async ({
   beside,
   start,
 }) => {
@@ -22,7 +22,7 @@ const inReach = `(async () => JSON.stringify([
   Object.keys(desktop), await desktop.view(), performance.getEntries(),
 ]))()`;
 
-test('has no token that the page could see', async ({ beside, dataDir, start }) => {
+test('exposes no token to the page', async ({ beside, dataDir, start }) => {
   showElsewhere(dataDir, beside);
   for (const folder of [beside.dataDir, dataDir]) {
     const { page } = await start({ dataDir: folder });
@@ -34,7 +34,7 @@ test('has no token that the page could see', async ({ beside, dataDir, start }) 
   }
 });
 
-test('shows an orchestrator elsewhere by its own panel, and loads no page of that', async ({
+test('shows the panel of a remote orchestrator, and sends actions there', async ({
   beside,
   dataDir,
   start,
@@ -59,7 +59,10 @@ const pause = `fetch('/api/queue/pause', {
   method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}',
 }).then(({ status }) => status)`;
 
-test('is lost and comes back, and nothing else notices', { tag: '@real' }, async ({ beside, start }) => {
+test('reloads its page at the same address after the renderer process crashed', { tag: '@real' }, async ({
+  beside,
+  start,
+}) => {
   const { page, electron } = await start({ dataDir: beside.dataDir });
   await page.getByRole('link', { name: 'Jobs', exact: true }).click();
   await expect(page).toHaveURL(/\/jobs$/);
@@ -83,7 +86,7 @@ test('is lost and comes back, and nothing else notices', { tag: '@real' }, async
   await expect.poll(shown).toBe('/jobs Live');
 });
 
-test('comes back where it was', { tag: '@real' }, async ({ beside, start }) => {
+test('restores the position of the window', { tag: '@real' }, async ({ beside, start }) => {
   const place = { x: 140, y: 90, width: 900, height: 640 };
   const first = await start({ dataDir: beside.dataDir });
   await first.electron?.evaluate(({ BrowserWindow }, bounds) => {
@@ -102,7 +105,7 @@ test('comes back where it was', { tag: '@real' }, async ({ beside, start }) => {
   ).toEqual(place);
 });
 
-test('is hidden when it is closed, and the app goes on', { tag: '@real' }, async ({ beside, start }) => {
+test('hides the window when it is closed, and keeps running', { tag: '@real' }, async ({ beside, start }) => {
   const { electron, page } = await start({ dataDir: beside.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const isVisible = () =>
@@ -116,7 +119,7 @@ test('is hidden when it is closed, and the app goes on', { tag: '@real' }, async
   await expect.poll(isVisible).toEqual([true]);
 });
 
-test('is not there when the app starts with the session', { tag: '@real' }, async ({ beside, start }) => {
+test('shows no window when the app starts with the session', { tag: '@real' }, async ({ beside, start }) => {
   const { electron, page } = await start({ dataDir: beside.dataDir, args: ['--hidden'] });
   await expect(page.getByText('Live')).toBeVisible();
   expect(
