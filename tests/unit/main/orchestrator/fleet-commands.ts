@@ -1,4 +1,4 @@
-/** Everything that people and workers can request from a fleet, valid or not, as commands of fast-check. */
+// Commands of fast-check: every call that users and workers can send to a fleet, valid or not.
 import fc from 'fast-check';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { finalStatuses, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
@@ -6,17 +6,17 @@ import type { Outcome } from '../../../../protocol/problem.ts';
 import { ada, bob, type Fleet, hashOf } from '../../../support/fleet.ts';
 import type { FleetStream, FleetWorker } from '../../../support/fleet-worker.ts';
 
-/** The expected state of the fleet, without a look at it. */
+// The expected state of the fleet, independent of what the fleet reports.
 export interface FleetModel {
   jobs: number;
   isPaused: boolean;
   readonly limits: { max_concurrent: number | null; user_max_concurrent: number | null };
-  /** Submissions by their keys, as they were answered first. */
+  // Idempotency keys with the first response to each.
   readonly keyed: Map<string, { readonly job: JobId; readonly fingerprint: string }>;
   readonly deletedJobs: Set<JobId>;
   readonly draining: Set<number>;
   readonly deleted: Set<number>;
-  /** Tokens that nobody may come in with. */
+  // Tokens that must be rejected.
   readonly deadTokens: string[];
   isDiskFull: boolean;
 }
@@ -27,14 +27,14 @@ export interface RealFleet {
   readonly tokens: string[];
   readonly jobs: JobId[];
   readonly streams: Map<number, FleetStream>;
-  /** Called after every command. */
+  // Runs after every command.
   readonly look: (model: FleetModel) => void;
 }
 
 type Command = fc.AsyncCommand<FleetModel, RealFleet>;
 type Run = (model: FleetModel, real: RealFleet) => Promise<void>;
 
-/** `run` throws what it does not expect; a disk that is full is always a reason. */
+// `run` throws on an unexpected result. A full disk may fail any command.
 function command(name: string, run: Run, check: (model: FleetModel) => boolean = () => true): Command {
   return {
     check,
@@ -53,7 +53,7 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
 
 const worker = fc.nat({ max: 2 });
 const job = fc.nat({ max: 7 });
-/** The job that is meant; null when there is none yet. */
+// Picks a job; null when none exists yet.
 const jobAt = ({ jobs }: RealFleet, index: number): JobId | null =>
   jobs[index % Math.max(1, jobs.length)] ?? null;
 const workerAt = ({ workers }: RealFleet, index: number): FleetWorker => {
@@ -82,7 +82,7 @@ const submits = fc
     max_retries: fc.nat({ max: 3 }),
     priority: fc.constantFrom(0, 10, 40),
     timeout_s: fc.constantFrom(undefined, 60),
-    // Seldom: who waits for approval does little else.
+    // Rare, because a job that waits for approval does little else.
     requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
     user: fc.constantFrom(ada, bob),
   })
@@ -99,7 +99,7 @@ function enter(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
   model.jobs += 1;
 }
 
-/** Taken at once, or as if it had never been asked for. */
+// The job is dispatched immediately or leaves no trace.
 const unqueued = fc.constantFrom(ada, bob).map(user =>
   command('submit or leave it', async (model, real) => {
     const { fleet } = real;
@@ -139,7 +139,7 @@ const keyed = fc
     }),
   );
 
-/** A person's word about one job: whether it may be said, by how the job was before. */
+// A user's command for one job. `check` decides from the job's previous state whether it is allowed.
 const aboutJob = <T>(
   name: string,
   call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
@@ -275,7 +275,7 @@ const rotations = fc
       const issued = await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada);
       if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
       if (mode === 'now' || !holds) model.deadTokens.push(tokens[index] ?? '');
-      // With a job to wait for it dies later, if at all: whoever rotates again meanwhile keeps the one that the agent has.
+      // A second rotation keeps the agent's token while its job runs; the pending token is dropped.
       if (mode === 'now' || !holds) tokens[index] = issued.value.token;
     }),
   );
@@ -327,7 +327,7 @@ const breaks = worker.map(index =>
   }),
 );
 
-/** What it was given last, whatever has become of that. */
+// The job of the newest offer, whatever became of it.
 const lastOf = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
 
 const beats = fc
@@ -343,7 +343,7 @@ const beats = fc
     ),
   );
 
-/** The call may have brought its worker back, and the job that waited may be given to it then. */
+// The call may bring its worker back, which may then get the pending job.
 const isAsBefore = (before: string, after: string): boolean =>
   after === before || (before === 'pending' && after === 'dispatched');
 
@@ -367,7 +367,7 @@ const reports = fc
     }),
   );
 
-/** A worker that does as it is told. */
+// A worker that follows its commands.
 const works = fc
   .record({
     index: worker,
@@ -381,7 +381,7 @@ const works = fc
     }),
   );
 
-/** An end that comes again, of an attempt that may be over long since. */
+// A repeated final report of an attempt that may have ended long ago.
 const replays = fc
   .record({
     index: worker,
@@ -407,7 +407,7 @@ const replays = fc
 
 const goodbyes = worker.map(index => byWorker(index, 'goodbye', async rig => void (await rig.disconnect())));
 
-/** An answer late, an offer given up, silence, takeover: of a T of 40 s. */
+// Long enough for a late answer, a withdrawn offer, silence and takeover at T = 40 s.
 const passages = fc
   .constantFrom(200, 5_000, 16_000, 42_000, 65_000)
   .map(ms => command(`${ms / 1000} s`, async (_model, { fleet }) => fleet.clock.advance(ms)));
@@ -426,11 +426,10 @@ const disks = fc.boolean().map(isFull =>
   }),
 );
 
-/** Whether a worker has this token. */
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 
-/** The calls of a working fleet more often than the rest. */
+// Calls of a working fleet have a higher weight than the rest.
 const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
   [works, 6],
   [submits, 4],

@@ -1,4 +1,4 @@
-/** A fleet that receives any calls in any order: the invariants of docs/internals/semantics.md hold after every call. */
+// Checks the invariants of docs/internals/semantics.md after every call, in any order of calls.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { finalStatuses, isWaiting, type ShownStatus } from '../../../../protocol/job.ts';
@@ -42,7 +42,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
   };
 }
 
-/** What must hold after every command; some of it needs to know how it was before. */
+// Checks that hold after every command. Some compare with the state before it.
 function watch(real: () => RealFleet): RealFleet['look'] {
   const ended = new Map<JobId, ShownStatus>();
   let offersSeen: readonly number[] = [];
@@ -79,12 +79,12 @@ function watch(real: () => RealFleet): RealFleet['look'] {
       rig => new Set(rig.commandsOf('job_submit').map(offer => offer.attempt_id)).size,
     );
     for (const index of drainedBefore) {
-      // Still draining: nothing new was offered meanwhile.
+      // The worker is still draining, so it must have no new offer.
       if (model.draining.has(index)) expect(offers[index]).toBe(offersSeen[index]);
     }
     const shutdowns = workers.map(rig => rig.commandsOf('shutdown').length);
     for (const [index, rig] of workers.entries()) {
-      // Nobody is sent away from a job.
+      // No agent is told to shut down during its job.
       if (fleet.store.liveJobOf(rig.id) !== null) expect(shutdowns[index]).toBe(shutdownsSeen[index] ?? 0);
     }
     shutdownsSeen = shutdowns;
@@ -93,7 +93,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
   };
 }
 
-/** Pending jobs have positions from 1 without gaps. Jobs that need approval have none. */
+// Pending jobs have positions from 1 without gaps. Jobs that need approval have none.
 function expectPlaces({ fleet, jobs }: RealFleet): void {
   const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
   const [blocked, inLine] = [true, false].map(is =>
@@ -120,10 +120,10 @@ function lookAt({ fleet }: RealFleet, id: JobId): void {
 }
 
 const roundMs = 20_000;
-/** Takeover, and the longest backoffs of three retries. */
+// Enough rounds for the takeover and the longest back-offs of three retries.
 const maxRounds = 100;
 
-/** The disk has room, and a worker is there that does what it is told: every job ends. */
+// With free disk space and a working worker, every job must end.
 async function expectAllEnd({
   model,
   real: { fleet, jobs },
@@ -147,7 +147,7 @@ async function expectAllEnd({
   ).toEqual([]);
 }
 
-test('whatever is said, every promise is kept, and every job ends', { timeout: 60_000 }, async () => {
+test('keeps all invariants in any order of calls, and ends every job', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(fleetCommands, { maxCommands: 50, size: 'max' }), async story => {
       const world = await setUp();
@@ -155,7 +155,7 @@ test('whatever is said, every promise is kept, and every job ends', { timeout: 6
       await fc.asyncModelRun(() => world, story);
       await expectAllEnd(world);
       expect(await bookOf(fleet.store.audit).verify(wholeTrail)).toMatchObject({ valid: true });
-      // A full disk is said so, and nothing else has gone wrong.
+      // The log may only contain errors about the full disk.
       fleet.errors.splice(
         0,
         fleet.errors.length,

@@ -1,20 +1,20 @@
-/** A minimal model of a job by docs/internals/semantics.md, section 2. Tests compare `advance` with it. */
+// A minimal model of docs/internals/semantics.md, section 2. Tests compare `advance` with it.
 import type { JobEvent } from '../../../../main/orchestrator/rules/job-lifecycle.ts';
 import type { FailureCause, JobStatus } from '../../../../protocol/job.ts';
 
 export interface ReferenceJob {
-  /** It waits for approval. */
+  // The job needs approval.
   readonly blocked: boolean;
   readonly max: number;
   readonly retryOn: readonly FailureCause[];
   readonly status: JobStatus;
-  /** The number of the newest attempt; 0 for none. */
+  // The number of the newest attempt, or 0.
   readonly n: number;
   readonly used: number;
-  /** Whether the newest attempt's end has cost a retry, and whether the attempt may be taken on again. */
+  // Whether the end of the newest attempt used a retry, and whether that attempt can resume.
   readonly charged: boolean;
   readonly revivable: boolean;
-  /** ms that a pending job waits from the moment of its return. */
+  // Back-off in ms after the job became pending again.
   readonly waitMs: number;
   readonly why: 'cancel' | 'timeout' | 'drain' | null;
 }
@@ -34,7 +34,7 @@ export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: bo
 
 const waits = [0, 30_000, 120_000, 600_000];
 
-/** The job after the event; null when nothing changes, whatever the answer is. */
+// Returns the job after the event, or null when the event changes nothing.
 export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   switch (job.status) {
     case 'completed':
@@ -63,7 +63,7 @@ const to = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
 });
 const again = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({ ...to(job, 'pending'), revivable });
 
-/** A lost worker and a preemption are tried again, everything else if the job asks for it, while there are retries. */
+// Retries a lost worker and a preemption, and every cause in retryOn, while retries are left.
 function ended(job: ReferenceJob, cause: FailureCause, revivable: boolean): ReferenceJob {
   const isWorthIt = cause === 'worker_lost' || cause === 'preempted' || job.retryOn.includes(cause);
   if (!isWorthIt || job.used >= job.max) return to(job, 'failed');
@@ -80,7 +80,7 @@ const givenBack = (job: ReferenceJob): ReferenceJob => ({ ...job, used: job.used
 function ofPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   if (event.type === 'reject') return job.blocked ? to(job, 'failed') : null;
   if (event.type === 'offer') return job.blocked ? null : { ...to(job, 'dispatched'), n: job.n + 1 };
-  // The end of its last attempt stays as it was.
+  // Cancelling a pending job does not change the end of its last attempt.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
   if (event.type === 'complete') return job.n === 0 ? null : to(givenBack(job), 'completed');
   if (!job.revivable) return null;

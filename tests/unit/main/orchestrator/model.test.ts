@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { asWorker, isEphemeral, nameOf, system } from '../../../../main/orchestrator/model.ts';
 import { makeAgent, makeWorker, workerId } from './builders.ts';
 
-test('whoever does something has a name: a token, a worker, or the orchestrator itself', () => {
+test('names each actor: a token, a worker or the orchestrator', () => {
   expect(nameOf({ type: 'admin', id: 'ada', address: null })).toBe('ada');
   expect(nameOf(asWorker(workerId('w_1')))).toBe('w_1');
   expect(nameOf(system)).toBe('system');
 });
 
-test('a worker is ephemeral as its agent last registered, and as it was created before it ever registered', () => {
+test("takes ephemeral from the agent's last registration, or from the creation before that", () => {
   expect(isEphemeral(makeWorker({ type: 'ephemeral', agent: null }))).toBe(true);
   expect(isEphemeral(makeWorker({ type: 'persistent', agent: null }))).toBe(false);
   expect(isEphemeral(makeWorker({ type: 'ephemeral', agent: makeAgent({ persistent: true }) }))).toBe(false);

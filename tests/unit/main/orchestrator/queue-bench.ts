@@ -3,7 +3,7 @@ import type { Fleet } from '../../../support/fleet.ts';
 
 type ReadRow = Omit<AuditRow, 'details'> & { readonly details: Readonly<Record<string, unknown>> };
 
-/** The newest row of the audit trail, or the newest of this type. */
+/** Returns the newest audit row, or the newest one of this type. */
 export function lastRow(fleet: Fleet, type?: string): ReadRow {
   const row = fleet.audit().findLast(candidate => type === undefined || candidate.type === type);
   if (row === undefined)

@@ -1,11 +1,10 @@
-/** Retries of a job whose worker was lost. */
 import { describe, expect, it } from 'vitest';
 import type { JobId } from '../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 
-/** The worker restarts without its process, which counts as lost at once. */
+/** Restarts the worker without its process, which ends the attempt immediately. */
 async function lose(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
   await rig.run(job);
   await rig.connect({ currentJobId: undefined });
@@ -13,7 +12,7 @@ async function lose(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
   expect(lost).toMatchObject({ cause: 'worker_lost' });
 }
 
-/** A job that two workers have lost: its backoff is 30 seconds. */
+/** Creates a job that two workers have lost. Its back-off is 30 seconds. */
 async function openLostTwice(options: { readonly storeFile?: string } = {}) {
   const fleet = await openFleet(options);
   const first = await fleet.addIdleWorker();
@@ -26,15 +25,15 @@ async function openLostTwice(options: { readonly storeFile?: string } = {}) {
   return { fleet, first, second, jobId };
 }
 
-describe('a job whose worker is lost for the second time', () => {
-  it('starts at once on another idle worker', async () => {
+describe('retrying a job after its second lost worker', () => {
+  it('dispatches the job immediately to another idle worker after its second loss', async () => {
     const { fleet, first, second, jobId } = await openLostTwice();
     expect(fleet.job(jobId)).toMatchObject({ status: 'pending', worker_id: second.id });
     await first.connect();
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: first.id, attempt: 3 });
   });
 
-  it('starts at once on the third of three workers, and so after the third loss', async () => {
+  it('dispatches the job immediately to each further worker that has not lost it', async () => {
     const fleet = await openFleet();
     const rigs: FleetWorker[] = [];
     const { jobId } = await fleet.submit();
@@ -47,7 +46,7 @@ describe('a job whose worker is lost for the second time', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rigs[3]?.id });
   });
 
-  it('waits for the backoff before the worker that lost it gets it again', async () => {
+  it('delays the job by its back-off when only the worker that lost it is idle', async () => {
     const { fleet, second, jobId } = await openLostTwice();
     expect(fleet.job(jobId)).toMatchObject({
       status: 'pending',
@@ -59,12 +58,12 @@ describe('a job whose worker is lost for the second time', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: second.id, attempt: 3 });
   });
 
-  it('leaves the worker that lost it to other jobs meanwhile', async () => {
+  it('dispatches other jobs to the worker that lost the job during the back-off', async () => {
     const { fleet, second } = await openLostTwice();
     expect((await fleet.submit()).workerId).toBe(second.id);
   });
 
-  it('names the time of the backoff as its predicted start', async () => {
+  it('predicts the end of the back-off as the start of the job', async () => {
     const { fleet, second, jobId } = await openLostTwice();
     const explained = fleet.orchestrator.jobs.explain(jobId);
     expect(explained).toMatchObject({
@@ -77,7 +76,7 @@ describe('a job whose worker is lost for the second time', () => {
     });
   });
 
-  it('keeps that across a restart', async () => {
+  it('keeps the back-off for the worker that lost the job across a restart', async () => {
     const { fleet, first, second, jobId } = await openLostTwice();
     await fleet.restart();
     await second.connect();
@@ -87,7 +86,7 @@ describe('a job whose worker is lost for the second time', () => {
   });
 });
 
-it('makes a job that failed by itself wait for its backoff beside an idle worker', async () => {
+it('delays a job that failed with an exit code by its back-off although a worker is idle', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   const { jobId } = await fleet.submit({ retry_on: ['trainer_exit'] });

@@ -1,15 +1,12 @@
-/**
- * Offers made before a restart: docs/internals/semantics.md, section 4, item 3; docs/internals/faults.md F1 to F3. T =
- * 120 s, takeover 160 s.
- */
+// See docs/internals/semantics.md, section 4, item 3, and docs/internals/faults.md, F1 to F3. T = 120 s, takeover 160 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
 
 const takeover = 160_000;
 
-describe.each([1, 2] as const)('protocol %i', protocol => {
-  /** The orchestrator dies after the offer's commit, with or without the offer on the wire. */
+describe.each([1, 2] as const)('offers made before a restart (protocol %i)', protocol => {
+  // The orchestrator crashes after the commit of the offer, whether or not the offer was sent.
   const start = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -19,7 +16,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     return { fleet, rig, job, first: rig.commandsOf('job_submit').length };
   };
 
-  test('a worker that registers without the job is offered it again, on the usual times', async () => {
+  test('repeats the offer on the usual schedule when the worker registers without the job', async () => {
     const { fleet, rig, job, first } = await start();
     await fleet.clock.advance(takeover - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
@@ -36,7 +33,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
   });
 
-  test('a worker that registers with the job has acknowledged it: one process, no retry', async () => {
+  test('claims the offer when the worker registers with the job', async () => {
     const { fleet, rig, job, first } = await start();
     expect(await rig.register({ currentJobId: job })).toMatchObject({
       resume_job: { job_id: job, attempt_id: 'a_1', status: 'starting' },
@@ -49,13 +46,13 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a worker that reports it has acknowledged it, too', async () => {
+  test('claims the offer when the worker reports the job', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a worker that only beats, and opens no stream, keeps it until a takeover has passed', async () => {
+  test('withdraws the offer at takeover when the worker sends heartbeats but opens no stream', async () => {
     const { fleet, rig, job } = await start();
     const other = await fleet.addIdleWorker();
     for (let s = 0; s < takeover; s += 20_000) {
@@ -68,7 +65,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
   });
 
-  test('a worker that stays away loses it at takeover, and that costs no retry', async () => {
+  test('withdraws the offer at takeover, without using a retry, when the worker stays silent', async () => {
     const { fleet, job } = await start();
     await fleet.clock.advance(takeover - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
@@ -76,13 +73,13 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'withdrawn' }] });
   });
 
-  test('a worker that says goodbye gives it back at once', async () => {
+  test('withdraws the offer immediately when the worker disconnects', async () => {
     const { fleet, rig, job } = await start();
     await rig.disconnect();
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'withdrawn' }] });
   });
 
-  test('a second restart begins the time anew', async () => {
+  test('restarts the takeover deadline after a second restart', async () => {
     const { fleet, job } = await start();
     await fleet.clock.advance(takeover - 1);
     await fleet.restart({ crash: true });
@@ -91,7 +88,7 @@ describe.each([1, 2] as const)('protocol %i', protocol => {
   });
 });
 
-test('what was withdrawn after a restart is refused to our own agent, and taken up from the published one', async () => {
+test('refuses the claim of an offer withdrawn after a restart, except by the published agent', async () => {
   for (const protocol of [1, 2] as const) {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -104,8 +101,8 @@ test('what was withdrawn after a restart is refused to our own agent, and taken 
   }
 });
 
-describe('a stop on purpose', () => {
-  test('is told to our own agents on their streams, before these end, and to nobody else', async () => {
+describe('orderly stop of the orchestrator', () => {
+  test("notifies Trainyard's agents on their streams before it ends all streams", async () => {
     const fleet = await openFleet();
     const rigs = {
       idle: await fleet.addIdleWorker({ agent: { gpus: 0 } }),
@@ -122,7 +119,7 @@ describe('a stop on purpose', () => {
     expect(rigs.published.commands).toEqual([]);
   });
 
-  test('is not told in a crash', async () => {
+  test('sends no shutdown notification in a crash', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.restart({ crash: true });

@@ -1,7 +1,4 @@
-/**
- * What survives a restart of the orchestrator: docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after
- * 160 s.
- */
+// See docs/internals/semantics.md, sections 4 and 5. T = 120 s, takeover after 160 s.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
@@ -14,10 +11,10 @@ describe.each([
   ['a crash', 'a file', { crash: true }],
   ['an orderly stop', 'a file', { crash: false }],
   ['a crash', 'memory', { crash: true }],
-] as const)('over %s, with its store in %s', (_how, where, how) => {
+] as const)('restart by %s with the store in %s', (_how, where, how) => {
   const open = () => openFleet(where === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
 
-  test('a job that waits survives, and runs', async () => {
+  test('keeps a pending job across a restart, and it completes later', async () => {
     const fleet = await open();
     const { jobId } = await fleet.submit({ priority: 20, worker_labels: { team: 'n*' } });
     const before = fleet.job(jobId);
@@ -29,7 +26,7 @@ describe.each([
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('an offer waits for its worker, and is sent again', async () => {
+  test('repeats an offer to its worker after a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const other = await fleet.addIdleWorker();
@@ -46,7 +43,7 @@ describe.each([
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a running job is gone on with', async () => {
+  test('resumes a running job after a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -62,7 +59,7 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('nobody is given up before a whole takeover span has passed', async () => {
+  test('takes no job over before a full takeover span has passed since the restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 1 });
@@ -74,7 +71,7 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ cause: 'worker_lost' }] });
   });
 
-  test('nor is one that was recovering already', async () => {
+  test('restarts the takeover deadline of a recovering job at a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -86,7 +83,7 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a backoff goes on, and is not begun anew', async () => {
+  test('continues a back-off across a restart without restarting it', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -101,7 +98,7 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 3 });
   });
 
-  test('a cancel is repeated', async () => {
+  test('repeats a cancel after a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -112,7 +109,7 @@ describe.each([
     expect(rig.stream.commands).toMatchObject([{ type: 'job_cancel', job_id: job }]);
   });
 
-  test('a worker that had said goodbye is still gone, and events go on where they were', async () => {
+  test('keeps a disconnected worker offline and continues the event sequence after a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     await rig.disconnect();
@@ -124,7 +121,7 @@ describe.each([
     expect(fleet.events.at(-1)).toMatchObject({ type: 'job.submitted', seq: seq + 1 });
   });
 
-  test('the worker may be back on its stream without a word about itself', async () => {
+  test('dispatches to a worker that opens its stream after a restart without registering', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     await fleet.restart(how);
@@ -137,7 +134,7 @@ describe.each([
 test.each([
   ['ten hours back', -36_000_000],
   ['a day ahead', 86_400_000],
-])('a backoff is as long as it was when the clock is set %s before a restart', async (_what, ms) => {
+])('keeps the length of a back-off when the clock is set %s before a restart', async (_what, ms) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -153,7 +150,7 @@ test.each([
   expect(fleet.job(job).status).toBe('dispatched');
 });
 
-test('a backoff is no longer than it is from its beginning when nobody knows how much time has passed', async () => {
+test('limits a back-off to its full length when the elapsed time is unknown after a restart', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -168,7 +165,7 @@ test('a backoff is no longer than it is from its beginning when nobody knows how
   expect(fleet.job(job).status).toBe('dispatched');
 });
 
-test('what was answered survives a crash, and what was only asked for is not there', async () => {
+test('keeps an answered submit across a crash and drops an unanswered one', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const { jobId } = await fleet.submit();
   let answered = false;
@@ -186,18 +183,18 @@ test('what was answered survives a crash, and what was only asked for is not the
   expect(answered).toBe(false);
 });
 
-test('what is asked for during an orderly stop is done and answered', async () => {
+test('completes and answers a submit that arrives during an orderly stop', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const asked = fleet.submit();
   await fleet.restart();
   expect(fleet.job((await asked).jobId).status).toBe('pending');
 });
 
-test('an orchestrator that was stopped sets no timer any more', async () => {
+test('sets no timers after it has stopped', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);
-  // Its commit comes after the stop, and wants the worker to settle for 50 ms.
+  // Its commit happens after the stop and would start a cooldown of 50 ms.
   const reported = rig.report(job, 'completed');
   await fleet.restart();
   expect((await reported).ok).toBe(true);
@@ -205,7 +202,7 @@ test('an orchestrator that was stopped sets no timer any more', async () => {
   expect(fleet.errors).toEqual([]);
 });
 
-test('streams are ended by an orderly stop, and just cut by a crash', async () => {
+test('ends streams in an orderly stop but not in a crash', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const first = rig.stream;

@@ -1,7 +1,4 @@
-/**
- * Workers that fall silent and return: docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160
- * s.
- */
+// See docs/internals/semantics.md, sections 1, 2 and 5. T = 120 s, takeover after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../support/fleet-bench.ts';
@@ -11,12 +8,12 @@ import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 const T = 120_000;
 const takeover = 160_000;
 
-describe('offline', () => {
+describe('detecting an offline worker', () => {
   test.each([
     ['idle', 'idle', {}],
     ['draining', 'draining', { drained: true }],
     ['without a stream', 'connecting', { drop: true }],
-  ])('a worker that is %s is offline after T of silence, and not before', async (_what, status, how) => {
+  ])('marks a worker that is %s offline exactly after T of silence', async (_what, status, how) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     if ('drained' in how) await fleet.drain(rig);
@@ -30,7 +27,7 @@ describe('offline', () => {
     expect(rig.view().last_heartbeat).toBe('2026-01-01T12:00:00.000Z');
   });
 
-  test('T follows the setting', async () => {
+  test('uses the configured heartbeat timeout as T', async () => {
     const fleet = await openFleet({ heartbeatTimeoutMs: 4_000 });
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(3_999);
@@ -40,11 +37,11 @@ describe('offline', () => {
   });
 
   test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
-    ['a beat', (rig, job) => rig.beat(job)],
+    ['a heartbeat', (rig, job) => rig.beat(job)],
     ['a report', (rig, job) => rig.report(job, 'running')],
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a stream', rig => rig.openStream()],
-  ])('%s is contact', async (_what, call) => {
+  ])('counts %s as contact', async (_what, call) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -56,18 +53,18 @@ describe('offline', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('a beat in the very moment in which the time is up still counts', async () => {
+  test('counts a heartbeat that arrives exactly when the timeout ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 1);
-    // Set after the alarm of the same moment, so that it comes when the decision is made but not yet carried out.
+    // This timer is set after the alarm for the same time, so it runs between the decision and its effect.
     fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
     expect(fleet.trail(rig.id)).not.toContain('worker.offline');
   });
 
-  test('a wall clock that is set back plays no part', async () => {
+  test('ignores a wall clock that is set back', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (const hours of [1, 2]) {
@@ -81,7 +78,7 @@ describe('offline', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('an offline worker is offered nothing until it is back', async () => {
+  test('dispatches to an offline worker only after it returns', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T);
@@ -92,7 +89,7 @@ describe('offline', () => {
     expect(fleet.trail(rig.id)).toContain('worker.back');
   });
 
-  test('many workers that fall silent at once cost a write each', async () => {
+  test('writes once per worker when many workers go offline at once', async () => {
     const fleet = await openFleet();
     const rigs = await Promise.all(Array.from({ length: 40 }, () => fleet.addIdleWorker()));
     const before = fleet.writes;
@@ -103,8 +100,8 @@ describe('offline', () => {
   });
 });
 
-describe('an offer', () => {
-  test('to a worker that falls silent stays until it is given up, and that costs no retry', async () => {
+describe('an offer to a silent worker', () => {
+  test('withdraws the offer to a silent worker in time, without using a retry', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 10_000);
@@ -121,7 +118,7 @@ describe('an offer', () => {
     });
   });
 
-  test('may still be taken by a worker that had fallen silent with it', async () => {
+  test('lets a silent worker claim its offer before the withdrawal', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 10_000);
@@ -133,19 +130,22 @@ describe('an offer', () => {
   });
 });
 
-describe('a claimed job', () => {
-  test.each(['starting', 'running'] as const)('that is %s recovers from T on', async word => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const { jobId } = await fleet.submit();
-    await rig.report(jobId, word);
-    await fleet.clock.advance(T - 1);
-    expect(fleet.job(jobId).status).toBe(word);
-    await fleet.clock.advance(1);
-    expect(fleet.job(jobId)).toMatchObject({ status: 'recovering', attempt: 1, worker_id: rig.id });
-  });
+describe('a claimed job of a silent worker', () => {
+  test.each(['starting', 'running'] as const)(
+    'marks a %s job as recovering after T of silence',
+    async word => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const { jobId } = await fleet.submit();
+      await rig.report(jobId, word);
+      await fleet.clock.advance(T - 1);
+      expect(fleet.job(jobId).status).toBe(word);
+      await fleet.clock.advance(1);
+      expect(fleet.job(jobId)).toMatchObject({ status: 'recovering', attempt: 1, worker_id: rig.id });
+    },
+  );
 
-  test('goes to another worker at takeover, and not before', async () => {
+  test('dispatches a recovering job to another worker exactly at takeover', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -163,7 +163,7 @@ describe('a claimed job', () => {
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'given_up', cause: 'worker_lost' });
   });
 
-  test('fails at takeover when its budget is used', async () => {
+  test('fails a recovering job at takeover when no retry is left', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -173,7 +173,7 @@ describe('a claimed job', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost', attempt: 1 });
   });
 
-  test('of a worker that said goodbye waits until takeover just the same', async () => {
+  test('takes the job of a disconnected worker over at the same time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -186,27 +186,30 @@ describe('a claimed job', () => {
   });
 
   test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
-    ['a beat', (rig, job) => rig.beat(job)],
+    ['a heartbeat', (rig, job) => rig.beat(job)],
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a report', (rig, job) => rig.report(job, 'running')],
-    ['a claim that was repeated', (rig, job) => rig.report(job, 'starting')],
-  ])('runs on when its worker is back by %s before takeover, and no retry is used', async (_what, call) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig, { max_retries: 1 });
-    for (let round = 0; round < 3; round++) {
-      await fleet.clock.advance(takeover - 1);
-      await call(rig, job);
-      expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1, worker_id: rig.id });
-    }
-    await fleet.clock.advance(takeover);
-    expect(fleet.job(job).status).toBe('pending');
-  });
+    ['a repeated claim', (rig, job) => rig.report(job, 'starting')],
+  ])(
+    'resumes the job without a retry when its worker returns with %s before takeover',
+    async (_what, call) => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig, { max_retries: 1 });
+      for (let round = 0; round < 3; round++) {
+        await fleet.clock.advance(takeover - 1);
+        await call(rig, job);
+        expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1, worker_id: rig.id });
+      }
+      await fleet.clock.advance(takeover);
+      expect(fleet.job(job).status).toBe('pending');
+    },
+  );
 
   test.each([
     ['completed', 'completed', null],
     ['failed', 'failed', 'trainer_exit'],
-  ] as const)('ends when its worker comes back with “%s”', async (word, status, cause) => {
+  ] as const)('ends the job when its silent worker returns with “%s”', async (word, status, cause) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -218,19 +221,22 @@ describe('a claimed job', () => {
   test.each<[retries: number, status: string]>([
     [1, 'dispatched'],
     [0, 'failed'],
-  ])('is lost at once when its worker registers without it (%i retries)', async (retries, status) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig, { max_retries: retries });
-    await fleet.clock.advance(T);
-    await rig.register();
-    expect(fleet.job(job)).toMatchObject({
-      status,
-      attempts: [{ cause: 'worker_lost' }, ...(retries ? [{}] : [])],
-    });
-  });
+  ])(
+    'ends the attempt immediately when its worker registers without it (%i retries)',
+    async (retries, status) => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig, { max_retries: retries });
+      await fleet.clock.advance(T);
+      await rig.register();
+      expect(fleet.job(job)).toMatchObject({
+        status,
+        attempts: [{ cause: 'worker_lost' }, ...(retries ? [{}] : [])],
+      });
+    },
+  );
 
-  test('that was cancelled is over when its worker registers without it', async () => {
+  test('cancels the cancelling job when its worker registers without it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -242,7 +248,7 @@ describe('a claimed job', () => {
 });
 
 describe('after takeover', () => {
-  test('the former worker is told to stop, in a beat and at its registration', async () => {
+  test('abandons the job in heartbeat and registration responses to its former worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -255,25 +261,28 @@ describe('after takeover', () => {
   });
 
   test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
-    ['a beat', (rig, job) => rig.beat(job)],
+    ['a heartbeat', (rig, job) => rig.beat(job)],
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a report', (rig, job) => rig.report(job, 'running')],
-  ])('a job that still waits is adopted again by %s, and the retry given back', async (_what, call) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig, { max_retries: 1 });
-    for (let round = 0; round < 3; round++) {
-      await fleet.clock.advance(takeover);
-      expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
-      await call(rig, job);
-      expect(fleet.job(job)).toMatchObject({
-        status: 'running',
-        attempts: [{ outcome: null, ended_at: null }],
-      });
-    }
-  });
+  ])(
+    'resumes the pending job and returns its retry when its former worker returns with %s',
+    async (_what, call) => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker();
+      const job = await fleet.runJob(rig, { max_retries: 1 });
+      for (let round = 0; round < 3; round++) {
+        await fleet.clock.advance(takeover);
+        expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
+        await call(rig, job);
+        expect(fleet.job(job)).toMatchObject({
+          status: 'running',
+          attempts: [{ outcome: null, ended_at: null }],
+        });
+      }
+    },
+  );
 
-  test('a worker that was given another job does not get the former one back', async () => {
+  test('refuses to resume the former job of a worker that has another job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

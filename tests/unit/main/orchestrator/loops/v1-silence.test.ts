@@ -1,11 +1,8 @@
-/**
- * Published agents are silent while their trainer prints nothing: docs/internals/worker-contract.md, section 3, item
- * 10. T = 120 s.
- */
+// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their trainer prints nothing. T = 120 s.
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 
-test('they may be granted more than T, and takeover moves along; our own are not', async () => {
+test('applies a longer silence limit to published agents only, and delays their takeover', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const published = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(published, { max_retries: 0 });
@@ -26,16 +23,19 @@ test('they may be granted more than T, and takeover moves along; our own are not
   expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
 });
 
-test.each([0, 60_000, 119_999, 120_000])('they are never granted less than T: %d ms', async v1SilenceMs => {
-  const fleet = await openFleet({ v1SilenceMs });
-  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-  await fleet.clock.advance(119_999);
-  expect(rig.view().status).toBe('idle');
-  await fleet.clock.advance(1);
-  expect(rig.view().status).toBe('offline');
-});
+test.each([0, 60_000, 119_999, 120_000])(
+  'never applies a silence limit below T to published agents: %d ms',
+  async v1SilenceMs => {
+    const fleet = await openFleet({ v1SilenceMs });
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    await fleet.clock.advance(119_999);
+    expect(rig.view().status).toBe('idle');
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('offline');
+  },
+);
 
-test('who replaces a published agent by our own has T again', async () => {
+test("applies T again when Trainyard's agent replaces a published one", async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await rig.disconnect();
@@ -44,7 +44,7 @@ test('who replaces a published agent by our own has T again', async () => {
   expect(rig.view().status).toBe('offline');
 });
 
-test('the grant holds over a restart', async () => {
+test('keeps the longer silence limit across a restart', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await fleet.restart({ crash: true });

@@ -1,7 +1,4 @@
-/**
- * The audit trail records everything that people and workers do, permitted or not: once, in order, and nothing else.
- * The disk may fill up and the process may end in between. docs/internals/faults.md, I5.
- */
+// See docs/internals/faults.md, I5. The disk may become full and the process may end at any time.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditRow } from '../../../../../main/orchestrator/ports/index.ts';
@@ -14,25 +11,25 @@ import { bookOf, wholeTrail } from '../../../../support/seal.ts';
 import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
 import { everyJob } from '../../../../support/every-job.ts';
 
-type Told = readonly [type: string, id: string, at: string];
+type Recorded = readonly [type: string, id: string, at: string];
 
-/** What readers of the event stream were told, progress left out: it is no transition. */
-const toldBy = ({ fleet }: World): readonly Told[] =>
-  fleet.events.flatMap((event): readonly Told[] => {
+// The published events without progress, which is no transition.
+const eventsOf = ({ fleet }: World): readonly Recorded[] =>
+  fleet.events.flatMap((event): readonly Recorded[] => {
     if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
     if (event.type === 'job.progress' || event.type === 'job.outstanding') return [];
     const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
     return [[event.type, id, event.at]];
   });
 
-/** The trail in the same words, without what changed nothing: reports by those who had no right to make them. */
-const writtenIn = ({ fleet }: World): readonly Told[] =>
+// The audit rows in the same form, without refused reports, which change nothing.
+const rowsOf = ({ fleet }: World): readonly Recorded[] =>
   fleet
     .audit()
     .filter(({ type }) => type !== 'job.report_refused')
-    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
+    .map((row): Recorded => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
 
-/** Where the clock was set back, no row is dated before an older one, and says how far its clock was off. */
+// After the clock was set back, a row keeps the latest time and stores its clock offset.
 const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
 
 const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);
@@ -48,7 +45,7 @@ const isFinal = (status: string): boolean => finalStatuses.some(word => word ===
 const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
   JSON.parse(row.details) as Readonly<Record<string, unknown>>;
 
-/** After which a job waits. */
+// Events after which a job is pending.
 const pendingWords: ReadonlySet<string> = new Set([
   'submitted',
   'requeued',
@@ -60,10 +57,10 @@ const pendingWords: ReadonlySet<string> = new Set([
 
 const movesNothing: ReadonlySet<string> = new Set(['job.report_refused', 'job.late_result', 'job.asked']);
 
-/** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
+// Replays the jobs from the types of the rows. Each row must follow from the previous one.
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   const jobs = new Map<string, Replayed>();
-  /** In the order in which they ended, which no shift of the wall clock changes. */
+  // Jobs in the order in which they ended, independent of the wall clock.
   const ended = new Set<string>();
   const forget = (id: string): void => {
     jobs.delete(id);
@@ -110,7 +107,7 @@ const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
 const troubles = ['worker.created', 'worker.gpu_trouble', 'worker.gpu_trouble_over'];
 
-/** Workers, and what is held against them, as the newest row about each says. */
+// Compares each worker with the newest row about it.
 function expectWorkersAsReplayed({ fleet }: World): void {
   const rows = fleet.audit().filter(row => row.target_type === 'worker');
   const newest = (id: string, types: readonly string[]): string | undefined =>
@@ -128,7 +125,7 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   }
 }
 
-/** How the queue is run, as the rows about it say. */
+// Compares the queue with the rows about it.
 function expectQueueAsReplayed({ fleet }: World): void {
   const rows = fleet.audit().filter(row => row.target_type === 'queue');
   const turned = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
@@ -143,7 +140,7 @@ function expectQueueAsReplayed({ fleet }: World): void {
 
 async function expectWholeTrail(world: World): Promise<void> {
   const { fleet } = world;
-  expect(writtenIn(world)).toEqual(toldBy(world));
+  expect(rowsOf(world)).toEqual(eventsOf(world));
   const times = fleet.audit().map(({ at }) => at);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   const verdict = await bookOf(fleet.store.audit).verify(wholeTrail);
@@ -157,7 +154,7 @@ async function expectWholeTrail(world: World): Promise<void> {
   expect(JSON.stringify(fleet.audit())).not.toMatch(/wt_|tj_/);
 }
 
-/** T is short: the clock ticks on for every second that a script lets pass. */
+// T is short because the clock ticks for every second that a script waits.
 async function run(script: Script, reached: Set<string>): Promise<void> {
   const fleet = await createFleet({ heartbeatTimeoutMs: 6_000 });
   const world: World = { fleet, workers: [], jobs: [] };
@@ -169,13 +166,13 @@ async function run(script: Script, reached: Set<string>): Promise<void> {
   await fleet.close();
 }
 
-test('the trail has a row for each thing that was told, verifies, and tells how things stand', async () => {
+test('writes one valid audit row per event, from which the stored state can be replayed', async () => {
   const reached = new Set<string>();
   await fc.assert(
     fc.asyncProperty(scripts, script => run(script, reached)),
     { numRuns: 120, examples: seldom.map(script => [script]) },
   );
-  // Else the scripts would be too tame to say anything.
+  // The scripts must cover every type, or the test proves too little.
   const types = [...JobEventType.options, ...WorkerEventType.options, ...QueueEventType.options];
   const all = [...types, 'job.report_refused'];
   expect(all.filter(type => !reached.has(type))).toEqual(['job.progress', 'job.outstanding']);

@@ -1,4 +1,4 @@
-/** How many rows of the audit trail one source can cause. */
+// Limits how many audit rows one source can cause.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
@@ -9,8 +9,8 @@ const rowsOf = (fleet: Fleet, type: string) => fleet.audit().filter(row => row.t
 const repeatsIn = (fleet: Fleet) =>
   rowsOf(fleet, 'audit.repeated').map(row => JSON.parse(row.details) as Record<string, unknown>);
 
-describe('one worker', () => {
-  test('gets thirty rows of a kind within ten minutes, and one that counts the others', async () => {
+describe('audit rows of one worker', () => {
+  test('writes thirty rows of a type in ten minutes, and one row that counts the rest', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let time = 0; time < 442; time += 1) await rig.register();
@@ -23,7 +23,7 @@ describe('one worker', () => {
     expect(rowsOf(fleet, 'worker.registered')).toHaveLength(31);
   });
 
-  test('takes no row from another one, and none of another kind', async () => {
+  test('counts each worker and each type of row separately', async () => {
     const fleet = await openFleet();
     const [noisy, quiet] = [await fleet.addWorker(), await fleet.addWorker()];
     for (let time = 0; time < 50; time += 1) await noisy.register();
@@ -33,7 +33,7 @@ describe('one worker', () => {
     expect(rowsOf(fleet, 'worker.offline')).toHaveLength(1);
   });
 
-  test('is counted by the end of the process at the latest', async () => {
+  test('writes the count of repeats at the latest when the process stops', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let time = 0; time < 40; time += 1) await rig.register();
@@ -41,7 +41,7 @@ describe('one worker', () => {
     expect(repeatsIn(fleet)).toMatchObject([{ count: 10 }]);
   });
 
-  test('can not fill the trail with reports that are refused', async () => {
+  test('limits the rows of refused reports', async () => {
     const fleet = await openFleet();
     const [owner, other] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     const job = await fleet.runJob(owner);
@@ -50,7 +50,7 @@ describe('one worker', () => {
   });
 });
 
-test('callers without a valid token are counted by where they come from', async () => {
+test('counts callers without a valid token by their network', async () => {
   const fleet = await openFleet();
   for (let time = 0; time < 40; time += 1)
     fleet.orchestrator.access.noteRefusal(
@@ -67,7 +67,7 @@ test('callers without a valid token are counted by where they come from', async 
   expect(repeatsIn(fleet)).toMatchObject([{ source: 'loopback', count: 10 }]);
 });
 
-test('a log that a worker sends for the job of another one is refused, and written down', async () => {
+test('refuses and audits a log chunk for the job of another worker', async () => {
   const fleet = await openFleet();
   const [owner, other] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   const job = await fleet.runJob(owner);

@@ -1,4 +1,4 @@
-/** Scripts of what people, workers, the disk and the process may do to a fleet, in any order, permitted or not. */
+// Scripts of what users, workers, the disk and the process may do to a fleet, in any order, permitted or not.
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../../../protocol/ids.ts';
@@ -12,7 +12,7 @@ export interface World {
   readonly jobs: JobId[];
 }
 
-/** One thing that happens; the numbers choose among the workers and jobs that there are by then. */
+// One act. The numbers choose among the existing workers and jobs.
 interface Step {
   readonly act: Act;
   readonly worker: number;
@@ -43,7 +43,7 @@ const toJob =
     if (job !== undefined) await act(job, world);
   };
 
-/** About the job that it was last offered, most likely; else about any. */
+// Most likely the job that the worker was last offered, else any job.
 const about = (worker: FleetWorker, { jobs }: World, { job }: Step): JobId | undefined =>
   job % 4 === 0 ? pick(jobs, job) : (worker.commandsOf('job_submit').at(-1)?.job_id ?? pick(jobs, job));
 
@@ -55,7 +55,7 @@ const reports = (
     if (job !== undefined) await worker.report(job, ...report);
   });
 
-/** Somebody makes a join token and uses it, twice: the second time nothing happens. */
+// Creates a join token and uses it twice. The second use changes nothing.
 const joinAgain: OfWorker = async (worker, { fleet: { orchestrator } }) => {
   const { token } = valueOf(await orchestrator.workers.createJoinToken(worker.id, hourMs, ada));
   const own = hashOf(`wt_for_${token}`);
@@ -83,7 +83,7 @@ const adds =
     await worker.connect({ protocol });
   };
 
-/** Cut off as kill -9 would: what it began is done by then, or never. */
+// Interrupts the process like kill -9: a started write is then committed or lost.
 const cutOff =
   (does: Does): Does =>
   async (world, step) => {
@@ -98,7 +98,7 @@ const run = toWorker(async (worker, world) => {
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
 });
-/** Twice: the second time nothing happens. */
+// Requests the action twice. The second request changes nothing.
 const ask = toWorker(async (worker, { fleet, jobs }) => {
   const config = { $requests: { save: { signal: 'SIGUSR1' } } };
   const { jobId, workerId } = await fleet.submit({ config });
@@ -231,7 +231,7 @@ const acts = {
 
 type Act = keyof typeof acts;
 
-/** What a script does often, so that it gets anywhere. */
+// Acts that scripts need often to make progress.
 const often: readonly Act[] = [
   'add',
   'submit',
@@ -243,7 +243,7 @@ const often: readonly Act[] = [
   'limitNone',
   'beatHolding',
 ];
-/** An hour is long: it takes hundreds of looks of the health loop. */
+// `hour` is slow: it takes hundreds of health checks.
 const anyAct = (Object.keys(acts) as Act[]).filter(act => act !== 'hour');
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
@@ -255,7 +255,7 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
   job: fc.nat(15),
 });
 
-/** Each begins with somebody to work. */
+// Each script starts with a worker.
 export const scripts: fc.Arbitrary<Script> = fc
   .array(anyStep, { minLength: 20, maxLength: 60 })
   .map(steps => [{ act: 'add', worker: 0, job: 0 }, ...steps]);
@@ -263,7 +263,7 @@ export const scripts: fc.Arbitrary<Script> = fc
 const script = (...steps: readonly (readonly [Act, number])[]): Script =>
   steps.map(([act, worker]) => ({ act, worker, job: 1 }));
 
-/** What chance seldom brings about: a quarantine that is lifted, a worker that is deleted, a result that comes too late. */
+// Rare sequences: a quarantine that ends, a deleted worker, a late result.
 export const seldom: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
@@ -274,7 +274,7 @@ export const seldom: readonly Script[] = [
   script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
   script(['submit', 0], ['submit', 0], ['endAll', 0], ['deleteJob', 0], ['second', 0], ['cleanUp', 0]),
-  // A job that ends while the clock is ahead is old as soon as time has passed, although the clock is set back.
+  // A job that ends while the clock is ahead expires early, even if the clock is set back.
   script(
     ['add', 0],
     ['clockOn', 0],
@@ -286,7 +286,7 @@ export const seldom: readonly Script[] = [
   ),
 ];
 
-/** What a call may end with that is allowed to fail: a refusal, or a disk that is full. */
+// The permitted failures of a call: a refusal, or a full disk.
 const allowed = /^(refused: |the job was rejected: |database or disk is full$|the worker has had no )/;
 
 export async function play(world: World, step: Step): Promise<void> {
@@ -298,7 +298,7 @@ export async function play(world: World, step: Step): Promise<void> {
   await world.fleet.clock.settle();
 }
 
-/** The orchestrator's own commands that failed because the disk was full are logged; nothing else may be. */
+// Only the orchestrator's own commands that failed on the full disk may be in the log.
 export function expectOnlyDiskErrors(fleet: Fleet): void {
   for (const error of fleet.errors.splice(0))
     expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);

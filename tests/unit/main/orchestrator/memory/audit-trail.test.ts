@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { auditFilter } from '../../../../support/seal.ts';
 
-test('the trail has one row for each event but progress, with who did it', async () => {
+test('writes one audit row with its actor for each event except progress', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -11,8 +11,10 @@ test('the trail has one row for each event but progress, with who did it', async
   await rig.report(job, 'cancelled');
   await rig.disconnect();
   const { rows } = fleet.store.audit.list(auditFilter({ limit: 500 }));
-  const told = fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
-  expect(rows.map(({ type }) => type).toReversed()).toEqual(told.filter(type => type !== 'job.progress'));
+  const eventTypes = fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
+  expect(rows.map(({ type }) => type).toReversed()).toEqual(
+    eventTypes.filter(type => type !== 'job.progress'),
+  );
   const by = Object.fromEntries(rows.map(row => [row.type, row.actor_id ?? row.actor_type]));
   expect(by).toMatchObject({
     'worker.created': 'ada',

@@ -1,7 +1,4 @@
-/**
- * The orchestrator's own pauses, and clock changes: docs/internals/semantics.md, section 3; docs/internals/faults.md
- * F6, F20. T = 120 s.
- */
+// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20. T = 120 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
@@ -11,7 +8,7 @@ const takeover = 160_000;
 const hour = 3_600_000;
 const tenYears = 10 * 365 * 24 * hour;
 
-/** A worker that runs a job, one that is idle, and a job that waits in its backoff. */
+/** Creates a worker with a job, an idle worker, and a job in back-off. */
 async function openBusyFleet(): Promise<Fleet> {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -28,14 +25,14 @@ async function openBusyFleet(): Promise<Fleet> {
 const transitions = (fleet: Fleet): readonly string[] =>
   fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
 
-describe('while the orchestrator is held up', () => {
+describe('a paused orchestrator process', () => {
   test.each([
-    ['less than its tick may be late', 5_500],
-    ['more than that', 20_000],
-    ['more than T', T + 10_000],
-    ['more than a takeover', takeover + 10_000],
+    ['shorter than a late tick', 5_500],
+    ['longer than a late tick', 20_000],
+    ['longer than T', T + 10_000],
+    ['longer than the takeover', takeover + 10_000],
     ['a night', 10 * hour],
-  ])('nobody falls silent: %s', async (_what, ms) => {
+  ])('marks no worker offline after a pause: %s', async (_what, ms) => {
     const fleet = await openBusyFleet();
     const before = transitions(fleet);
     await fleet.clock.advance(100_000);
@@ -46,7 +43,7 @@ describe('while the orchestrator is held up', () => {
     expect(inBackoff).not.toContain('worker.offline');
   });
 
-  test('a short pause counts, because it is no longer than a beat may be late', async () => {
+  test('counts a short pause as silence', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(100_000);
@@ -57,13 +54,13 @@ describe('while the orchestrator is held up', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('a longer one does not count, and deadlines go on from where they were', async () => {
+  test('does not count a longer pause, and continues the deadlines', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await fleet.clock.advance(100_000);
     await fleet.clock.pause(31_000);
-    // One tick of it counts.
+    // One tick of the pause counts.
     await fleet.clock.advance(T - 101_000 - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
@@ -75,7 +72,7 @@ describe('while the orchestrator is held up', () => {
     expect(fleet.job(job).status).toBe('failed');
   });
 
-  test('a long one gives everybody the whole span anew, from its end', async () => {
+  test('gives every worker its full timeout again after a long pause', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -91,7 +88,7 @@ describe('while the orchestrator is held up', () => {
     expect(fleet.job(job).status).toBe('recovering');
   });
 
-  test('sleep that only the wall clock shows gives everybody the whole span anew', async () => {
+  test('gives every worker its full timeout again after a sleep that only the wall clock shows', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -104,7 +101,7 @@ describe('while the orchestrator is held up', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a sleep that it is told of does, however short it was', async () => {
+  test('gives every worker its full timeout again after an announced short sleep', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
@@ -117,7 +114,7 @@ describe('while the orchestrator is held up', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('an offer is not given up for a pause in which nobody could take it', async () => {
+  test('does not withdraw an offer because of a pause', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -128,7 +125,7 @@ describe('while the orchestrator is held up', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('a timeout does not run', async () => {
+  test('does not count a pause towards a timeout', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
@@ -142,13 +139,13 @@ describe('while the orchestrator is held up', () => {
   });
 });
 
-describe('a wall clock that is set', () => {
+describe('a changed wall clock', () => {
   test.each([
     ['an hour back', -hour],
     ['an hour forward', hour],
     ['ten years forward', tenYears],
     ['ten years back', -tenYears],
-  ])('%s causes no transition', async (_what, ms) => {
+  ])('changes no status when the wall clock is set %s', async (_what, ms) => {
     const fleet = await openBusyFleet();
     const [rig, other] = fleet.orchestrator.workers.list(undefined);
     await fleet.addWorker({ type: 'ephemeral' });
@@ -170,7 +167,7 @@ describe('a wall clock that is set', () => {
   test.each([
     ['back', -hour],
     ['forward', hour],
-  ])('%s moves no backoff, and the reason tells the time by the clock as it is now', async (_what, ms) => {
+  ])('keeps a back-off and shows its end by the new clock when the clock is set %s', async (_what, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

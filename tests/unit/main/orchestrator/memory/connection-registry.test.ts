@@ -1,4 +1,4 @@
-/** Which workers are in contact, their streams and open offers: docs/internals/semantics.md, sections 1 and 4. */
+// See docs/internals/semantics.md, sections 1 and 4.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { WorkerStream } from '../../../../../main/orchestrator/ports/index.ts';
 import {
@@ -38,7 +38,7 @@ beforeEach(() => {
   book = createConnectionRegistry(() => {});
 });
 
-test('nothing is known of a worker that was never heard', () => {
+test('knows nothing about a worker that was never heard', () => {
   expect(book.of(w1)).toBeNull();
   expect(book.missedOf(w1)).toBe(0);
   expect(book.offerOf(w1)).toBeNull();
@@ -54,7 +54,7 @@ test('nothing is known of a worker that was never heard', () => {
   expect(book.all()).toEqual([]);
 });
 
-test('the offers that a worker missed in a row are remembered until it is forgotten', () => {
+test('counts missed offers until the worker is forgotten', () => {
   book.heard(w1, 10);
   book.noteMissed(w1, 2);
   expect(book.missedOf(w1)).toBe(2);
@@ -62,7 +62,7 @@ test('the offers that a worker missed in a row are remembered until it is forgot
   expect(book.missedOf(w1)).toBe(0);
 });
 
-test('contact is the last time it was heard, with or without a stream', () => {
+test('stores the time of the last contact with or without a stream', () => {
   book.heard(w1, 10);
   expect(book.of(w1)).toEqual({ contactAt: 10, streaming: false, settledAt: 10 });
   book.heard(w1, 25);
@@ -70,15 +70,15 @@ test('contact is the last time it was heard, with or without a stream', () => {
   expect(book.of(w1)).toMatchObject({ contactAt: 25, streaming: true });
 });
 
-test('settling lasts until the later of two moments', () => {
+test('keeps the later of two cooldown ends', () => {
   book.heard(w1, 10);
   book.settle(w1, 510);
   book.settle(w1, 60);
   expect(book.of(w1)?.settledAt).toBe(510);
 });
 
-describe('a stream', () => {
-  test('carries what is sent to its worker alone', () => {
+describe('worker streams', () => {
+  test('sends a command only to its worker', () => {
     const [first, second] = [makeStream(), makeStream()];
     book.open(w1, first, 0);
     book.open(w2, second, 0);
@@ -88,7 +88,7 @@ describe('a stream', () => {
     expect(book.streaming()).toEqual([w1, w2]);
   });
 
-  test('is ended by the next one, and its own late end does nothing', () => {
+  test('ends a stream when a newer one opens, and ignores the late close of the old one', () => {
     const [older, newer] = [makeStream(), makeStream()];
     book.open(w1, older, 0);
     book.open(w1, newer, 5);
@@ -100,7 +100,7 @@ describe('a stream', () => {
     expect(older.sent).toEqual(['end']);
   });
 
-  test('that closes leaves the worker known, and not streaming', () => {
+  test('keeps a worker known without a stream when its stream closes', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     book.open(w2, makeStream(), 0);
@@ -114,7 +114,7 @@ describe('a stream', () => {
     expect(stream.sent).toEqual([]);
   });
 
-  test('is hung up once', () => {
+  test('ends a stream once', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     expect(book.hangUp(w1)).toBe(true);
@@ -122,7 +122,7 @@ describe('a stream', () => {
     expect(stream.sent).toEqual(['end']);
   });
 
-  test('ends when its worker is forgotten, and with it all that was known', () => {
+  test('ends the stream and drops everything known when the worker is forgotten', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     book.sendOffer(w1, makeOffer('j1', 'a1'), 0, 45);
@@ -133,10 +133,10 @@ describe('a stream', () => {
   });
 });
 
-describe('an offer', () => {
+describe('open offers', () => {
   const offer = makeOffer('j1', 'a1');
 
-  test('is counted, and keeps when it first went out', () => {
+  test('counts the sends of an offer and keeps the first time', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     for (const at of [100, 200, 300]) book.sendOffer(w1, offer, at, at + 45);
@@ -144,7 +144,7 @@ describe('an offer', () => {
     expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', firstSentAt: 100, sent: 3, giveUpAt: 145 });
   });
 
-  test('that finds no stream is not sent, and is given up in its time all the same', () => {
+  test('does not send an offer without a stream, and keeps its withdrawal time', () => {
     book.heard(w1, 0);
     book.sendOffer(w1, offer, 100, 145);
     expect(book.offerOf(w1)).toMatchObject({ attemptId: 'a1', sent: 0, giveUpAt: 145 });
@@ -157,7 +157,7 @@ describe('an offer', () => {
     expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 130, sent: 1, giveUpAt: 175 });
   });
 
-  test('that the last run had left may wait longer for a stream, and from then on no longer than any other', () => {
+  test('gives an offer from before a restart more time until the stream opens', () => {
     book.openOffer(w1, { jobId: jobId('j1'), attemptId: offer.attempt_id }, 100, 260);
     expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', sent: 0, giveUpAt: 260 });
     book.open(w1, makeStream(), 150);
@@ -166,7 +166,7 @@ describe('an offer', () => {
     expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 150, sent: 1, giveUpAt: 195 });
   });
 
-  test('goes on counting while the stream is away, so that it is given up in time', () => {
+  test('keeps counting sends while the stream is closed', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     book.sendOffer(w1, offer, 100, 145);
@@ -179,14 +179,14 @@ describe('an offer', () => {
   test.each([
     ['another job', makeOffer('j2', 'a2')],
     ['the next attempt of the same job', makeOffer('j1', 'a2')],
-  ])('of %s is counted anew', (_what, next) => {
+  ])('counts the offer of %s separately', (_what, next) => {
     book.open(w1, makeStream(), 0);
     book.sendOffer(w1, offer, 100, 145);
     book.sendOffer(w1, next, 200, 245);
     expect(book.offerOf(w1)).toMatchObject({ jobId: next.job_id, firstSentAt: 200, sent: 1 });
   });
 
-  test('is settled by word of its own job only', () => {
+  test('removes an offer only on a report about its job', () => {
     book.open(w1, makeStream(), 0);
     book.sendOffer(w1, offer, 100, 145);
     book.offerSettled(w1, jobId('j9'));
@@ -198,7 +198,7 @@ describe('an offer', () => {
   });
 });
 
-test('the load of the GPUs is that of the last word, and unknown of who was never heard', () => {
+test('returns the GPU load of the last heartbeat, or null without contact', () => {
   const unknown = { gpuUtilization: null, vramUsedGb: null, namesJob: false };
   const busy = { gpuUtilization: 87, vramUsedGb: 22.5, namesJob: false };
   book.noteLoad(w1, busy);
@@ -211,8 +211,8 @@ test('the load of the GPUs is that of the last word, and unknown of who was neve
   expect(book.loadOf(w1)).toEqual(unknown);
 });
 
-describe('contact', () => {
-  test('that is granted counts as long as real contact, and is none', () => {
+describe('granted contact', () => {
+  test('counts granted contact as contact, but not as a heartbeat', () => {
     book.grant(w1, 10);
     expect(book.of(w1)?.contactAt).toBe(10);
     expect(book.metAt(w1)).toBeNull();
@@ -222,8 +222,8 @@ describe('contact', () => {
   });
 });
 
-describe('absence', () => {
-  test('lasts from the first beat without the job until there is word of it', () => {
+describe('absence of the job', () => {
+  test('measures the absence from the first heartbeat without the job until it is named again', () => {
     expect(book.noteAbsence(w1, 10)).toBe(10);
     expect(book.noteAbsence(w1, 30)).toBe(10);
     expect(book.noteAbsence(w2, 40)).toBe(40);
@@ -234,7 +234,7 @@ describe('absence', () => {
   });
 });
 
-test('what is in doubt of the GPUs of a worker goes with what is known of it', () => {
+test('forgets doubts about GPUs together with the worker', () => {
   const doubted = new Set(['0 held']);
   book.noteDoubted(w1, doubted);
   expect(book.doubtedOf(w1).size).toBe(0);
@@ -246,17 +246,17 @@ test('what is in doubt of the GPUs of a worker goes with what is known of it', (
   expect(book.doubtedOf(w1).size).toBe(0);
 });
 
-describe('a rival', () => {
-  const rival = { at: 5, host: 'other', address: '10.0.0.9' };
+describe('duplicate instances', () => {
+  const duplicate = { at: 5, host: 'other', address: '10.0.0.9' };
 
-  test('is remembered with the worker whose token it has', () => {
+  test('stores the newest duplicate of a known worker', () => {
     expect(book.duplicateOf(w1)).toBeNull();
-    book.noteDuplicate(w1, rival);
+    book.noteDuplicate(w1, duplicate);
     expect(book.duplicateOf(w1)).toBeNull();
     book.heard(w1, 1);
-    book.noteDuplicate(w1, rival);
-    book.noteDuplicate(w1, { ...rival, at: 6 });
-    expect(book.duplicateOf(w1)).toEqual({ ...rival, at: 6 });
+    book.noteDuplicate(w1, duplicate);
+    book.noteDuplicate(w1, { ...duplicate, at: 6 });
+    expect(book.duplicateOf(w1)).toEqual({ ...duplicate, at: 6 });
     book.forget(w1);
     expect(book.duplicateOf(w1)).toBeNull();
   });

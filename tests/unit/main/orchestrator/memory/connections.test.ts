@@ -1,12 +1,12 @@
-/** Goodbyes, streams, tokens and deletion: docs/internals/semantics.md, section 1. */
+// See docs/internals/semantics.md, section 1.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../support/fleet-outcome.ts';
 import { ada, hashOf } from '../../../../support/fleet.ts';
 import { everyJob } from '../../../../support/every-job.ts';
 
-describe('a goodbye', () => {
-  test('makes the worker offline at once and ends its stream', async () => {
+describe('disconnecting a worker', () => {
+  test('marks a worker offline immediately and ends its stream when it disconnects', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     expect(await rig.disconnect()).toEqual({ ok: true, value: { success: true } });
@@ -15,7 +15,7 @@ describe('a goodbye', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
-  test('gives an unclaimed offer back without a retry, to the next worker at once', async () => {
+  test('withdraws the unclaimed offer of a disconnected worker and dispatches it to another', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -25,7 +25,7 @@ describe('a goodbye', () => {
     expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
   });
 
-  test('is over with the next call', async () => {
+  test('shows a disconnected worker as idle after it connects again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await rig.disconnect();
@@ -33,7 +33,7 @@ describe('a goodbye', () => {
     expect(rig.view().status).toBe('idle');
   });
 
-  test('said twice is told once', async () => {
+  test('records one event when a worker disconnects twice', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await rig.disconnect();
@@ -42,8 +42,8 @@ describe('a goodbye', () => {
   });
 });
 
-describe('a stream', () => {
-  test('that closes leaves the job alone', async () => {
+describe('worker streams', () => {
+  test('keeps the job of a worker whose stream closes', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -56,7 +56,7 @@ describe('a stream', () => {
     expect(fleet.trail(rig.id)).toContain('worker.stream_closed');
   });
 
-  test('is replaced by a newer one, and its late close does no harm', async () => {
+  test('replaces a stream with a newer one and ignores the late close of the old one', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const older = rig.stream;
@@ -70,7 +70,7 @@ describe('a stream', () => {
     expect(older.commands).toEqual([]);
   });
 
-  test('of one worker is not ended by another one’s', async () => {
+  test('keeps a stream open when another worker opens one', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.addIdleWorker();
@@ -78,8 +78,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a new token', () => {
-  test('ends the stream before it is answered, and the old one is dead', async () => {
+describe('rotating a token immediately', () => {
+  test('ends the stream and invalidates the old token before the rotation returns', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBe(rig.id);
@@ -93,7 +93,7 @@ describe('a new token', () => {
     expect(fleet.orchestrator.workers.byTokenHash(hashOf('wt_2'))).toBe(rig.id);
   });
 
-  test('does not cost a running job', async () => {
+  test('keeps a running job when the token is rotated', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -102,7 +102,7 @@ describe('a new token', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('is not given for a worker that nobody knows', async () => {
+  test('returns worker_not_found for a rotation of an unknown worker', async () => {
     const fleet = await openFleet();
     expect(refusalOf(await fleet.orchestrator.workers.rotateToken('w_9' as never, 'now', ada)).code).toBe(
       'worker_not_found',
@@ -110,13 +110,13 @@ describe('a new token', () => {
   });
 });
 
-describe('deleting', () => {
+describe('deleting a worker', () => {
   test.each<[string, 'idle' | 'busy' | 'connecting' | 'draining']>([
     ['idle', 'idle'],
     ['busy', 'busy'],
     ['without a stream', 'connecting'],
     ['draining', 'draining'],
-  ])('a worker that is %s is refused', async (_what, status) => {
+  ])('refuses to delete a worker that is %s', async (_what, status) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     if (status === 'busy') await fleet.runJob(rig);
@@ -127,14 +127,14 @@ describe('deleting', () => {
     expect(rig.view().status).toBe(status);
   });
 
-  test('a worker that never came is done at once', async () => {
+  test('deletes a worker that never connected', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     expect(valueOf(await fleet.orchestrator.workers.remove(rig.id, ada))).toEqual({ workerId: rig.id });
     expect(fleet.orchestrator.workers.list(undefined)).toEqual([]);
   });
 
-  test('an offline worker takes row and token; history keeps its jobs', async () => {
+  test('deletes an offline worker and its token, and keeps its jobs', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'old-rig' });
     const job = await fleet.runJob(rig);
@@ -156,7 +156,7 @@ describe('deleting', () => {
     expect(entries.map(({ id }) => id)).toEqual([job]);
   });
 
-  test('a silent worker ends a stream that it may still hold', async () => {
+  test('ends the stream of a silent worker when it is deleted', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(120_000);
@@ -165,7 +165,7 @@ describe('deleting', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('every call of an agent whose worker was deleted meanwhile is refused', async () => {
+  test('refuses every call of an agent whose worker was deleted', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -180,7 +180,7 @@ describe('deleting', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
-  test('a job that only its deleted worker had known goes on elsewhere', async () => {
+  test('dispatches a job again after its worker was deleted', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -197,7 +197,7 @@ describe('deleting', () => {
     });
   });
 
-  test('is refused while the worker may still train a job, until takeover', async () => {
+  test('refuses to delete a worker that may still run a job until the takeover', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
@@ -208,8 +208,8 @@ describe('deleting', () => {
   });
 });
 
-describe('the list', () => {
-  test('filters by status', async () => {
+describe('listing workers', () => {
+  test('filters workers by status', async () => {
     const fleet = await openFleet();
     const idle = await fleet.addIdleWorker();
     const gone = await fleet.addIdleWorker();
@@ -223,7 +223,7 @@ describe('the list', () => {
   });
 });
 
-test('a job is taken over on the dot, with a T of which a third is no whole number', async () => {
+test('takes a job over exactly on time when T/3 is not a whole number', async () => {
   const fleet = await openFleet({ heartbeatTimeoutMs: 40_000 });
   const rig = await fleet.addIdleWorker();
   const { jobId: job } = await fleet.submit({ max_retries: 0 });

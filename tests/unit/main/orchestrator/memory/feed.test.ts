@@ -1,13 +1,10 @@
-/**
- * Events without gaps or repeats, stored and live: docs/internals/semantics.md, section 8; docs/internals/faults.md
- * S16.
- */
+// See docs/internals/semantics.md, section 8, and docs/internals/faults.md, S16.
 import { describe, expect, test } from 'vitest';
 import { createFeed, type FeedReader } from '../../../../../main/orchestrator/memory/feed.ts';
 import type { Log } from '../../../../../main/orchestrator/ports/index.ts';
 import { makeEvent } from '../builders.ts';
 
-/** A feed over a log that keeps the events from `first` to `last`. */
+/** Creates a feed over a log with the events from `first` to `last`. */
 function makeFeed({ first = 1, last = 0 } = {}) {
   const kept = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => makeEvent(first + index));
   const logged: unknown[] = [];
@@ -22,14 +19,14 @@ function makeFeed({ first = 1, last = 0 } = {}) {
   return {
     ...feed,
     logged,
-    /** Events up to this one are too old. */
+    // Deletes the events up to this one.
     forget(seq: number): void {
       kept.splice(
         0,
         kept.findIndex(event => event.seq > seq),
       );
     },
-    /** As a transaction does: stored first, told after. */
+    // Like a transaction, this stores an event and then publishes it.
     happen(): void {
       const event = makeEvent((kept.at(-1)?.seq ?? 0) + 1);
       kept.push(event);
@@ -46,8 +43,8 @@ function makeReader(): FeedReader & { readonly seen: unknown[] } {
 const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-describe('a reader', () => {
-  test('that begins now gets what comes next', () => {
+describe('subscribing to the feed', () => {
+  test('delivers only new events to a reader without a number', () => {
     const feed = makeFeed({ last: 5 });
     const reader = makeReader();
     feed.subscribe(null, reader);
@@ -55,7 +52,7 @@ describe('a reader', () => {
     expect(reader.seen).toEqual([6]);
   });
 
-  // Replayed in pages of a thousand: one short, exactly one, one and a bit, exactly two.
+  // The replay uses pages of 1,000 events: less than one, one, slightly more than one, two.
   test.each([
     [0, 3],
     [0, 999],
@@ -63,7 +60,7 @@ describe('a reader', () => {
     [0, 1_001],
     [500, 2_500],
     [7, 7],
-  ])('that begins after %d of %d gets the rest, then what comes, without gap or repeat', (after, last) => {
+  ])('replays the events after %d of %d and then delivers new ones, without gap or repeat', (after, last) => {
     const feed = makeFeed({ last });
     const reader = makeReader();
     feed.subscribe(after, reader);
@@ -72,7 +69,7 @@ describe('a reader', () => {
     expect(reader.seen).toEqual(range(after + 1, last + 2));
   });
 
-  test('that begins with an empty log gets the first event', () => {
+  test('delivers the first event of an empty log', () => {
     const feed = makeFeed();
     const reader = makeReader();
     feed.subscribe(0, reader);
@@ -81,13 +78,13 @@ describe('a reader', () => {
   });
 
   test.each([
-    ['before the oldest that is kept', 48, ['reset 60', 61]],
-    ['just before the oldest that is kept', 49, [...range(50, 60), 61]],
-    ['at the newest', 60, [61]],
+    ['before the oldest kept event', 48, ['reset 60', 61]],
+    ['right at the oldest kept event', 49, [...range(50, 60), 61]],
+    ['at the newest event', 60, [61]],
     ['in the future', 61, ['reset 60', 61]],
     ['far in the future', 1e99, ['reset 60', 61]],
     ['below zero', -1, ['reset 60', 61]],
-  ])('that begins %s, after %d', (_where, after, seen) => {
+  ])('starts a reader %s (after %d) with the right events or a reset', (_where, after, seen) => {
     const feed = makeFeed({ first: 50, last: 60 });
     const reader = makeReader();
     feed.subscribe(after, reader);
@@ -95,13 +92,13 @@ describe('a reader', () => {
     expect(reader.seen).toEqual(seen);
   });
 
-  test('that has seen another life of an empty log is reset', () => {
+  test('resets a reader whose number comes from an earlier database', () => {
     const reader = makeReader();
     makeFeed().subscribe(5, reader);
     expect(reader.seen).toEqual(['reset 0']);
   });
 
-  test('that ends gets nothing more, and the others go on', () => {
+  test('delivers nothing after a reader unsubscribes, and keeps the others', () => {
     const feed = makeFeed();
     const [leaving, staying] = [makeReader(), makeReader()];
     const end = feed.subscribe(0, leaving);
@@ -115,8 +112,8 @@ describe('a reader', () => {
   });
 });
 
-describe('a reader that is full', () => {
-  /** Has room for three at a time. */
+describe('readers with a full buffer', () => {
+  // The buffer has room for three events.
   function makeSlowReader() {
     const reader = makeReader();
     const waiting: (() => void)[] = [];
@@ -129,7 +126,7 @@ describe('a reader that is full', () => {
         room -= 1;
       },
       pace: { isFull: () => room <= 0, onRoom: (run: () => void) => void waiting.push(run) },
-      /** How many wait for that. */
+      // Returns the number of callbacks that waited for room.
       drain(): number {
         room = 3;
         const due = waiting.splice(0);
@@ -139,7 +136,7 @@ describe('a reader that is full', () => {
     };
   }
 
-  test('gets the past in portions, then what came meanwhile and what comes, without gap or repeat', () => {
+  test('delivers old events in portions to a slow reader, then new ones, without gap or repeat', () => {
     const feed = makeFeed({ last: 5 });
     const reader = makeSlowReader();
     feed.subscribe(0, reader);
@@ -150,13 +147,13 @@ describe('a reader that is full', () => {
     feed.happen();
     expect(reader.seen).toEqual(range(1, 6));
     expect(reader.drain()).toBe(1);
-    // From here on it is told at once: whoever takes nothing then is cut off by those who carry it.
+    // The reader is up to date now, so events are pushed immediately. Its transport must cut it off if it is too slow.
     for (let n = 0; n < 5; n += 1) feed.happen();
     expect(reader.seen).toEqual(range(1, 12));
     expect(reader.drain()).toBe(0);
   });
 
-  test('is reset when the rest of the past is gone meanwhile', () => {
+  test('resets a slow reader when its remaining events were deleted', () => {
     const feed = makeFeed({ last: 10 });
     const reader = makeSlowReader();
     feed.subscribe(0, reader);
@@ -165,7 +162,7 @@ describe('a reader that is full', () => {
     expect(reader.seen).toEqual([1, 2, 3, 'reset 10']);
   });
 
-  test('and ends meanwhile, gets nothing more', () => {
+  test('delivers nothing more after a slow reader unsubscribes', () => {
     const feed = makeFeed({ last: 10 });
     const reader = makeSlowReader();
     const end = feed.subscribe(0, reader);
@@ -175,7 +172,7 @@ describe('a reader that is full', () => {
     expect(reader.seen).toEqual([1, 2, 3]);
   });
 
-  test('and fails meanwhile, is logged and gets nothing more', () => {
+  test('logs and removes a slow reader that fails', () => {
     const feed = makeFeed({ last: 10 });
     const reader = makeSlowReader();
     const broken = new Error('socket closed');
@@ -196,7 +193,7 @@ describe('a reader that is full', () => {
   });
 });
 
-describe('a reader that fails', () => {
+describe('readers that throw', () => {
   const broken = new Error('socket closed');
   const makeBroken = (seen: unknown[]): FeedReader => ({
     event: ({ seq }) => {
@@ -206,7 +203,7 @@ describe('a reader that fails', () => {
     reset: () => {},
   });
 
-  test('is removed and logged, and the others get their events', () => {
+  test('logs and removes a reader that throws, and keeps the others', () => {
     const feed = makeFeed();
     const tried: unknown[] = [];
     const healthy = makeReader();
@@ -219,7 +216,7 @@ describe('a reader that fails', () => {
     expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
   });
 
-  test('in the replay never gets in', () => {
+  test('does not subscribe a reader that throws during the replay', () => {
     const feed = makeFeed({ last: 3 });
     const tried: unknown[] = [];
     expect(() => feed.subscribe(0, makeBroken(tried))).toThrow(broken);

@@ -1,7 +1,4 @@
-/**
- * A clock that does not count the pauses of its own process: docs/internals/semantics.md, section 3;
- * docs/internals/faults.md F6, F20.
- */
+// See docs/internals/semantics.md, section 3, and docs/internals/faults.md, F6 and F20.
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../../../main/orchestrator/ports/index.ts';
 import { createSteadyClock } from '../../../../../main/orchestrator/memory/steady-clock.ts';
@@ -10,7 +7,7 @@ import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 const times = { tickMs: 1_000, lateMs: 5_000, longPauseMs: 60_000 };
 const hour = 3_600_000;
 
-/** A steady clock that has just ticked, on a machine whose time is in the test's hands. */
+/** Creates a steady clock that has just ticked, on a virtual machine clock. */
 function makeClock(machine: Partial<Clock> = {}) {
   const real = createVirtualClock();
   const steady = createSteadyClock({ ...real, ...machine }, times);
@@ -20,7 +17,7 @@ function makeClock(machine: Partial<Clock> = {}) {
     real,
     steady,
     passed: () => steady.mono() - startedAt,
-    /** Runs after that long by the steady clock; says when that was. */
+    // Sets a timer and records the steady times at which it ran.
     runAfter(ms: number): { readonly ranAt: number[]; readonly cancel: () => void } {
       const ranAt: number[] = [];
       const cancel = steady.after(ms, () => ranAt.push(steady.mono() - startedAt));
@@ -29,7 +26,7 @@ function makeClock(machine: Partial<Clock> = {}) {
   };
 }
 
-test('is as far as the machine’s while nothing holds it up, and tells its wall time', async () => {
+test("runs as fast as the machine's clock without pauses, with the same wall time", async () => {
   const { real, steady, passed } = makeClock();
   for (const ms of [1, 999, 3_500, 10_000]) await real.advance(ms);
   expect(passed()).toBe(14_500);
@@ -38,16 +35,16 @@ test('is as far as the machine’s while nothing holds it up, and tells its wall
   expect(steady.takeLongPause()).toBe(false);
 });
 
-describe('a pause', () => {
+describe('pauses of the process', () => {
   test.each([
     [0, 0],
     [4_000, 4_000],
-    // A tick that comes 5 s late is not late yet.
+    // A tick that is exactly 5 s late does not count as late.
     [6_000, 6_000],
     [6_001, 1_000],
     [130_000, 1_000],
     [24 * hour, 1_000],
-  ])('of %d ms counts %d', async (ms, counted) => {
+  ])('counts a pause of %d ms as %d ms', async (ms, counted) => {
     const { real, passed } = makeClock();
     await real.pause(ms);
     expect(passed()).toBe(counted);
@@ -55,7 +52,7 @@ describe('a pause', () => {
     expect(passed()).toBe(counted + 10_000);
   });
 
-  test('is found by whoever looks first, before the tick that it held up', async () => {
+  test('detects a pause on the first read, before the late tick', async () => {
     const { real, passed } = makeClock({ after: () => () => {} });
     await real.pause(130_000);
     expect(passed()).toBe(1_000);
@@ -64,7 +61,7 @@ describe('a pause', () => {
     expect(passed()).toBe(1_300);
   });
 
-  test('that somebody looked into before it counted as one takes nothing back of what was told', async () => {
+  test('never runs backwards when a read during the pause came before its detection', async () => {
     const { real, passed } = makeClock({ after: () => () => {} });
     await real.pause(4_900);
     expect(passed()).toBe(4_900);
@@ -74,7 +71,7 @@ describe('a pause', () => {
     expect(passed()).toBe(5_200);
   });
 
-  test('after a pause: each is taken out', async () => {
+  test('removes each of several pauses', async () => {
     const { real, passed } = makeClock();
     for (let n = 0; n < 3; n++) {
       await real.pause(20_000);
@@ -87,7 +84,7 @@ describe('a pause', () => {
     [61_000, false],
     [61_001, true],
     [130_000, true],
-  ])('of %d ms is long: %s', async (ms, long) => {
+  ])('reports whether a pause of %d ms is long: %s', async (ms, long) => {
     const { real, steady } = makeClock();
     await real.pause(ms);
     expect(steady.takeLongPause()).toBe(long);
@@ -96,7 +93,7 @@ describe('a pause', () => {
     expect(steady.takeLongPause()).toBe(false);
   });
 
-  test('that was long is still known when somebody asks later', async () => {
+  test('keeps a long pause until somebody reads it', async () => {
     const { real, steady } = makeClock();
     await real.pause(130_000);
     await real.advance(30_000);
@@ -104,14 +101,14 @@ describe('a pause', () => {
   });
 });
 
-describe('sleep that stops the machine’s clock', () => {
+describe('sleep of the machine that stops its clock', () => {
   test.each([
     [60_000, false],
     [60_001, true],
     [8 * hour, true],
     [10 * 365 * 24 * hour, true],
     [-hour, false],
-  ])('and moves the wall clock by %d ms is a long pause: %s', async (ms, long) => {
+  ])('reports whether a wall clock jump of %d ms is a long pause: %s', async (ms, long) => {
     const { real, steady, passed } = makeClock();
     real.shiftWall(ms);
     expect(passed()).toBe(0);
@@ -122,14 +119,14 @@ describe('sleep that stops the machine’s clock', () => {
     expect(steady.takeLongPause()).toBe(false);
   });
 
-  test('is seen by the next tick, if nobody looks before', async () => {
+  test('detects a sleep at the next tick', async () => {
     const { real, steady } = makeClock();
     real.shiftWall(hour);
     await real.advance(5_000);
     expect(steady.takeLongPause()).toBe(true);
   });
 
-  test('is not made of many small corrections', async () => {
+  test('does not add up small corrections of the wall clock', async () => {
     const { real, steady } = makeClock();
     for (let n = 0; n < 10; n++) {
       real.shiftWall(20_000);
@@ -139,8 +136,8 @@ describe('sleep that stops the machine’s clock', () => {
   });
 });
 
-describe('a timer', () => {
-  test('runs in its time', async () => {
+describe('timers of the steady clock', () => {
+  test('runs a timer on time', async () => {
     const { real, runAfter } = makeClock();
     const { ranAt } = runAfter(10_000);
     await real.advance(9_999);
@@ -151,7 +148,7 @@ describe('a timer', () => {
     expect(ranAt).toHaveLength(1);
   });
 
-  test.each([7_000, 12_000, 130_000])('waits for the rest after a pause of %d ms', async ms => {
+  test.each([7_000, 12_000, 130_000])('delays a timer by a pause of %d ms', async ms => {
     const { real, runAfter } = makeClock();
     const { ranAt } = runAfter(10_000);
     await real.advance(2_000);
@@ -163,7 +160,7 @@ describe('a timer', () => {
     expect(ranAt).toEqual([10_000]);
   });
 
-  test('of a machine that fires too early waits for the rest', async () => {
+  test("waits for the rest when the machine's timer fires early", async () => {
     const early = createVirtualClock();
     const after: Clock['after'] = (ms, run) => early.after(Math.ceil(ms / 2), run);
     const steady = createSteadyClock({ ...early, after }, { ...times, tickMs: 100 });
@@ -177,7 +174,7 @@ describe('a timer', () => {
     expect(ranAt).toEqual([10_000]);
   });
 
-  test('that is taken back does not run, nor when it had begun to wait for the rest', async () => {
+  test('does not run a cancelled timer, even if a pause had delayed it', async () => {
     const { real, runAfter } = makeClock();
     const first = runAfter(10_000);
     const second = runAfter(10_000);
@@ -190,7 +187,7 @@ describe('a timer', () => {
   });
 });
 
-test('a clock that was stopped wakes nobody up any more', async () => {
+test('sets no timers after it is stopped', async () => {
   let set = 0;
   const real = createVirtualClock();
   const after: Clock['after'] = (ms, run) => {
@@ -207,7 +204,7 @@ test('a clock that was stopped wakes nobody up any more', async () => {
   expect(set).toBe(4);
 });
 
-test('takes a sleep for a long pause when it is told of one, however short it was', async () => {
+test('reports a long pause when the machine announces a short sleep', async () => {
   const { real, steady, passed } = makeClock();
   await real.pause(2_000);
   expect(steady.takeLongPause()).toBe(false);

@@ -1,4 +1,3 @@
-/** How far the orchestrator trusts the wall clock, and which time it uses otherwise. */
 import { describe, expect, test } from 'vitest';
 import { createTrustedTime } from '../../../../../main/orchestrator/memory/trusted-time.ts';
 import type { ClockMark, ClockReading } from '../../../../../main/orchestrator/ports/index.ts';
@@ -7,28 +6,28 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const noon = Date.UTC(2026, 0, 1, 12);
 
-/** The trusted time of a process that starts with this reading. */
+// Returns the trusted time of a process that starts with this reading.
 const timeAtStart = (mark: ClockMark | null, now: ClockReading): number =>
   createTrustedTime(() => now, mark).now();
 
-function open(mark: ClockMark | null = null, begun: Partial<ClockReading> = {}) {
-  let reading: ClockReading = { wall: noon, sinceBoot: 5 * hour, bootId: 'boot-1', ...begun };
+function open(mark: ClockMark | null = null, start: Partial<ClockReading> = {}) {
+  let reading: ClockReading = { wall: noon, sinceBoot: 5 * hour, bootId: 'boot-1', ...start };
   const time = createTrustedTime(() => reading, mark);
   return {
     time,
-    /** Time passes, by both clocks. */
+    // Advances both clocks.
     pass(ms: number) {
       reading = { ...reading, wall: reading.wall + ms, sinceBoot: reading.sinceBoot + ms };
     },
-    /** Somebody sets the wall clock. */
+    // Sets the wall clock.
     set(ms: number) {
       reading = { ...reading, wall: reading.wall + ms };
     },
   };
 }
 
-describe('while the process runs', () => {
-  test('follows the wall clock as long as a time server corrects it by seconds', () => {
+describe('trusted time while the process runs', () => {
+  test('follows the wall clock while it is corrected by seconds', () => {
     const { time, pass, set } = open();
     pass(hour);
     set(30_000);
@@ -36,7 +35,7 @@ describe('while the process runs', () => {
     expect(time.jumpMs()).toBeNull();
   });
 
-  test('allows for clocks that drift over months', () => {
+  test('tolerates a clock that drifts over months', () => {
     const { time, pass, set } = open();
     pass(100 * day);
     set(2 * hour);
@@ -48,7 +47,7 @@ describe('while the process runs', () => {
     ['ten years ahead', 3_650 * day],
     ['two hours back', -2 * hour],
     ['ten years back', -3_650 * day],
-  ])('goes on by the time since boot when the wall clock jumps %s', (_what, jump) => {
+  ])('uses the time since boot when the wall clock jumps %s', (_what, jump) => {
     const { time, pass, set } = open();
     pass(hour);
     set(jump);
@@ -59,7 +58,7 @@ describe('while the process runs', () => {
     expect(time.latest()).toBe(noon + 2 * hour + Math.max(jump, 0));
   });
 
-  test('follows the wall clock again once that is set back to where it was', () => {
+  test('follows the wall clock again once its jump is undone', () => {
     const { time, pass, set } = open();
     set(day);
     pass(hour);
@@ -68,14 +67,14 @@ describe('while the process runs', () => {
   });
 });
 
-describe('after a restart of the process', () => {
+describe('trusted time after a restart of the process', () => {
   const mark: ClockMark = { trusted: noon, sinceBoot: 5 * hour, bootId: 'boot-1' };
 
   test.each([
     ['is right', hour, hour],
     ['is a day ahead', day + hour, hour],
     ['is two hours behind', -hour, hour],
-  ])('knows how much time has passed when the wall clock %s', (_what, wall, passed) => {
+  ])('knows the elapsed time when the wall clock %s', (_what, wall, passed) => {
     const now = { wall: noon + wall, sinceBoot: 6 * hour, bootId: 'boot-1' };
     expect(timeAtStart(mark, now)).toBe(noon + passed);
     expect(createTrustedTime(() => now, mark).mark()).toEqual({
@@ -85,37 +84,37 @@ describe('after a restart of the process', () => {
     });
   });
 
-  test('believes the wall clock when nothing was kept', () => {
+  test('trusts the wall clock when no earlier time was stored', () => {
     expect(timeAtStart(null, { wall: noon, sinceBoot: 0, bootId: null })).toBe(noon);
   });
 });
 
-describe('after a restart of the machine', () => {
+describe('trusted time after a restart of the machine', () => {
   const mark: ClockMark = { trusted: noon, sinceBoot: 5 * hour, bootId: 'boot-1' };
-  /** An hour after it. */
+  // Returns the trusted time one hour after the boot.
   const resumed = (wall: number, bootId: string | null = 'boot-2') =>
     timeAtStart(mark, { wall, sinceBoot: hour, bootId });
 
   test.each([
-    ['right behind it', noon + hour],
+    ['one hour later', noon + hour],
     ['days later', noon + 29 * day],
-  ])('believes the wall clock about how long the machine was off: %s', (_what, wall) => {
+  ])('trusts the wall clock about the time the machine was off: %s', (_what, wall) => {
     expect(resumed(wall)).toBe(wall);
   });
 
   test.each([
-    ['years of it', noon + 3_650 * day],
-    ['less than the time since then', noon],
+    ['years later', noon + 3_650 * day],
+    ['less than the time since boot', noon],
     ['a time before the last run', noon - 3_650 * day],
-  ])('counts no more than the time since then when the wall clock says %s', (_what, wall) => {
+  ])('counts only the time since boot when the wall clock says %s', (_what, wall) => {
     expect(resumed(wall)).toBe(noon + hour);
   });
 
-  test('takes a time since boot that went back for another boot, whatever its name', () => {
+  test('treats a time since boot that went back as another boot', () => {
     expect(resumed(noon + 2 * day, 'boot-1')).toBe(noon + 2 * day);
   });
 
-  test('takes a boot without a name for another one', () => {
+  test('treats a boot without an id as another boot', () => {
     const nameless = { ...mark, bootId: null };
     expect(timeAtStart(nameless, { wall: noon + 2 * day, sinceBoot: 6 * hour, bootId: null })).toBe(
       noon + 2 * day,

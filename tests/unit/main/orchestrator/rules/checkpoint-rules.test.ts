@@ -31,18 +31,18 @@ const file = (key: string, attempt = 1): Artifact => {
 const namesOf = (checkpoints: readonly Checkpoint[]) => checkpoints.map(({ name }) => name);
 const none = () => null;
 
-describe('what completes a checkpoint', () => {
+describe('completes', () => {
   test.each([
     ['checkpoint-500.bin', true],
     ['checkpoint-500/model.safetensors', false],
     ['checkpoint-500/checkpoint-manifest.json', true],
     ['checkpoint-500/deeper/checkpoint-manifest.json', false],
     ['model.safetensors', false],
-  ])('%s: %s', (key, is) => expect(completes(key)).toBe(is));
+  ])('decides whether file %s completes a checkpoint: %s', (key, is) => expect(completes(key)).toBe(is));
 });
 
-describe('checkpoints among files', () => {
-  test('are those of one name, with the bytes of all their files', () => {
+describe('checkpointsIn', () => {
+  test('groups files by checkpoint name and adds up their bytes', () => {
     const [first, second] = checkpointsIn([
       file('checkpoint-500/a.bin'),
       file('model.safetensors'),
@@ -66,17 +66,17 @@ describe('checkpoints among files', () => {
     });
   });
 
-  test('are told by the last of their files, whatever is read first', () => {
+  test('takes attempt and time of a checkpoint from its last file', () => {
     const all = [file('checkpoint-500/a.bin', 1), file('checkpoint-500/b.bin', 2)];
     for (const files of [all, all.toReversed()])
       expect(checkpointsIn(files)).toMatchObject([{ attempt: 2, createdAt: all[1]?.createdAt }]);
   });
 
-  test('of which something is missing are not whole', () => {
+  test('marks a checkpoint with missing files as incomplete', () => {
     expect(checkpointsIn([file('checkpoint-500/a.bin')])).toMatchObject([{ isComplete: false }]);
   });
 
-  test('come by attempt, then by step, whatever came first', () => {
+  test('sorts checkpoints by attempt, then by step', () => {
     const all = [
       file('checkpoint-900.bin', 1),
       file('checkpoint-300.bin', 2),
@@ -91,12 +91,12 @@ describe('checkpoints among files', () => {
     ]);
   });
 
-  test('without steps come by their time', () => {
+  test('sorts checkpoints without steps by time', () => {
     const all = [file('a-epoch-1.bin'), file('a-epoch-2.bin'), file('checkpoint-5.bin')];
     expect(namesOf(checkpointsIn(all))).toEqual(['checkpoint-5.bin', 'a-epoch-2.bin', 'a-epoch-1.bin']);
   });
 
-  test('of one step come with the folder first', () => {
+  test('puts the folder before the file of the same step', () => {
     const weights = file('mine-step00000500.safetensors');
     const state = file('mine-step00000500-state/optimizer.bin');
     for (const all of [
@@ -109,7 +109,7 @@ describe('checkpoints among files', () => {
   });
 });
 
-describe('the loss at a step', () => {
+describe('lossAt', () => {
   const buckets = grow(
     [],
     [
@@ -122,16 +122,16 @@ describe('the loss at a step', () => {
     1,
   );
   test.each([
-    ['the mean of the last tenth', 1_000, 1.5],
-    ['what is later is not in it', 999, 2],
-    ['where nothing was said lately, the last that was', 500, 4],
-    ['a gap says nothing', 1_010, 1.5],
-    ['nothing was said before', 99, null],
-  ])('%s: at %s', (_what, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
+    ['the mean of the last tenth of the steps', 1_000, 1.5],
+    ['the mean without later values', 999, 2],
+    ['the last known value when recent ones are missing', 500, 4],
+    ['the same value across a gap', 1_010, 1.5],
+    ['null without an earlier value', 99, null],
+  ])('returns %s at step %s', (_what, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
 });
 
-describe('judged', () => {
-  test('the newest whole one is what is gone on from, and the lowest loss the best', () => {
+describe('judge', () => {
+  test('marks the newest complete checkpoint and the one with the lowest loss', () => {
     const asked: string[] = [];
     const losses: Readonly<Record<string, number>> = {
       'checkpoint-100.bin': 3,
@@ -159,7 +159,7 @@ describe('judged', () => {
     ]);
   });
 
-  test('the newest is one that the trainer can continue from, and it is kept', () => {
+  test('marks the newest checkpoint that the trainer can resume from, which never expires', () => {
     const both = checkpointsIn([
       file('backup/x-backup-100-0-100/model.bin'),
       file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
@@ -173,18 +173,18 @@ describe('judged', () => {
     ]);
   });
 
-  test('of two that are as good the newer one is the best, and without a loss none is', () => {
+  test('marks the newer of two equally good checkpoints as best, and none without a loss', () => {
     const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
     expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
     expect(judge(two, none).some(({ isBest }) => isBest)).toBe(false);
   });
 });
 
-describe('what goes', () => {
+describe('expired', () => {
   const steps = [100, 200, 300, 400, 500];
   const all = () => checkpointsIn(steps.map(step => file(`checkpoint-${step}.bin`)));
 
-  test('is what is older than the newest, except the best', () => {
+  test('returns checkpoints beyond the newest ones, except the best', () => {
     const judged = judge(all(), ({ step }) => (step === 100 ? 1 : 2));
     expect(namesOf(expired(judged, 3))).toEqual(['checkpoint-200.bin']);
     expect(namesOf(expired(judged, 1))).toEqual([
@@ -196,7 +196,7 @@ describe('what goes', () => {
     expect(expired(judged, 0)).toEqual([]);
   });
 
-  test('is counted by steps, each of which may have left more than one thing', () => {
+  test('counts steps, each of which may have several checkpoints', () => {
     const both = checkpointsIn(
       [1, 2].flatMap(step => [
         file(`a-step0000000${step}.safetensors`),
@@ -212,7 +212,7 @@ describe('what goes', () => {
     expect(namesOf(expired(judge(epochs, none), 1))).toEqual(['a-epoch-1.bin']);
   });
 
-  test('is also what an earlier attempt has left in halves, once there is a whole one after it', () => {
+  test('returns incomplete checkpoints of an earlier attempt once a later complete one exists', () => {
     const half = file('checkpoint-100/a.bin', 1);
     expect(expired(judge(checkpointsIn([half]), none), 3)).toEqual([]);
     expect(expired(judge(checkpointsIn([half, file('checkpoint-90.bin', 1)]), none), 3)).toEqual([]);
@@ -221,18 +221,18 @@ describe('what goes', () => {
   });
 });
 
-describe('a further attempt', () => {
+describe('resumptionOf', () => {
   const at = (step: number | null) => ({ name: 'c', step, isFile: true });
   test.each([
     [at(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
-    // The last reported step is older than the uploaded checkpoint.
+    // The last reported step may be older than the uploaded checkpoint.
     [at(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
     [at(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
     [at(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],
     [null, 637, { checkpoint: null, step: null, stepsLost: 637 }],
     [null, 0, null],
     [null, null, null],
-  ])('of what was left as %j after %s steps', (newest, done, resumed) =>
+  ])('computes the resumption from checkpoint %j after %s steps', (newest, done, resumed) =>
     expect(resumptionOf(newest, done)).toEqual(resumed),
   );
 });

@@ -1,4 +1,3 @@
-/** How an agent's report updates the known troubles of its GPUs. */
 import { expect, test } from 'vitest';
 import { planTroubles } from '../../../../../main/orchestrator/rules/gpu-troubles.ts';
 import type { GpuTrouble } from '../../../../../protocol/worker.ts';
@@ -8,7 +7,7 @@ const faulty: GpuTrouble = { gpu: 0, kind: 'errors', detail: '2 errors' };
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'by process 7' };
 const sure: ReadonlySet<string> = new Set();
 
-test('nothing said of nothing known is nothing to write', () => {
+test('changes nothing when nothing is reported or known', () => {
   expect(planTroubles([], [], sure)).toEqual({
     troubles: [],
     came: [],
@@ -18,7 +17,7 @@ test('nothing said of nothing known is nothing to write', () => {
   });
 });
 
-test('the first word counts, and all are kept in one order whatever the order of the words', () => {
+test('adds reported problems immediately, in a stable order', () => {
   const plan = planTroubles([], [lost, held, faulty], sure);
   expect(plan).toMatchObject({
     troubles: [faulty, held, lost],
@@ -34,18 +33,18 @@ test('the first word counts, and all are kept in one order whatever the order of
   });
 });
 
-test('the same trouble twice in one word is one', () => {
+test('merges the same problem reported twice', () => {
   expect(planTroubles([], [held, held], sure)).toMatchObject({ troubles: [held], came: [held] });
 });
 
-test('what is not named stays for once, and is over when it is not named again', () => {
+test('ends a problem after it is missing from two reports', () => {
   const first = planTroubles([faulty, lost], [faulty], sure);
   expect(first).toMatchObject({ troubles: [faulty, lost], went: [], changes: false });
   const second = planTroubles(first.troubles, [faulty], first.doubted);
   expect(second).toMatchObject({ troubles: [faulty], went: [lost], doubted: new Set(), changes: true });
 });
 
-test('what is named again in between is in doubt no longer: nothing is told, however long that goes on', () => {
+test('keeps a problem that is missing from every other report, without changes', () => {
   let plan = planTroubles([], [held], sure);
   for (let beat = 0; beat < 20; beat += 1) {
     plan = planTroubles(plan.troubles, beat % 2 === 0 ? [] : [held], plan.doubted);
@@ -53,7 +52,7 @@ test('what is named again in between is in doubt no longer: nothing is told, how
   }
 });
 
-test('other words for the same trouble are kept, and are no news', () => {
+test('stores new details of a known problem without reporting it as new', () => {
   const reworded = { ...held, detail: 'by process 8' };
   expect(planTroubles([held], [reworded], sure)).toMatchObject({
     troubles: [reworded],

@@ -1,4 +1,3 @@
-/** What blocks a job on every worker: rules of the job itself, of the whole queue, and of its user. */
 import { describe, expect, test } from 'vitest';
 import {
   barredWorker,
@@ -23,7 +22,7 @@ const open: QueueSettings = {
 };
 const pause = { note: 'new disks', by: 'ada', since: 0 };
 
-describe('of the job itself', () => {
+describe('blockersOf', () => {
   test.each<readonly [approval: 'wanted' | 'given' | null, readyAt: number, codes: readonly string[]]>([
     [null, 0, []],
     [null, 1000, []],
@@ -31,21 +30,24 @@ describe('of the job itself', () => {
     ['given', 1000, []],
     ['wanted', 1000, ['approval']],
     ['wanted', 1001, ['approval', 'backoff']],
-  ])('approval %s, ready at %i, at 1000: %j', (approval, readyAt, codes) => {
-    expect(blockersOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
-  });
+  ])(
+    'returns the blockers for approval %s and a job ready at %i (now 1000): %j',
+    (approval, readyAt, codes) => {
+      expect(blockersOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+    },
+  );
 
-  test('a backoff says until when', () => {
+  test('includes the end of the back-off', () => {
     expect(blockersOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
       { code: 'backoff', until: 1001 },
     ]);
   });
 });
 
-describe('backoff after the loss of a worker', () => {
+describe('back-off after the loss of a worker', () => {
   const lost = { approval: null, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
 
-  test('holds the job back from no other worker', () => {
+  test('does not block the job on other workers', () => {
     expect(blockersOf(lost, 1001, 1000)).toEqual([]);
   });
 
@@ -55,17 +57,17 @@ describe('backoff after the loss of a worker', () => {
     ['worker_lost', 1000, null],
     ['timeout', 1001, null],
     [null, 1001, null],
-  ] as const)('after %s bars the worker that had it until %i, at 1000: %s', (lastCause, readyAt, barred) => {
+  ] as const)('bars the previous worker after %s until %i (now 1000): %s', (lastCause, readyAt, barred) => {
     expect(barredWorker({ ...lost, lastCause }, readyAt, 1000)).toBe(barred);
   });
 });
 
-describe('of all jobs', () => {
-  test('there is none while the queue is open', () => {
+describe('blockersOfAll', () => {
+  test('returns no blocker while the queue is open', () => {
     expect(blockersOfAll(open, 1_000_000)).toEqual([]);
   });
 
-  test('a pause says who and why', () => {
+  test('includes the user and the note of a pause', () => {
     expect(blockersOfAll({ ...open, pause }, 0)).toEqual([{ code: 'paused', by: 'ada', note: 'new disks' }]);
   });
 
@@ -73,16 +75,16 @@ describe('of all jobs', () => {
     [1, []],
     [2, [{ code: 'limit', of: 'queue', name: null, running: 2, most: 2 }]],
     [3, [{ code: 'limit', of: 'queue', name: null, running: 3, most: 2 }]],
-  ])('of a limit of two, %i run', (running, expected) => {
+  ])('blocks all jobs when at least two of two allowed are running: %i', (running, expected) => {
     expect(blockersOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
   });
 
-  test('both are told', () => {
+  test('returns both a pause and a reached limit', () => {
     const codes = blockersOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
     expect(codes).toEqual(['paused', 'limit']);
   });
 
-  test('a limit of each user is none of them', () => {
+  test('ignores the limit of each user', () => {
     expect(blockersOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
   });
 });
@@ -92,11 +94,11 @@ test.each([
   [2, 1, []],
   [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 }]],
   [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, most: 0 }]],
-])('of a user with a limit of %s of whom %i run', (maxRunningPerUser, running, expected) => {
+])('applies a user limit of %s to a user with %i running jobs', (maxRunningPerUser, running, expected) => {
   expect(blockersOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
 });
 
-describe('of a team', () => {
+describe('blockersOfTeam', () => {
   const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
   const limit = (name: string, running: number, most: number) => [
     { code: 'limit', of: 'team', name, running, most },
@@ -110,11 +112,11 @@ describe('of a team', () => {
     ['free', 99, []],
     ['constructor', 2, limit('constructor', 2, 2)],
     [null, 99, []],
-  ])('%s of which %i jobs run', (team, running, expected) => {
+  ])('applies the limit of team %s with %i running jobs', (team, running, expected) => {
     expect(blockersOfTeam(limited, team, running)).toEqual(expected);
   });
 
-  test('there is none without fair share, and none by default', () => {
+  test('returns no blocker without fair share and by default', () => {
     expect(blockersOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
     expect(blockersOfTeam(open, 'nlp', 5)).toEqual([]);
   });

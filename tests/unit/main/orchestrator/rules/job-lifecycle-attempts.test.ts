@@ -1,4 +1,4 @@
-/** The effects of a transition on the job and its attempt: docs/internals/semantics.md, section 2. */
+// See docs/internals/semantics.md, section 2.
 import { describe, expect, test } from 'vitest';
 import {
   advance,
@@ -18,7 +18,7 @@ import {
   workerId,
 } from '../builders.ts';
 
-/** The job after an event that has to move it. */
+// Applies an event that must change the job.
 function after(job: Job, event: JobEvent): Job {
   const step = advance(job, event, NOW);
   if (step.kind !== 'moved') throw new Error(`not moved: ${JSON.stringify(step)}`);
@@ -33,26 +33,29 @@ const makeReport = (changes: Partial<ReportedEnd> = {}): ReportedEnd => ({
   ...changes,
 });
 
-describe('the start', () => {
-  test('an offer makes the new attempt the job’s, and costs no retry', () => {
+describe('start of an attempt', () => {
+  test('stores the offered attempt without using a retry', () => {
     const attempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
     expect(after(makePending(), { type: 'offer', attempt })).toMatchObject({ attempt, retriesUsed: 1 });
   });
 
-  test.each(['claim', 'run', 'back'] as const)('of an offered attempt is its first %s', type => {
-    expect(after(makeLive('dispatched'), { type }).attempt?.startedAt).toBe(NOW);
-  });
+  test.each(['claim', 'run', 'back'] as const)(
+    'sets the start time of an offered attempt on its first %s',
+    type => {
+      expect(after(makeLive('dispatched'), { type }).attempt?.startedAt).toBe(NOW);
+    },
+  );
 
   test.each([
     ['starting', 'run'],
     ['recovering', 'claim'],
     ['recovering', 'back'],
-  ] as const)('is kept: %s, %s', (status, type) => {
+  ] as const)('keeps the start time of a %s attempt on %s', (status, type) => {
     expect(after(makeLive(status), { type }).attempt?.startedAt).toBe(600_000);
   });
 
   test.each<JobEvent>([{ type: 'silence' }, { type: 'stop', why: 'cancel' }])(
-    'is not made up by $type',
+    'sets no start time on $type',
     event => {
       const job = makeLive('starting', { attempt: makeAttempt({ startedAt: null }) });
       expect(after(job, event).attempt?.startedAt).toBeNull();
@@ -60,8 +63,8 @@ describe('the start', () => {
   );
 });
 
-describe('an end that is reported', () => {
-  test('complete, with the exit', () => {
+describe('reported end of an attempt', () => {
+  test('stores the exit of a completion', () => {
     const ended = after(makeLive('running'), {
       type: 'complete',
       end: makeReport({ error: null, exitCode: 0 }),
@@ -79,7 +82,7 @@ describe('an end that is reported', () => {
   });
 
   test.each(['requeued', 'given_up'] as const)(
-    'a completion gives back what the end that was believed before has cost: %s',
+    'returns the retry of a %s attempt when its completion arrives',
     outcome => {
       const job = makePending({ attempt: makeAttempt({ end: makeEnd({ outcome }) }), retriesUsed: 1 });
       const ended = after(job, { type: 'complete', end: null });
@@ -91,7 +94,7 @@ describe('an end that is reported', () => {
     },
   );
 
-  test('a completion that comes after the attempt was given up replaces its end', () => {
+  test('replaces the end of a given-up attempt with its completion', () => {
     const ended = after(makePending(), { type: 'complete', end: null });
     expect(ended.attempt?.end).toEqual({
       at: NOW,
@@ -112,35 +115,35 @@ describe('an end that is reported', () => {
     'invalid_config',
     'timeout',
     'rejected',
-  ] as const)('a failure by %s ends the job, whatever retries are left', cause => {
+  ] as const)('fails the job on cause %s although retries are left', cause => {
     const end = makeReport({ cause, exitCode: null, signal: 'SIGKILL' });
     const ended = after(makeLive('running'), { type: 'fail', end });
     expect(ended).toMatchObject({ status: 'failed', cause, error: end.error, retriesUsed: 0 });
     expect(ended.attempt?.end).toEqual({ ...end, at: NOW, outcome: 'failed', charged: false });
   });
 
-  test('a preemption is tried again: the attempt says why it ended', () => {
+  test('retries a preemption and stores why the attempt ended', () => {
     const end = makeReport({ cause: 'preempted', error: 'exited with code -15', exitCode: -15 });
     const job = after(makeLive('running'), { type: 'fail', end });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
     expect(job.attempt?.end).toEqual({ ...end, at: NOW, outcome: 'requeued', charged: true });
   });
 
-  test('a stop that nobody here asked for is a preemption', () => {
+  test('treats a stop without a stop request as a preemption', () => {
     const job = after(makeLive('running'), { type: 'stopped' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 1 });
     expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
   });
 });
 
-describe('retries of a lost worker', () => {
+describe('retries after a lost worker', () => {
   test.each([
     [0, 0],
     [1, 30_000],
     [2, 120_000],
     [3, 600_000],
     [4, 600_000],
-  ])('after %d of them, the next attempt waits %d ms', (retriesUsed, waitMs) => {
+  ])('delays the next attempt after %d retries by %d ms', (retriesUsed, waitMs) => {
     const job = makeLive('recovering', { retriesUsed, spec: makeSpec({ maxRetries: 9 }) });
     const pending = after(job, { type: 'lost' });
     expect(pending).toMatchObject({ retriesUsed: retriesUsed + 1, notBefore: NOW + waitMs });
@@ -155,32 +158,35 @@ describe('retries of a lost worker', () => {
   test.each([
     ['lost', 'worker_lost'],
     ['stopped', 'preempted'],
-  ] as const)('when they are used up, %s ends the job as %s', (type, cause) => {
+  ] as const)('fails the job when no retry is left: %s gives cause %s', (type, cause) => {
     const job = makeLive('running', { retriesUsed: 3 });
     const ended = after(job, { type });
     expect(ended).toMatchObject({ status: 'failed', cause, retriesUsed: 3, error: expect.any(String) });
     expect(ended.attempt?.end).toMatchObject({ outcome: 'failed', cause });
   });
 
-  test.each(['vanished', 'lost', 'withdraw'] as const)('an offer nobody took costs none: %s', type => {
-    const job = after(makeLive('dispatched', { retriesUsed: 3 }), { type });
-    expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
-    expect(job.attempt?.end).toMatchObject({
-      outcome: 'withdrawn',
-      charged: false,
-      cause: null,
-      error: null,
-    });
-  });
+  test.each(['vanished', 'lost', 'withdraw'] as const)(
+    'uses no retry when an unclaimed offer ends: %s',
+    type => {
+      const job = after(makeLive('dispatched', { retriesUsed: 3 }), { type });
+      expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+      expect(job.attempt?.end).toMatchObject({
+        outcome: 'withdrawn',
+        charged: false,
+        cause: null,
+        error: null,
+      });
+    },
+  );
 
-  test('whose process is gone for sure costs one, and nothing revives it', () => {
+  test('uses a retry when the process has surely ended, and refuses to resume it', () => {
     const job = after(makeLive('recovering'), { type: 'vanished' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
     expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'worker_lost' });
     expect(advance(job, { type: 'back' }, NOW).kind).toBe('refused');
   });
 
-  test('that a person does not wait for costs none, and may still be taken up again', () => {
+  test('uses no retry for a release, and the attempt can resume', () => {
     const job = after(makeLive('recovering', { retriesUsed: 3 }), { type: 'release' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
     expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false, cause: 'worker_lost' });
@@ -188,10 +194,10 @@ describe('retries of a lost worker', () => {
   });
 });
 
-describe('retries that the job asks for', () => {
-  const asked = FailureCause.options.filter(cause => cause !== 'worker_lost' && cause !== 'preempted');
+describe('retries that the job requests', () => {
+  const retriable = FailureCause.options.filter(cause => cause !== 'worker_lost' && cause !== 'preempted');
 
-  test.each(asked)('by %s: from the same budget, with the same backoff', cause => {
+  test.each(retriable)('retries cause %s from the same budget with the same back-off', cause => {
     const spec = makeSpec({ retryOn: [cause], maxRetries: 2 });
     const event: JobEvent = { type: 'fail', end: makeReport({ cause }) };
     const pending = after(makeLive('running', { spec, retriesUsed: 1 }), event);
@@ -202,14 +208,14 @@ describe('retries that the job asks for', () => {
       cause,
       retriesUsed: 2,
     });
-    const other = asked.find(word => word !== cause) ?? 'rejected';
+    const other = retriable.find(word => word !== cause) ?? 'rejected';
     const failed = after(makeLive('running', { spec }), { type: 'fail', end: makeReport({ cause: other }) });
     expect(failed.status).toBe('failed');
   });
 });
 
-describe('a worker that returns with the last attempt of a pending job', () => {
-  test.each(['run', 'back'] as const)('goes on with it, and the retry is given back: %s', type => {
+describe('a returning worker with the last attempt of a pending job', () => {
+  test.each(['run', 'back'] as const)('resumes the attempt and returns the retry on event %s', type => {
     const pending = makePending({ retriesUsed: 2, notBefore: NOW + 30_000 });
     const job = after(pending, { type });
     expect(job).toMatchObject({ status: 'running', retriesUsed: 1 });
@@ -217,26 +223,29 @@ describe('a worker that returns with the last attempt of a pending job', () => {
     expect(job.attempt).toEqual({ ...pending.attempt, end: null });
   });
 
-  test.each([true, false])('is given back exactly what its end had cost (charged: %s)', charged => {
-    const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
-    const returned = charged ? 1 : 2;
-    expect(after(pending, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: returned });
-    const report = makeReport();
-    expect(after(pending, { type: 'fail', end: report })).toMatchObject({
-      status: 'failed',
-      cause: 'trainer_exit',
-      retriesUsed: returned,
-      attempt: { end: { ...report, outcome: 'failed', charged: false } },
-    });
-    expect(after(pending, { type: 'stopped' })).toMatchObject({
-      status: 'pending',
-      retriesUsed: returned + 1,
-      attempt: { end: { outcome: 'requeued', charged: true, cause: 'preempted' } },
-    });
-    expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: returned });
-  });
+  test.each([true, false])(
+    'returns exactly the retry that the end of the attempt used (charged: %s)',
+    charged => {
+      const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
+      const returned = charged ? 1 : 2;
+      expect(after(pending, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: returned });
+      const report = makeReport();
+      expect(after(pending, { type: 'fail', end: report })).toMatchObject({
+        status: 'failed',
+        cause: 'trainer_exit',
+        retriesUsed: returned,
+        attempt: { end: { ...report, outcome: 'failed', charged: false } },
+      });
+      expect(after(pending, { type: 'stopped' })).toMatchObject({
+        status: 'pending',
+        retriesUsed: returned + 1,
+        attempt: { end: { outcome: 'requeued', charged: true, cause: 'preempted' } },
+      });
+      expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: returned });
+    },
+  );
 
-  test('starts now if only the offer had been given up, and no retry is given back', () => {
+  test('starts a withdrawn attempt now and returns no retry', () => {
     const end = makeEnd({ outcome: 'withdrawn', charged: false, cause: null, error: null });
     const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ startedAt: null, end }) });
     const job = after(pending, { type: 'back' });
@@ -244,27 +253,27 @@ describe('a worker that returns with the last attempt of a pending job', () => {
   });
 });
 
-describe('a cancelled job', () => {
-  test.each(['stopped', 'withdraw'] as const)('has no cause and no error: %s', type => {
+describe('end of a cancelled job', () => {
+  test.each(['stopped', 'withdraw'] as const)('has no cause and no error on event %s', type => {
     const job = after(makeLive('cancelling'), { type });
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
     expect(job.attempt?.end).toMatchObject({ at: NOW, outcome: 'cancelled', cause: null, error: null });
   });
 
-  test('has none either when its stop is reported as a failure, as the published agent does', () => {
+  test('has no cause and no error when the published agent reports the stop as a failure', () => {
     const end = makeReport({ cause: 'preempted', error: 'Training exited with code -15', exitCode: -15 });
     const job = after(makeLive('cancelling'), { type: 'fail', end });
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
   });
 
-  test('says that it may still run, when its worker was never heard again', () => {
+  test('warns that the trainer may still run when the stop was never confirmed', () => {
     const job = after(makeLive('cancelling'), { type: 'lost' });
     const error = expect.stringMatching(/not confirmed.*may still run on worker w1/);
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error });
     expect(job.attempt?.end).toMatchObject({ outcome: 'cancelled', error });
   });
 
-  test('that was pending leaves the end of its last attempt as it was', () => {
+  test('keeps the end of the last attempt when a pending job is cancelled', () => {
     const pending = makePending();
     const job = after(pending, { type: 'stop', why: 'cancel' });
     expect(job).toMatchObject({ status: 'cancelled', endedAt: NOW, cause: null, error: null });
@@ -273,7 +282,7 @@ describe('a cancelled job', () => {
   });
 });
 
-describe('an attempt that ran for too long', () => {
+describe('end of an attempt after its timeout', () => {
   const spec = makeSpec({ timeoutMs: 90_500 });
   const over = 'the attempt ran longer than its timeout of 90.5 s';
   const job = makeLive('cancelling', { why: 'timeout', spec });
@@ -283,29 +292,32 @@ describe('an attempt that ran for too long', () => {
     { type: 'vanished' },
     { type: 'withdraw' },
     { type: 'fail', end: makeReport({ cause: 'preempted', exitCode: -15 }) },
-  ])('fails by its timeout, whatever its worker calls that: $type', event => {
+  ])('fails with cause timeout on event $type', event => {
     const failed = after(job, event);
     expect(failed).toMatchObject({ status: 'failed', cause: 'timeout', error: over, retriesUsed: 0 });
     expect(failed.attempt?.end).toMatchObject({ outcome: 'failed', cause: 'timeout', error: over });
   });
 
-  test.each(['lost', 'release'] as const)('says so when nobody saw it end: %s', type => {
-    const error = `${over}; not confirmed: the trainer may still run on worker w1`;
-    expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
-  });
+  test.each(['lost', 'release'] as const)(
+    'fails with cause timeout, marked as unconfirmed, on event %s',
+    type => {
+      const error = `${over}; not confirmed: the trainer may still run on worker w1`;
+      expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
+    },
+  );
 
   test.each<[JobEvent['type'] & ('stopped' | 'lost'), string]>([
     ['stopped', 'requeued'],
     ['lost', 'given_up'],
-  ])('is tried again when the job asks for that: %s', (type, outcome) => {
-    const asking = makeLive('cancelling', { why: 'timeout', spec: { ...spec, retryOn: ['timeout'] } });
-    const pending = after(asking, { type });
+  ])('retries a timeout when the job requests that: %s', (type, outcome) => {
+    const retrying = makeLive('cancelling', { why: 'timeout', spec: { ...spec, retryOn: ['timeout'] } });
+    const pending = after(retrying, { type });
     expect(pending).toMatchObject({ status: 'pending', retriesUsed: 1 });
     expect(pending.attempt?.end).toMatchObject({ outcome, charged: true, cause: 'timeout' });
   });
 });
 
-describe('an attempt whose worker is drained', () => {
+describe('end of an attempt on a draining worker', () => {
   const job = makeLive('cancelling', { why: 'drain', retriesUsed: 3 });
 
   test.each<[JobEvent, string]>([
@@ -315,19 +327,19 @@ describe('an attempt whose worker is drained', () => {
     [{ type: 'withdraw' }, 'requeued'],
     [{ type: 'lost' }, 'given_up'],
     [{ type: 'release' }, 'given_up'],
-  ])('goes elsewhere at once and costs no retry: %o', (event, outcome) => {
+  ])('requeues the job immediately without using a retry on %o', (event, outcome) => {
     const pending = after(job, event);
     expect(pending).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
     expect(pending.attempt?.end).toMatchObject({ outcome, charged: false, cause: null });
   });
 });
 
-describe('the order to stop', () => {
-  test.each(['cancel', 'timeout', 'drain'] as const)('says why, and since when: %s', why => {
+describe('stop requests', () => {
+  test.each(['cancel', 'timeout', 'drain'] as const)('stores the reason and the time of a stop: %s', why => {
     expect(after(makeLive('running'), { type: 'stop', why })).toMatchObject({ stop: { why, since: NOW } });
   });
 
-  test.each(['timeout', 'drain'] as const)('of a person takes the place of a deadline: %s', why => {
+  test.each(['timeout', 'drain'] as const)("replaces a stop by %s with a user's cancel", why => {
     const job = after(makeLive('cancelling', { why }), { type: 'stop', why: 'cancel' });
     expect(job).toMatchObject({ status: 'cancelling', stop: { why: 'cancel', since: NOW } });
     expect(after(job, { type: 'stopped' })).toMatchObject({ status: 'cancelled', cause: null, error: null });

@@ -1,4 +1,4 @@
-/** In any order of events, a job changes only as docs/internals/semantics.md allows. */
+// In any order of events, a job must change only as docs/internals/semantics.md allows.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { advance, type JobEvent } from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
@@ -16,7 +16,7 @@ interface Real {
   now: number;
 }
 
-/** Pairs of status and event. */
+// Pairs of status and event that occurred.
 type Reached = Set<string>;
 
 class Happens implements fc.Command<Model, Real> {
@@ -30,14 +30,14 @@ class Happens implements fc.Command<Model, Real> {
     this.reached = reached;
   }
 
-  /** Anything may come at any time, legal or not. */
+  // Every event may arrive at any time, legal or not.
   check = (): boolean => true;
 
   run(model: Model, real: Real): void {
     const was = real.job.status;
     meet(model, real, this.event(real.job), this.reached);
     if (real.job.status === was) return;
-    // By chance alone, some events would hardly ever meet a state that is rare.
+    // Some events would rarely meet a rare state by chance.
     for (const event of everyEvent(real.job)) meet({ ...model }, { ...real }, event, this.reached);
   }
 
@@ -65,7 +65,7 @@ function expectAsExpected({ job, now }: Real, expected: ReferenceJob): void {
   });
   expect(retriesUsed).toBeLessThanOrEqual(job.spec.maxRetries);
   expect(retriesUsed).toBeGreaterThanOrEqual(0);
-  // A live attempt belongs to a live job, and to no other.
+  // Exactly the live jobs have a live attempt.
   expect(attempt !== null && attempt.end === null).toBe(isLive(job));
   expect(attempt?.end?.charged ?? false).toBe(expected.charged);
   if (job.status === 'pending') expect(job.notBefore - now).toBe(expected.waitMs);
@@ -114,7 +114,7 @@ function commandsFor(reached: Reached): fc.Arbitrary<Happens>[] {
   const happens = (event: JobEvent): Happens => new Happens(event.type, () => event, reached);
   const offers = fc.constant(null).map(() => new Happens('offer', offerOf, reached));
   return [
-    // Else most stories would end before they have begun.
+    // More offers keep stories from ending early.
     ...Array.from({ length: 6 }, () => offers),
     ...Array.from({ length: 3 }, () => fc.constantFrom('claim', 'lost').map(type => happens({ type }))),
     ...bare.map(type => fc.constant(null).map(() => happens({ type }))),
@@ -127,13 +127,13 @@ function commandsFor(reached: Reached): fc.Arbitrary<Happens>[] {
   ];
 }
 
-test('a job follows its model through every story, legal or not', () => {
+test('changes a job as its model does in every sequence of events', () => {
   const reached: Reached = new Set();
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 4 }),
       fc.subarray([...FailureCause.options]),
-      // Seldom: while nobody approves, little else happens.
+      // Rare, because an unapproved job does little else.
       fc.nat({ max: 9 }).map(n => n === 0),
       fc.commands(commandsFor(reached), { maxCommands: 60, size: 'max' }),
       (maxRetries, retryOn, blocked, story) => {
@@ -153,7 +153,7 @@ test('a job follows its model through every story, legal or not', () => {
     ),
     { numRuns: 1_500 },
   );
-  // Every event in every state: else the stories would be too short to say anything.
+  // The sequences must cover every event in every status, or the test proves too little.
   const all = JobStatus.options.flatMap(status =>
     [...bare, 'offer', 'stop', 'fail', 'complete'].map(type => `${status} ${type}`),
   );

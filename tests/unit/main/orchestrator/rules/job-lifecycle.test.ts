@@ -1,4 +1,4 @@
-/** Every event in every status: docs/internals/semantics.md, section 2 (transitions) and section 5 (late reports). */
+// See docs/internals/semantics.md, section 2 (transitions) and section 5 (late reports).
 import { describe, expect, test } from 'vitest';
 import {
   type Advance,
@@ -21,7 +21,7 @@ import {
 
 const secondAttempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
 
-/** Every event, in the order of the table; `stop` three times. `fail` is a trainer's own exit, which is not tried again. */
+// All events in the order of the table, `stop` three times. `fail` is an exit of the trainer, which is not retried.
 const events = {
   offer: { type: 'offer', attempt: secondAttempt },
   claim: { type: 'claim' },
@@ -40,7 +40,7 @@ const events = {
   withdraw: { type: 'withdraw' },
   reject: { type: 'reject', by: 'ada', reason: 'too dear' },
 } as const satisfies Readonly<Record<string, JobEvent>>;
-/** All there are, or this does not compile. */
+// This does not compile when an event type is missing.
 const types: { readonly [T in JobEvent['type']]: true } = {
   offer: true,
   claim: true,
@@ -58,7 +58,7 @@ const types: { readonly [T in JobEvent['type']]: true } = {
   reject: true,
 };
 
-/** Every status, in the order of the table; `cancelling` by each of the orders that lead there. */
+// All statuses in the order of the table, `cancelling` once per reason.
 const jobs: Readonly<Record<string, Job>> = {
   ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
@@ -66,11 +66,8 @@ const jobs: Readonly<Record<string, Job>> = {
   'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
 };
 
-/**
- * A status: the job moves there. `-`: nothing changes. `again`: nothing changes, and the sender is told that it had
- * said so. `old`: 409 attempt_superseded. `final`: 409 job_final. `none`: 409 nothing_to_release. `unasked`: 409
- * no_approval_wanted. With `!`: and the sender has to stop its trainer. Pending is a job whose first attempt was given up, and retries are left.
- */
+// A status: the job gets it. `-`: no change. `again`: a repeated report. `old`, `final`, `none`, `unasked`: refused.
+// `!`: the sender must stop its trainer. The pending job has a given-up attempt and retries left.
 const table = `
                      offer      claim    run     complete  fail      stopped   cancel     timeout    drain      silence    back     vanished  lost      release   withdraw  reject
   pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          running  -         -         none      -  unasked
@@ -107,7 +104,7 @@ const advanced = (status: string, event: string): Advance => {
   return advance(freezeDeep(jobIn(status)), freezeDeep(happened), NOW);
 };
 
-/** The word of the table for what `advance` answered. */
+// Converts the result of `advance` to a word of the table.
 function wordFor(step: Advance): string {
   if (step.kind === 'moved') return step.job.status;
   if (step.kind === 'same') return step.duplicate ? 'again' : '-';
@@ -121,14 +118,14 @@ function wordFor(step: Advance): string {
   return `${word ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
 }
 
-test('the table above has every status and every event', () => {
+test('has a cell for every status and event in its table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
   expect(pairs).toHaveLength(12 * 16);
 });
 
-const titled = '$status, $event -> $expected';
+const titled = 'applies event $event to a $status job: $expected';
 const moving = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
 const refused = pairs.filter(({ expected }) => /^(old|final|none|unasked)/.test(expected));
 
@@ -136,7 +133,7 @@ test.each(pairs)(titled, ({ status, event, expected }) => {
   expect(wordFor(advanced(status, event))).toBe(expected);
 });
 
-test.each(moving)('keeps what the job is, and leaves its parts in order: ' + titled, ({ status, event }) => {
+test.each(moving)('keeps the constant properties of the job when it ' + titled, ({ status, event }) => {
   const was = jobIn(status);
   const step = advanced(status, event);
   if (step.kind !== 'moved') throw new Error(`not moved: ${wordFor(step)}`);
@@ -149,14 +146,14 @@ test.each(moving)('keeps what the job is, and leaves its parts in order: ' + tit
   if ('endedAt' in job) expect(job.endedAt).toBe(NOW);
 });
 
-test.each(refused)('says which job is refused, and how it is: ' + titled, ({ status, event }) => {
+test.each(refused)('names the job in the refusal when it ' + titled, ({ status, event }) => {
   expect(advanced(status, event)).toMatchObject({
     kind: 'refused',
     refusal: { detail: expect.stringContaining('job j1 ') },
   });
 });
 
-describe('a pending job', () => {
+describe('advance for a pending job', () => {
   const last = (end: Partial<AttemptEnd>, startedAt: number | null = 600_000) =>
     makePending({ attempt: makeAttempt({ startedAt, end: makeEnd(end) }) });
   const fresh = makePending({ attempt: null, retriesUsed: 0 });
@@ -169,21 +166,21 @@ describe('a pending job', () => {
     ['that was never dispatched', fresh, 'complete', 'old!'],
     ['that was never dispatched', fresh, 'fail', 'again'],
     ['that was never dispatched', fresh, 'stopped', 'again'],
-    ['whose offer had been given up', withdrawn, 'run', 'running'],
-    ['whose offer had been given up', withdrawn, 'back', 'running'],
-    ['whose offer had been given up', withdrawn, 'complete', 'completed'],
-    ['whose offer had been given up', withdrawn, 'fail', 'failed'],
-    ['whose offer had been given up', withdrawn, 'stopped', 'pending'],
-    ['whose offer had been given up', withdrawn, 'claim', 'old!'],
-    // Whatever comes now was sent before that end, or twice (F14).
-    ['whose attempt has ended for all to know', known, 'run', 'old!'],
-    ['whose attempt has ended for all to know', known, 'back', 'old!'],
-    ['whose attempt has ended for all to know', known, 'claim', 'old!'],
-    ['whose attempt has ended for all to know', known, 'fail', 'again'],
-    ['whose attempt has ended for all to know', known, 'stopped', 'again'],
-    // The result exists all the same.
-    ['whose attempt has ended for all to know', known, 'complete', 'completed'],
-  ])('%s: %s', (_what, job, event, expected) => {
+    ['with a withdrawn offer', withdrawn, 'run', 'running'],
+    ['with a withdrawn offer', withdrawn, 'back', 'running'],
+    ['with a withdrawn offer', withdrawn, 'complete', 'completed'],
+    ['with a withdrawn offer', withdrawn, 'fail', 'failed'],
+    ['with a withdrawn offer', withdrawn, 'stopped', 'pending'],
+    ['with a withdrawn offer', withdrawn, 'claim', 'old!'],
+    // A report that arrives now was sent before that end, or twice (F14).
+    ['whose attempt has surely ended', known, 'run', 'old!'],
+    ['whose attempt has surely ended', known, 'back', 'old!'],
+    ['whose attempt has surely ended', known, 'claim', 'old!'],
+    ['whose attempt has surely ended', known, 'fail', 'again'],
+    ['whose attempt has surely ended', known, 'stopped', 'again'],
+    // A completion counts, because its result exists.
+    ['whose attempt has surely ended', known, 'complete', 'completed'],
+  ])('applies reports to a pending job %s (event %s)', (_what, job, event, expected) => {
     expect(wordFor(advance(freezeDeep(job), events[event], NOW))).toBe(expected);
   });
 });

@@ -26,11 +26,11 @@ test.each<[JobBlocker, object]>([
     { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
     { running: 3, max: 3, team: 'nlp' },
   ],
-])('tells %j by its code and parameters', (blocker, params) => {
+])('converts the blocker %j to its code and parameters', (blocker, params) => {
   expect(waitOf(blocker, isoAt)).toEqual({ code: blocker.code, params, workers: [] });
 });
 
-describe('a job that no worker takes', () => {
+describe('waitForWorkers', () => {
   const judged = (
     ineligibilityReasons: Judged['candidate']['ineligibilityReasons'],
     mismatches: Judged['mismatches'] = [],
@@ -49,24 +49,24 @@ describe('a job that no worker takes', () => {
   });
   const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', there: '2' }];
 
-  test('waits for workers to come when there are none', () => {
+  test('returns no_workers when no worker exists', () => {
     expect(waitForWorkers([])).toEqual(plainWait('no_workers'));
   });
 
-  test('is unmet when no worker meets its requirements', () => {
+  test('returns unmet when no worker meets the requirements', () => {
     expect(waitForWorkers([judged([], lacking), judged([{ code: 'settling' }], lacking)])).toEqual(
       plainWait('unmet'),
     );
   });
 
-  test('is unmet when the registered workers do not meet them, whatever others may have', () => {
+  test('returns unmet when no registered worker meets the requirements', () => {
     const fresh = judged([{ code: 'never_registered', awaited: true }]);
     const unknown = { ...fresh, candidate: { ...fresh.candidate, isKnown: false } };
     expect(waitForWorkers([judged([], lacking), unknown])).toEqual(plainWait('unmet'));
     expect(waitForWorkers([unknown]).workers).toEqual([{ code: 'never_registered', count: 1 }]);
   });
 
-  test('counts each worker that meets them once, by its first obstacle', () => {
+  test('counts each fitting worker once, by its first ineligibility reason', () => {
     const workers = [
       judged([{ code: 'settling' }, { code: 'no_stream' }]),
       judged([{ code: 'no_stream' }]),

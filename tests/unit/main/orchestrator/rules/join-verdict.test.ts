@@ -7,12 +7,12 @@ const open: JoinToken = { workerId: WorkerId.parse('w_1'), expiresAt: 1_000, use
 const used: JoinToken = { ...open, usedFor: 'mine' };
 
 test.each<[string, JoinToken, string, number, string]>([
-  ['one in its time', open, 'mine', 999, 'join'],
-  ['one whose time is over', open, 'mine', 1_000, 'expired'],
-  ['one that was used for this token', used, 'mine', 999, 'repeated'],
-  ['the same, long after its time', used, 'mine', 1e9, 'repeated'],
-  ['one that was used for another token', used, 'theirs', 999, 'used'],
-  ['the same, long after its time', used, 'theirs', 1e9, 'used'],
-])('%s', (_what, known, tokenHash, now, verdict) => {
+  ['an unused join token before its expiry', open, 'mine', 999, 'join'],
+  ['an unused join token at its expiry', open, 'mine', 1_000, 'expired'],
+  ['a join token used for the same token', used, 'mine', 999, 'repeated'],
+  ['a join token used for the same token long ago', used, 'mine', 1e9, 'repeated'],
+  ['a join token used for another token', used, 'theirs', 999, 'used'],
+  ['a join token used for another token long ago', used, 'theirs', 1e9, 'used'],
+])('judges %s', (_what, known, tokenHash, now, verdict) => {
   expect(judgeJoin(known, tokenHash, now)).toBe(verdict);
 });

@@ -11,20 +11,32 @@ const attempt = (endedAt: number | null): Attempt =>
 const facts = (lastAt: number, isEnded = false) => ({ lastAt, isEnded });
 
 test.each<readonly [what: string, args: Parameters<typeof isOver>, over: boolean]>([
-  ['its end has come', [running, attempt(null), facts(now, true), now], true],
-  ['it runs, however silent', [running, attempt(null), facts(minutesAgo(600)), now], false],
-  ['it runs, and nothing has come', [running, attempt(null), null, now], false],
-  ['it has just ended', [endedJob(minutesAgo(1)), attempt(minutesAgo(1)), facts(minutesAgo(9)), now], false],
-  ['it ended long ago', [endedJob(minutesAgo(3)), attempt(minutesAgo(3)), facts(minutesAgo(9)), now], true],
-  ['it ended long ago, and still sends', [running, attempt(minutesAgo(9)), facts(minutesAgo(1)), now], false],
-  ['it was given up long ago', [running, attempt(minutesAgo(3)), null, now], true],
-  ['the job ended without a word of it', [endedJob(minutesAgo(3)), attempt(null), null, now], true],
-  ['nobody knows the attempt', [running, null, null, now], true],
-])('whether more is to come when %s', (_, args, over) => {
+  ['its last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
+  ['the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now], false],
+  ['the attempt is running without any log', [running, attempt(null), null, now], false],
+  [
+    'the attempt has just ended',
+    [endedJob(minutesAgo(1)), attempt(minutesAgo(1)), facts(minutesAgo(9)), now],
+    false,
+  ],
+  [
+    'the attempt ended long ago',
+    [endedJob(minutesAgo(3)), attempt(minutesAgo(3)), facts(minutesAgo(9)), now],
+    true,
+  ],
+  [
+    'the attempt ended long ago but still sends its log',
+    [running, attempt(minutesAgo(9)), facts(minutesAgo(1)), now],
+    false,
+  ],
+  ['the attempt was given up long ago', [running, attempt(minutesAgo(3)), null, now], true],
+  ['the job ended without an end of the attempt', [endedJob(minutesAgo(3)), attempt(null), null, now], true],
+  ['the attempt is unknown', [running, null, null, now], true],
+])('decides whether a log is complete when %s', (_, args, over) => {
   expect(isOver(...args)).toBe(over);
 });
 
-test('of what is printed only text, tabs, line ends and escapes are left', () => {
+test('keeps only text, tabs, line ends and escapes of the output', () => {
   const printed = 'a\tb\r\n\u001b[1mc\u0000\u0008\u000b\u000c\u007f\u0085\u009b\ud800d\udc00 🚂 \u202e';
   expect(cleanOutput(printed)).toBe(
     'a\tb\r\n\u001b[1mc\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffdd\ufffd 🚂 \u202e',

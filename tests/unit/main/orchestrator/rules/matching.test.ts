@@ -1,4 +1,4 @@
-/** Whether a worker matches a job, and if not, why: docs/internals/semantics.md, sections 6 and 7. */
+// See docs/internals/semantics.md, sections 6 and 7.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -18,7 +18,7 @@ const misses = (
 const globs = (pattern: string, value: string): boolean =>
   misses({ labels: { x: pattern } }, { labels: { x: value } }).length === 0;
 
-describe('a pattern', () => {
+describe('matching a label pattern', () => {
   test.each([
     ['a100*', 'a100-80gb', true],
     ['[!h]100', 'h100', false],
@@ -29,16 +29,16 @@ describe('a pattern', () => {
     ['c++*', 'c++17', true],
     ['{dev}*', '{dev}-1', true],
     ['\\(*', '(laptop)', true],
-  ])('%s against the label %j: %j', (pattern, value, fits) => {
+  ])('matches pattern %s against label value %j: %j', (pattern, value, fits) => {
     expect(globs(pattern, value)).toBe(fits);
   });
 
-  test('that is empty is like an empty label only', () => {
+  test('matches an empty pattern only to an empty label', () => {
     expect(globs('', '')).toBe(true);
     expect(misses({ labels: { x: '' } })).toHaveLength(1);
   });
 
-  test('never throws, and is always like itself, whatever it is made of', () => {
+  test('never throws, and every valid pattern matches itself', () => {
     const special = 'ab*?[]{}()+|!@^$.,/\\"\'-'.split('');
     const piece = fc.oneof(fc.constantFrom(...special), fc.string({ maxLength: 2 }));
     const pattern = fc.array(piece, { maxLength: 20 }).map(pieces => pieces.join('').slice(0, 64));
@@ -53,15 +53,15 @@ describe('a pattern', () => {
   });
 });
 
-describe('a worker', () => {
-  test('that offers more than is asked fits', () => {
+describe('matching a worker', () => {
+  test('matches a worker that offers more than required', () => {
     const offering = { gpuCount: 8, labels: { gpu: 'a100-80gb', team: 'nlp', rack: '4' } };
     expect(misses({ gpuCount: 4, labels: { gpu: 'a100*', team: 'nlp' } }, offering)).toEqual([]);
     expect(misses({ gpuCount: 8 }, offering)).toEqual([]);
     expect(misses({})).toEqual([]);
   });
 
-  test('on the machine of the orchestrator has a limit of GPUs', () => {
+  test('checks the GPU limit of the local machine', () => {
     const offering = { gpuCount: 4, gpuLimit: 1 };
     expect(misses({ gpuCount: 1 }, offering)).toEqual([]);
     expect(misses({ gpuCount: 2 }, offering)).toEqual([{ code: 'gpu_limit', wanted: '2', there: '1' }]);
@@ -70,7 +70,7 @@ describe('a worker', () => {
     ]);
   });
 
-  test('has to match all labels, and every reason against it is told', () => {
+  test('requires every label and returns every mismatch', () => {
     const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
     expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
       { code: 'gpu_count', wanted: '2', there: '1' },
@@ -80,7 +80,7 @@ describe('a worker', () => {
   });
 
   test.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
-    'has no label by accident: %s',
+    'finds no label that only exists on Object.prototype: %s',
     name => {
       const labels = Object.fromEntries([[name, '*']]);
       expect(misses({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, there: 'none' }]);
@@ -89,7 +89,7 @@ describe('a worker', () => {
   );
 });
 
-describe('a target', () => {
+describe('matching a target', () => {
   test.each([
     ['auto', true, []],
     ['auto', false, []],
@@ -97,24 +97,24 @@ describe('a target', () => {
     ['worker', false, []],
     ['local', false, [{ code: 'target', wanted: 'this machine', there: 'a remote worker' }]],
     ['worker', true, [{ code: 'target', wanted: 'a remote worker', there: 'this machine' }]],
-  ] as const)('%s, where a worker is local: %j', (target, local, expected) => {
+  ] as const)('matches target %s against a worker that is local (%j)', (target, local, expected) => {
     expect(misses({ target }, { local })).toEqual(expected);
   });
 
-  test('is the first reason of several', () => {
+  test('returns a target mismatch before all others', () => {
     const codes = misses({ target: 'local', gpuCount: 2 }).map(({ code }) => code);
     expect(codes).toEqual(['target', 'gpu_count']);
   });
 
-  test('keeps workers of the same make apart', () => {
+  test('puts local and remote workers with equal offerings into different classes', () => {
     expect(classOf(makeOffering({ local: true }))).not.toBe(classOf(makeOffering()));
   });
 });
 
-describe('a shape', () => {
+describe('shapeOf', () => {
   const needs = makeNeeds({ gpuCount: 2, labels: { a: '1', b: '2' } });
 
-  test('is the same for the same needs, in whatever order they are written', () => {
+  test('returns the same shape for equal needs in any order', () => {
     expect(shapeOf(makeNeeds({ gpuCount: 2, labels: { b: '2', a: '1' } }))).toBe(shapeOf(needs));
   });
 
@@ -124,12 +124,12 @@ describe('a shape', () => {
     makeNeeds({ gpuCount: 2, labels: { a: '2', b: '1' } }),
     makeNeeds({ gpuCount: 2, labels: { a: '1,b=2' } }),
     { ...needs, target: 'worker' as const },
-  ])('differs from that of %o', other => {
+  ])('returns a different shape for the needs %o', other => {
     expect(shapeOf(other)).not.toBe(shapeOf(needs));
   });
 });
 
-describe('the GPUs themselves', () => {
+describe('matching GPUs and agents', () => {
   test.each([
     [24, 23.99, true],
     [24, 22.5, true],
@@ -140,12 +140,12 @@ describe('the GPUs themselves', () => {
     [24, 16, false],
     [0, 0, true],
     [1, 0, false],
-  ])('%d GB as they are sold, against a card that shows %d GiB: %j', (vramGb, there, fits) => {
+  ])('matches %d GB of nominal memory against a card with %d GiB: %j', (vramGb, there, fits) => {
     const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, there: `${there} GB` }];
     expect(misses({ vramGb }, { vramGb: there })).toEqual(expected);
   });
 
-  test('are of the kind that is asked for, if any is', () => {
+  test('requires the accelerator of the job, if it names one', () => {
     expect(misses({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
     expect(misses({}, { accelerator: 'mps' })).toEqual([]);
     expect(misses({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
@@ -154,7 +154,7 @@ describe('the GPUs themselves', () => {
     expect(misses({ accelerator: 'cuda' })).toEqual([{ code: 'accelerator', wanted: 'cuda', there: 'none' }]);
   });
 
-  test('are looked after by an agent that stops them, if the job has to be stopped without contact', () => {
+  test('requires an agent that stops without contact and allows the config keys', () => {
     expect(misses({ guarded: true }, { guarded: true })).toEqual([]);
     expect(misses({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
     expect(misses({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
@@ -166,18 +166,18 @@ describe('the GPUs themselves', () => {
   });
 
   test.each([
-    ['any trainer', undefined, ['kohya'], []],
-    ['its trainer', 'kohya', ['simpletuner', 'kohya'], []],
-    ['its trainer, where nothing is known of the rig', 'kohya', null, []],
-    ['its trainer, where a program takes every config', 'kohya', ['command', 'any'], []],
-    ['its trainer, which the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
-    ['its trainer, where there is none', 'kohya', [], ['none']],
-  ])('have %s', (_what, trainer, trainers, there) => {
+    ['no required trainer', undefined, ['kohya'], []],
+    ['a required trainer that the rig has', 'kohya', ['simpletuner', 'kohya'], []],
+    ['a required trainer and a rig with unknown trainers', 'kohya', null, []],
+    ['a required trainer and a rig that runs any config', 'kohya', ['command', 'any'], []],
+    ['a required trainer that the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
+    ['a required trainer and a rig without trainers', 'kohya', [], ['none']],
+  ])('matches %s', (_what, trainer, trainers, there) => {
     const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', there: each }));
     expect(misses(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(missed);
   });
 
-  test('fetch data, if the job has any', () => {
+  test('requires an agent that fetches data, if the job has any', () => {
     expect(misses({}, { fetchesData: false })).toEqual([]);
     expect(misses({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
     expect(misses({ data: ['cats'] }, { fetchesData: false })).toEqual([
@@ -185,7 +185,7 @@ describe('the GPUs themselves', () => {
     ]);
   });
 
-  test('need no permission for an output folder that the worker replaces', () => {
+  test('requires no permission for an output folder that the worker replaces', () => {
     const needs = { trainer: 'simpletuner', configKeys: ['env', 'output_dir'] };
     const refused = (wanted: string) => [{ code: 'config_key', wanted, there: 'not allowed' }];
     const own = { trainers: ['simpletuner', 'any'], replacesOutputs: true };
@@ -197,7 +197,7 @@ describe('the GPUs themselves', () => {
     expect(misses({ ...needs, trainer: 'of a newer version' }, unknown)).toEqual(refused('env, output_dir'));
   });
 
-  test('make shapes and classes of their own', () => {
+  test('includes memory and accelerator in shapes and classes', () => {
     const shapes = [{}, { vramGb: 24 }, { accelerator: 'cuda' }].map(changes => shapeOf(makeNeeds(changes)));
     const classes = [{}, { vramGb: 24 }, { accelerator: 'cuda' }].map(changes =>
       classOf(makeOffering(changes)),

@@ -21,7 +21,7 @@ const attempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | nul
         : { at: 0, outcome, charged: false, cause: null, error: null, exitCode: null, signal: null },
   });
 
-/** The error code when this worker sends points of attempt `n`. The last element of `attempts` is the newest attempt. */
+/** Returns the error code when this worker sends points of attempt `n`. The last attempt is the newest. */
 const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
   metricsRefusal(
     { ...makeJob(1), attempt: attempts.at(-1) ?? null },
@@ -30,8 +30,8 @@ const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string
     AttemptId.parse(`a_${n}`),
   )?.code ?? null;
 
-describe('points of an attempt', () => {
-  test('are taken from its own worker alone', () => {
+describe('accepting points of an attempt', () => {
+  test('accepts points only from the worker of the attempt', () => {
     const attempts = [attempt(1, 'w_1', null)];
     expect(codeOf(attempts, 'w_1', 1)).toBeNull();
     expect(codeOf(attempts, 'w_2', 1)).toBe('not_your_job');
@@ -40,7 +40,7 @@ describe('points of an attempt', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled', 'requeued'] as const)(
-    'are taken after its end (%s), whatever has begun since',
+    'accepts points after the end of the attempt (%s), even beside a newer one',
     outcome => {
       expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
       expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBeNull();
@@ -48,7 +48,7 @@ describe('points of an attempt', () => {
   );
 
   test.each(['given_up', 'withdrawn'] as const)(
-    'are refused once a newer one has taken over (%s)',
+    'refuses points of a %s attempt once a newer one exists',
     outcome => {
       expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
       expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBe(
@@ -65,7 +65,7 @@ const point = (n: number, more: Partial<MetricPoint> = {}): MetricPoint => ({
   ...more,
 });
 
-test('what has come before is known by its number, and so is what comes twice at once', () => {
+test('drops points with numbers that were seen before or appear twice', () => {
   const numbers = (given: readonly MetricPoint[], next: number) => newPoints(given, next).map(({ n }) => n);
   expect(numbers([point(3), point(4)], 0)).toEqual([3, 4]);
   expect(numbers([point(3), point(4), point(5)], 4)).toEqual([4, 5]);
@@ -76,7 +76,7 @@ test('what has come before is known by its number, and so is what comes twice at
   ]);
 });
 
-test('values come to their keys, the epoch to its own, and time never goes back', () => {
+test('groups values by key, with an own series for epochs, and never moves time back', () => {
   const points = [
     point(0, { elapsed_ms: 50, step: 1, epoch: 2, values: { loss: 1, lr: null } }),
     point(1, { elapsed_ms: 10, values: { loss: 2 } }),
@@ -95,10 +95,10 @@ test('values come to their keys, the epoch to its own, and time never goes back'
   });
 });
 
-describe('a progress', () => {
+describe('pointOf', () => {
   const run = { next: 4, lastStep: 10 };
 
-  test('is a point with all its figures', () => {
+  test('converts a progress report to a point with all its figures', () => {
     const progress = {
       step: 11,
       epoch: 1,
@@ -116,7 +116,7 @@ describe('a progress', () => {
     expect(pointOf({ loss: 1 }, run, -3)).toMatchObject({ elapsed_ms: 0, values: { loss: 1 } });
   });
 
-  test('is none when it says nothing, or of the same step what it said before', () => {
+  test('returns null for a progress report without new figures', () => {
     expect(pointOf({ step: 11, percent: 50, eta_s: 3 }, run, 0)).toBeNull();
     expect(pointOf({ step: 10, loss: 1 }, run, 0)).toBeNull();
   });

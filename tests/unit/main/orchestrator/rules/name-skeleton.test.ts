@@ -6,7 +6,7 @@ test.each([
   ['nova', 'n\u03bfv\u03b1'],
   ['wide 10', '\uff37ide  lO'],
   ['hidden', 'hid\u200bden\ufe0f'],
-])('%j and %j look the same', (one, other) => {
+])('treats the names %j and %j as confusable', (one, other) => {
   expect(skeletonOf(one)).toBe(skeletonOf(other));
 });
 
@@ -14,6 +14,6 @@ test.each([
   ['anna', '\u0410\u043d\u043d\u0430'],
   ['rig-2', 'rig-3'],
   ['jose', 'jos\u00e9'],
-])('%j and %j look different', (one, other) => {
+])('treats the names %j and %j as different', (one, other) => {
   expect(skeletonOf(one)).not.toBe(skeletonOf(other));
 });

@@ -1,4 +1,3 @@
-/** Which outputs of a job are not uploaded from its rig, and the warning about them. */
 import { describe, expect, it } from 'vitest';
 import {
   outputWarnings,
@@ -23,7 +22,7 @@ const codeOf = (agent: Agent, needs: Partial<Needs>): string | undefined =>
   outputWarnings(rig(agent), { trainer: 'simpletuner', configKeys: [], ...needs })[0]?.code;
 
 describe('outputWarnings', () => {
-  it('names the worker, what happens and what to do', () => {
+  it('names the worker, what happens to outputs, and what to do', () => {
     expect(outputWarnings(rig({ protocol: 1 }), { trainer: 'simpletuner', configKeys: [] })).toEqual([
       {
         code: 'outputs_old_worker',
@@ -37,7 +36,7 @@ describe('outputWarnings', () => {
   it.each<readonly [what: string, agent: Agent, needs: Partial<Needs>, code: string | undefined]>([
     ['a worker that uploads everything', { trainers: simpletuner, outputs: all }, {}, undefined],
     ['a worker that does not report its outputs', { trainers: simpletuner }, {}, undefined],
-    ['a test of the fleet', { protocol: 1 }, { trainer: undefined }, undefined],
+    ['a job without a trainer', { protocol: 1 }, { trainer: undefined }, undefined],
     ['a worker that uploads nothing', { outputs: { ...all, upload: 'none' } }, {}, 'outputs_off'],
     [
       'a worker that uploads checkpoints',
@@ -64,7 +63,7 @@ describe('outputWarnings', () => {
       undefined,
     ],
     [
-      'a known trainer beside such a command',
+      'a known trainer beside a command without {output_dir}',
       { trainers: [...anyCommand, ...simpletuner], outputs: { ...all, commandHasOutputDir: false } },
       {},
       undefined,
@@ -76,28 +75,28 @@ describe('outputWarnings', () => {
       'outputs_own_folder',
     ],
     [
-      'a config without one where the owner would allow it',
+      'a config without an output folder where the owner would allow one',
       { trainers: simpletuner, outputs: all, allowedConfigKeys: ['output_dir'] },
       {},
       undefined,
     ],
     [
-      "a config for kohya's scripts, which never keep it",
+      'a kohya config, whose output folder is always replaced',
       { trainers: [{ name: 'kohya', version: null }], outputs: all, allowedConfigKeys: ['output_dir'] },
       { trainer: 'kohya', configKeys: ['output_dir'] },
       undefined,
     ],
     [
-      'a config whose folder the worker replaces',
+      'a config whose output folder the worker replaces',
       { trainers: simpletuner, outputs: all },
       { configKeys: ['output_dir'] },
       undefined,
     ],
-  ])('judges %s', (_what, agent, needs, code) => {
+  ])('returns the right warning for %s', (_what, agent, needs, code) => {
     expect(codeOf(agent, needs)).toBe(code);
   });
 
-  it('is empty for a worker that never came', () => {
+  it('returns no warning for a worker that never registered', () => {
     expect(outputWarnings(makeWorker({ agent: null }), { trainer: 'kohya', configKeys: [] })).toEqual([]);
   });
 });
@@ -107,7 +106,7 @@ describe('warningsAbout', () => {
   const read = { worker: (id: string) => (id === old.id ? old : null) } as unknown as Read;
   const job = makePending({ spec: makeSpec({ requirements: makeNeeds({ trainer: 'simpletuner' }) }) });
 
-  it('is empty without a worker, and for one that was deleted', () => {
+  it('returns no warning without a worker and for a deleted worker', () => {
     expect(warningsAbout(read, null, job)).toEqual([]);
     const deleted = { worker: () => null } as unknown as Read;
     expect(warningsAbout(deleted, old.id, job)).toEqual([]);
@@ -122,7 +121,7 @@ describe('sharedOutputWarnings', () => {
   const current = rig({ trainers: simpletuner, outputs: all });
   const unable = rig({ trainers: [], outputs: all });
 
-  it('warns only where each worker that could take the job has a warning', () => {
+  it('warns only when every worker that could run the job has a warning', () => {
     expect(sharedOutputWarnings([old, unable], spec, limits)).toMatchObject([{ code: 'outputs_old_worker' }]);
     expect(sharedOutputWarnings([old, current], spec, limits)).toEqual([]);
     expect(sharedOutputWarnings([unable], spec, limits)).toEqual([]);

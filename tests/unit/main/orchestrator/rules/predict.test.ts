@@ -1,4 +1,3 @@
-/** The estimated start time of a job is plausible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { predictStart, remainingMs, type Taker } from '../../../../../main/orchestrator/rules/predict.ts';
@@ -14,17 +13,17 @@ const only =
   ({ name }: Rig): boolean =>
     names.includes(name);
 
-describe('a job starts', () => {
-  test('at once when a worker is free', () => {
+describe('predictStart', () => {
+  test('returns 0 when a worker is idle', () => {
     expect(predictStart({ workers: [makeRig('a')], fits: all, ahead: [], runMs: null })).toBe(0);
   });
 
-  test('when the first of the workers that it fits is free', () => {
+  test('returns the time until the first fitting worker is idle', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
     expect(predictStart({ workers, fits: only('b', 'c'), ahead: [], runMs: null })).toBe(20);
   });
 
-  test('after those before it, each on the worker that is free soonest', () => {
+  test('assigns each job ahead to the worker that is idle first', () => {
     const workers = [makeRig('a', 10), makeRig('b', 15)];
     const starts = [0, 1, 2, 3].map(count =>
       predictStart({ workers, fits: all, ahead: Array.from({ length: count }, () => all), runMs: 100 }),
@@ -32,24 +31,24 @@ describe('a job starts', () => {
     expect(starts).toEqual([10, 15, 110, 115]);
   });
 
-  test('no later for those that fit other workers, or none', () => {
+  test('ignores jobs ahead that fit other workers or none', () => {
     const workers = [makeRig('a', 10), makeRig('b', 5)];
     const ahead = [only('b'), only('b'), only('nobody')];
     expect(predictStart({ workers, fits: only('a'), ahead, runMs: 100 })).toBe(10);
   });
 
-  test('nobody knows when, without a worker that will be free', () => {
+  test('returns null without a worker that becomes idle', () => {
     expect(predictStart({ workers: [], fits: all, ahead: [], runMs: 100 })).toBeNull();
     expect(predictStart({ workers: [makeRig('a')], fits: only('b'), ahead: [], runMs: 100 })).toBeNull();
   });
 
-  test('nobody knows when, if nobody knows how long those before it run', () => {
+  test('returns null when the duration of the jobs ahead is unknown', () => {
     const outlook = { workers: [makeRig('a')], fits: all, runMs: null };
     expect(predictStart({ ...outlook, ahead: [all] })).toBeNull();
     expect(predictStart({ ...outlook, workers: [makeRig('a'), makeRig('b', 7)], ahead: [all] })).toBe(7);
   });
 
-  test('on another worker when one before it takes an agent that leaves', () => {
+  test('skips a worker that leaves after a job ahead', () => {
     const workers = [makeRig('a', 0, true), makeRig('b', 1000)];
     expect(predictStart({ workers, fits: all, ahead: [all], runMs: 100 })).toBe(1000);
     expect(
@@ -58,7 +57,7 @@ describe('a job starts', () => {
   });
 });
 
-describe('whatever the fleet', () => {
+describe('predictStart for arbitrary fleets', () => {
   const names = ['a', 'b', 'c', 'd'] as const;
   const rigs = fc
     .array(fc.nat(1000), { minLength: 1, maxLength: 4 })
@@ -67,7 +66,7 @@ describe('whatever the fleet', () => {
   const wish = fc.subarray([...names], { minLength: 1 });
   const later = (start: number | null): number => start ?? Number.POSITIVE_INFINITY;
 
-  test('one more before it makes it no earlier', () => {
+  test('never predicts an earlier start for one more job ahead', () => {
     fc.assert(
       fc.property(
         rigs,
@@ -89,7 +88,7 @@ describe('whatever the fleet', () => {
     );
   });
 
-  test('among workers that all fit, a faster one makes it no later', () => {
+  test('never predicts a later start when a worker is idle earlier', () => {
     fc.assert(
       fc.property(
         rigs,
@@ -111,7 +110,7 @@ describe('whatever the fleet', () => {
     );
   });
 
-  test('shorter runs make it no later', () => {
+  test('never predicts a later start for shorter runs', () => {
     fc.assert(
       fc.property(rigs, fc.nat(12), fc.nat(500), fc.nat(500), (workers, count, runMs, by) => {
         const ahead = Array.from({ length: count }, () => all);
@@ -124,29 +123,44 @@ describe('whatever the fleet', () => {
   });
 });
 
-describe('a trainer still needs', () => {
+describe('remainingMs', () => {
   test.each([
-    ['what it says itself', { eta_s: 12, step: 1, total_steps: 2, steps_per_second: 1 }, 1000, 12_000],
-    ['its steps at its speed', { step: 20, total_steps: 100, steps_per_second: 4 }, null, 20_000],
-    ['nothing when it has done more than all', { step: 120, total_steps: 100, steps_per_second: 4 }, 1, 0],
-    ['as long again at half of its steps', { step: 50, total_steps: 100 }, 7000, 7000],
-    ['as long again at half, whatever a speed of 0', { step: 5, total_steps: 10, steps_per_second: 0 }, 7, 7],
-    ['three times as long at a quarter', { percent: 25 }, 1000, 3000],
-    ['nothing at the end', { percent: 100 }, 1000, 0],
-    ['nothing beyond it', { step: 120, total_steps: 100 }, 1000, 0],
-    ['by its percentage where its steps have no end', { step: 3, total_steps: 0, percent: 50 }, 10, 10],
-  ])('%s', (_what, progress, elapsedMs, expected) => {
+    ['the reported time', { eta_s: 12, step: 1, total_steps: 2, steps_per_second: 1 }, 1000, 12_000],
+    [
+      'the remaining steps at the reported speed',
+      { step: 20, total_steps: 100, steps_per_second: 4 },
+      null,
+      20_000,
+    ],
+    ['zero after more steps than planned', { step: 120, total_steps: 100, steps_per_second: 4 }, 1, 0],
+    ['the elapsed time at half of the steps', { step: 50, total_steps: 100 }, 7000, 7000],
+    [
+      'the elapsed time at half of the steps with a speed of 0',
+      { step: 5, total_steps: 10, steps_per_second: 0 },
+      7,
+      7,
+    ],
+    ['three times the elapsed time at a quarter', { percent: 25 }, 1000, 3000],
+    ['zero at the end', { percent: 100 }, 1000, 0],
+    ['zero beyond the last step', { step: 120, total_steps: 100 }, 1000, 0],
+    [
+      'a time by percentage when the total number of steps is 0',
+      { step: 3, total_steps: 0, percent: 50 },
+      10,
+      10,
+    ],
+  ])('estimates %s', (_what, progress, elapsedMs, expected) => {
     expect(remainingMs(progress, elapsedMs)).toBe(expected);
   });
 
   test.each([
-    ['without a word', null, 1000],
-    ['at the beginning', { step: 0, total_steps: 100 }, 1000],
-    ['without an end', { step: 5 }, 1000],
-    ['with a speed and nothing else', { steps_per_second: 3 }, 1000],
-    ['with a part that is done, of nobody knows what time', { percent: 50 }, null],
-    ['with a speed that leads to no step', { total_steps: 100, steps_per_second: 3 }, 1000],
-  ])('nobody knows how long %s', (_what, progress, elapsedMs) => {
+    ['without progress', null, 1000],
+    ['at step 0', { step: 0, total_steps: 100 }, 1000],
+    ['without a total number of steps', { step: 5 }, 1000],
+    ['with only a speed', { steps_per_second: 3 }, 1000],
+    ['with an unknown elapsed time', { percent: 50 }, null],
+    ['with a speed but no current step', { total_steps: 100, steps_per_second: 3 }, 1000],
+  ])('returns null %s', (_what, progress, elapsedMs) => {
     expect(remainingMs(progress, elapsedMs)).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-/** The order of jobs in the queue: docs/internals/semantics.md, section 7. */
+// See docs/internals/semantics.md, section 7.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advance } from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
@@ -9,13 +9,13 @@ import { freezeDeep, makeAttempt, makeLive, makePending, NOW } from '../builders
 
 const hourMs = 3_600_000;
 
-/** After it has waited for so many hours, looked at each hour, when it was due. */
+// Returns the rank after that many hours of waiting, with one boost check per hour.
 const after = (hours: number, rank: Rank): Rank =>
   Array.from({ length: hours }).reduce<Rank>((so, _, n) => boosted(so, NOW + (n + 1) * hourMs), rank);
 
 const priority = fc.integer({ min: 0, max: 50 });
 
-describe('a job that waits', () => {
+describe('boosted', () => {
   test.each([
     [priorities.low, [0, 10, 20, 30, 40, 40, 40]],
     [priorities.normal, [10, 20, 30, 40, 40, 40]],
@@ -25,13 +25,13 @@ describe('a job that waits', () => {
     [5, [5, 15, 25, 35, 40, 40]],
     [35, [35, 40, 40]],
     [39, [39, 40, 40]],
-  ])('of priority %i is raised by a name an hour, up to critical', (set, levels) => {
+  ])('boosts priority %i by one level per hour, up to critical', (set, levels) => {
     const rank = freezeDeep(freshRank(set, NOW));
     expect(levels.map((_, hours) => after(hours, rank).level)).toEqual(levels);
     expect(after(10, rank)).toMatchObject({ priority: set, boostAt: null });
   });
 
-  test('of which is more than critical is never raised, and never lowered', () => {
+  test('neither raises nor lowers a priority above critical', () => {
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 50 }), fc.nat({ max: 60 }), (set, hours) => {
         const rank = freshRank(set, NOW);
@@ -41,7 +41,7 @@ describe('a job that waits', () => {
     );
   });
 
-  test('is raised once for each hour, and not a moment sooner', () => {
+  test('boosts once per hour, exactly at the hour', () => {
     const rank = freezeDeep(freshRank(priorities.normal, NOW));
     expect(boosted(rank, NOW + hourMs - 1)).toBe(rank);
     const first = boosted(rank, NOW + hourMs);
@@ -50,7 +50,7 @@ describe('a job that waits', () => {
     expect(boosted(first, NOW + 2 * hourMs)).toMatchObject({ boosts: 2, level: 30 });
   });
 
-  test('is made up to, step by step, for hours in which nobody looked', () => {
+  test('catches up missed boosts one step per call', () => {
     const late = NOW + 2.5 * hourMs;
     const first = boosted(freshRank(priorities.low, NOW), late);
     const second = boosted(first, late);
@@ -59,7 +59,7 @@ describe('a job that waits', () => {
     expect(boosted(second, late)).toBe(second);
   });
 
-  test('never goes down by waiting, and never past critical', () => {
+  test('never lowers the level by waiting, and never exceeds critical', () => {
     fc.assert(
       fc.property(priority, fc.nat({ max: 8 }), (set, hours) => {
         const before = after(hours, freshRank(set, NOW));
@@ -72,8 +72,8 @@ describe('a job that waits', () => {
   });
 });
 
-describe('the top', () => {
-  test('is above every priority, however long its job has waited', () => {
+describe('toTop', () => {
+  test('ranks a job at the top above every boosted priority', () => {
     fc.assert(
       fc.property(priority, priority, fc.nat({ max: 5 }), (mine, other, hours) => {
         const first = toTop(freshRank(mine, NOW), 0);
@@ -83,7 +83,7 @@ describe('the top', () => {
     );
   });
 
-  test('belongs to the one that was put there last', () => {
+  test('ranks the job that was moved to the top last first', () => {
     const first = toTop(freshRank(50, NOW), 0);
     const second = toTop(freshRank(0, NOW), first.top);
     const again = toTop(first, second.top);
@@ -92,7 +92,7 @@ describe('the top', () => {
     expect(again.level).toBeGreaterThan(second.level);
   });
 
-  test('ends with the next word about the priority, and so does what waiting had brought', () => {
+  test('loses the top position and the boosts when the priority is set', () => {
     const rank = toTop(after(2, freshRank(10, NOW)), 4);
     expect(rank).toMatchObject({ boosts: 2, top: 5 });
     expect(freshRank(20, NOW + hourMs)).toEqual({
@@ -104,7 +104,7 @@ describe('the top', () => {
     });
   });
 
-  test('stays over a wait that begins anew', () => {
+  test('keeps the top position when waiting restarts', () => {
     const rank = toTop(after(2, freshRank(10, NOW)), 4);
     expect(startWaiting(rank, NOW + 5 * hourMs)).toEqual({
       priority: 10,
@@ -116,7 +116,7 @@ describe('the top', () => {
   });
 });
 
-describe('back in the queue', () => {
+describe('rank of a requeued job', () => {
   const waited = freezeDeep(after(2, freshRank(10, NOW)));
   const later = NOW + 3 * hourMs;
   const moved = (job: Job, event: Parameters<typeof advance>[1]): Job => {
@@ -125,29 +125,32 @@ describe('back in the queue', () => {
     return step.job;
   };
 
-  test.each(['starting', 'running', 'recovering'] as const)('from %s a job begins to wait anew', status => {
-    const job = makeLive(status, { rank: waited });
-    expect(moved(job, { type: 'vanished' })).toMatchObject({
-      status: 'pending',
-      rank: { priority: 10, boosts: 0, level: 10, boostAt: later + hourMs },
-    });
-  });
+  test.each(['starting', 'running', 'recovering'] as const)(
+    'restarts waiting when a %s job is requeued',
+    status => {
+      const job = makeLive(status, { rank: waited });
+      expect(moved(job, { type: 'vanished' })).toMatchObject({
+        status: 'pending',
+        rank: { priority: 10, boosts: 0, level: 10, boostAt: later + hourMs },
+      });
+    },
+  );
 
   test.each(['withdraw', 'lost', 'vanished'] as const)(
-    'an offer that nobody took (%s) has not ended its waiting',
+    'keeps the boosts when an unclaimed offer ends (%s)',
     type => {
       const job = makeLive('dispatched', { rank: waited });
       expect(moved(job, { type })).toMatchObject({ status: 'pending', rank: waited });
     },
   );
 
-  test('an offer that was to be stopped before anybody took it has not, either', () => {
+  test('keeps the boosts when an offer is stopped before its claim', () => {
     const attempt = makeAttempt({ startedAt: null });
     const job = makeLive('cancelling', { rank: waited, why: 'drain', attempt });
     expect(moved(job, { type: 'stopped' })).toMatchObject({ status: 'pending', rank: waited });
   });
 
-  test('a run that is taken up again keeps the rank with which it was offered', () => {
+  test('keeps the rank when the last attempt resumes', () => {
     expect(moved(makePending({ rank: waited }), { type: 'back' })).toMatchObject({
       status: 'running',
       rank: waited,

@@ -1,7 +1,4 @@
-/**
- * Which outcomes of attempts count against their worker, and when it gets no more jobs: docs/internals/semantics.md,
- * section 1; F26.
- */
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F26.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -21,7 +18,7 @@ const makeTrial = (job: string, changes: Partial<Trial> = {}): Trial => ({
 
 const ids = (...names: readonly string[]) => names.map(jobId);
 
-/** The strikes and verdicts of ends that come one after the other, as long as the worker is not put in quarantine. */
+// Returns the strikes and verdicts of consecutive ends, for a worker that is not quarantined.
 function planAll(...trials: readonly Trial[]): readonly string[] {
   let strikes = ids();
   return trials.map(trial => {
@@ -31,7 +28,7 @@ function planAll(...trials: readonly Trial[]): readonly string[] {
   });
 }
 
-/** What an end does to a worker that has one strike already. */
+// Returns what an end does to a worker with one strike.
 const verdictOn = (trial: Partial<Trial>): string => {
   const plan = planQuarantine(ids('j1'), false, makeTrial('j2', trial));
   if (plan.verdict === 'clear') return plan.strikes.length === 0 ? 'clears' : 'clears in part';
@@ -39,8 +36,8 @@ const verdictOn = (trial: Partial<Trial>): string => {
   return plan.strikes.length === 2 ? 'strike' : plan.strikes.length === 1 ? 'nothing' : 'lost one';
 };
 
-describe('three different jobs in a row', () => {
-  test('are enough, and two are not', () => {
+describe('planQuarantine for consecutive jobs', () => {
+  test('quarantines a worker after three different jobs fail to start, not after two', () => {
     expect(planAll(makeTrial('j1'), makeTrial('j2'), makeTrial('j3'))).toEqual([
       'j1: unchanged',
       'j1 j2: unchanged',
@@ -48,7 +45,7 @@ describe('three different jobs in a row', () => {
     ]);
   });
 
-  test('one job alone speaks against itself, however often it fails', () => {
+  test('counts repeated failures of the same job once', () => {
     const often = Array.from({ length: 9 }, () => makeTrial('j1'));
     expect(planAll(...often).at(-1)).toBe('j1: unchanged');
     expect(planAll(...often, makeTrial('j2'), makeTrial('j1'), makeTrial('j2')).at(-1)).toBe(
@@ -56,7 +53,7 @@ describe('three different jobs in a row', () => {
     );
   });
 
-  test('are not in a row when another one could start between them', () => {
+  test('clears the strikes when a job in between starts', () => {
     const fine = makeTrial('j9', { cause: 'trainer_exit' });
     expect(planAll(makeTrial('j1'), makeTrial('j2'), fine, makeTrial('j3'))).toEqual([
       'j1: unchanged',
@@ -67,13 +64,13 @@ describe('three different jobs in a row', () => {
   });
 });
 
-describe('what an end says about its worker', () => {
+describe('planQuarantine by cause', () => {
   const whatever = [null, 0, 59_999, 60_000, 1e9];
 
   test.each<[FailureCause | null, readonly string[]]>([
     ['start_failed', ['strike', 'strike', 'strike', 'strike', 'strike']],
     ['trainer_signal', ['strike', 'strike', 'strike', 'clears', 'clears']],
-    // A trainer that gets so far as to fail by itself has started.
+    // A trainer that fails with an exit code has started.
     ['trainer_exit', ['clears', 'clears', 'clears', 'clears', 'clears']],
     ['out_of_memory', ['clears', 'clears', 'clears', 'clears', 'clears']],
     ['timeout', ['clears', 'clears', 'clears', 'clears', 'clears']],
@@ -81,19 +78,19 @@ describe('what an end says about its worker', () => {
     ['preempted', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
     ['rejected', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
     ['invalid_config', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
-    // Completed, cancelled or sent elsewhere by a drain: if it ever began, it could start.
+    // Completed, cancelled or requeued by a drain: if the attempt began, it could start.
     [null, ['nothing', 'clears', 'clears', 'clears', 'clears']],
-  ])('%s, after no time known, 0, 59,999, 60,000 and very many ms', (cause, verdicts) => {
+  ])('judges cause %s after an unknown time and after 0, 59,999, 60,000 and 1e9 ms', (cause, verdicts) => {
     expect(whatever.map(ranMs => verdictOn({ cause, ranMs }))).toEqual(verdicts);
   });
 
-  test('is decided for every cause there is', () => {
+  test('has a verdict for every cause', () => {
     for (const cause of FailureCause.options) expect(verdictOn({ cause, ranMs: 1 })).toMatch(/^[a-z ]+$/);
   });
 });
 
-describe('on trial', () => {
-  test('one strike is enough, even of a job that had struck before', () => {
+describe('planQuarantine during a trial', () => {
+  test('quarantines again after one strike, even by a job that had one before', () => {
     for (const job of ['j3', 'j4']) {
       const plan = planQuarantine(ids('j1', 'j2', 'j3'), true, makeTrial(job));
       expect(plan.verdict).toBe('quarantine');
@@ -102,19 +99,19 @@ describe('on trial', () => {
     }
   });
 
-  test('a job that could start clears the worker', () => {
+  test('clears the worker when the trial job starts', () => {
     const fine = makeTrial('j4', { cause: null, ranMs: 5_000 });
     expect(planQuarantine(ids('j1', 'j2', 'j3'), true, fine)).toEqual({ strikes: [], verdict: 'clear' });
   });
 
-  test('an end that says nothing leaves it where it is', () => {
+  test('changes nothing when the end reveals nothing about the worker', () => {
     const lost = makeTrial('j4', { cause: 'worker_lost' });
     const before = ids('j1', 'j2', 'j3');
     expect(planQuarantine(before, true, lost)).toEqual({ strikes: before, verdict: 'unchanged' });
   });
 });
 
-test('strikes are never more than three, never twice the same, and quarantine never comes for fewer', () => {
+test('keeps at most three different strikes and quarantines only at three', () => {
   const trial = fc.record({
     jobId: fc.constantFrom(...ids('j1', 'j2', 'j3', 'j4', 'j5')),
     cause: fc.option(fc.constantFrom(...FailureCause.options)),
@@ -136,9 +133,9 @@ test('strikes are never more than three, never twice the same, and quarantine ne
 
 test.each([
   ['after three offers in a row', 2, 3, false, false],
-  ['after the first offer while it is on trial', 0, 1, true, false],
-  ['after more offers while it still names a job', 11, 12, true, true],
-])('a worker that answers no offer is put in quarantine %s', (_when, before, after, onTrial, namesJob) => {
+  ['after the first offer during its trial', 0, 1, true, false],
+  ['after twelve offers while it still names a job', 11, 12, true, true],
+])('quarantines a worker that acknowledges no offer %s', (_when, before, after, onTrial, namesJob) => {
   expect(isQuarantinedForSilence(before, onTrial, namesJob)).toBe(false);
   expect(isQuarantinedForSilence(after, onTrial, namesJob)).toBe(true);
 });

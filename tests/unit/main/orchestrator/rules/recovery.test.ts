@@ -1,4 +1,4 @@
-/** Silence, takeover, unclaimed offers and stop orders: docs/internals/semantics.md, sections 0, 1 and 4. */
+// See docs/internals/semantics.md, sections 0, 1 and 4.
 import { describe, expect, test } from 'vitest';
 import {
   planRecovery,
@@ -11,10 +11,10 @@ import { type LiveStatus, liveStatuses } from '../../../../../protocol/job.ts';
 import { jobId, workerId } from '../builders.ts';
 
 const times = timesFrom(120_000);
-/** A clock that runs since the machine started: nothing is counted from zero. */
+// The clock starts above zero, so that no deadline is accidentally relative to zero.
 const START = 7_000_000;
 
-/** Was heard at the start, unless told otherwise. */
+// The worker was last heard at START by default.
 const makeWatched = (
   changes: Partial<WatchedWorker> & { readonly contactAt?: number } = {},
 ): WatchedWorker => {
@@ -41,7 +41,7 @@ const makeOffer = (sent: number): WatchedOffer => ({
   giveUpAt: START + 46_000,
 });
 
-/** The actions that are due `afterMs` after the start, as words, and the time until the next check. */
+// Returns the actions that are due `afterMs` after START, and the time until the next check.
 function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
   const due = actions.map(action =>
@@ -55,7 +55,7 @@ function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   return { due: due.map(words => words.join(' ')), nextIn: nextAt === null ? null : nextAt - START };
 }
 
-test('the spans of T = 120 s are those of the table', () => {
+test('derives all intervals for T = 120 s', () => {
   expect(times).toEqual({
     offlineAfterMs: 120_000,
     takeoverMs: 160_000,
@@ -81,7 +81,7 @@ test('the spans of T = 120 s are those of the table', () => {
   });
 });
 
-test('a shorter T shortens what follows from it, a longer one leaves the beat at 30 s', () => {
+test('shortens all intervals for a shorter T, and keeps heartbeats at 30 s for a longer one', () => {
   expect(timesFrom(4_000)).toMatchObject({
     heartbeatMs: 1_000,
     stopGraceMs: 1_000,
@@ -108,47 +108,47 @@ test('a shorter T shortens what follows from it, a longer one leaves the beat at
   expect(timesFrom(120_000, 900_000)).toEqual({ ...times, v1SilenceMs: 900_000 });
 });
 
-test('nobody to watch: nothing is due, ever', () => {
+test('plans nothing without workers', () => {
   expect(planAt(0)).toEqual({ due: [], nextIn: null });
 });
 
-describe('silence', () => {
+describe('planning for a silent worker', () => {
   test.each([
     [119_999, [], 120_000],
     [120_000, ['offline w1'], null],
     [120_001, ['offline w1'], null],
-  ])('after %d ms', (afterMs, due, nextIn) => {
+  ])('plans the offline status exactly at the timeout: %d ms', (afterMs, due, nextIn) => {
     expect(planAt(afterMs, makeWatched())).toEqual({ due, nextIn });
   });
 
-  test('is not told twice', () => {
+  test('plans the offline status of a worker only once', () => {
     expect(planAt(1e9, makeWatched({ gone: true }))).toEqual({ due: [], nextIn: null });
   });
 
-  test('is that of the worker itself: some are granted more', () => {
+  test('respects a longer timeout of a single worker', () => {
     const patient = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
     expect(planAt(120_000, makeWatched(), patient)).toEqual({ due: ['offline w1'], nextIn: 900_000 });
   });
 
   test.each(['starting', 'running'] as const)(
-    'a %s job is not taken away before its worker is offline',
+    'plans no takeover of a %s job before its worker is offline',
     status => {
       expect(planAt(1e9, makeWatched(makeHolding(status))).due).toEqual(['offline w1']);
     },
   );
 });
 
-describe('takeover', () => {
+describe('planning a takeover', () => {
   const taken = ['dispatched', 'recovering', 'cancelling'] as const;
 
-  test.each(taken)('of a %s job whose worker is gone', status => {
+  test.each(taken)('plans the takeover of a %s job of an offline worker', status => {
     const worker = makeWatched({ gone: true, ...makeHolding(status) });
     expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
     expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
     expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
   });
 
-  test('a worker that is not gone yet is given up first', () => {
+  test('plans the offline status before the takeover', () => {
     const worker = makeWatched(makeHolding('cancelling'));
     expect(planAt(0, worker)).toEqual({ due: [], nextIn: 120_000 });
     expect(planAt(120_000, worker)).toEqual({ due: ['offline w1'], nextIn: 160_000 });
@@ -156,7 +156,7 @@ describe('takeover', () => {
   });
 
   test.each(liveStatuses.filter(status => !taken.some(word => word === status)))(
-    'never of a %s job',
+    'plans no takeover of a %s job',
     status => {
       const worker = makeWatched({ gone: true, ...makeHolding(status) });
       expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
@@ -164,7 +164,7 @@ describe('takeover', () => {
   );
 });
 
-describe('an offer that nobody takes', () => {
+describe('planning for an unclaimed offer', () => {
   const offered = (sent: number) => makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
 
   test.each([
@@ -172,24 +172,24 @@ describe('an offer that nobody takes', () => {
     [2, 30_000, 'repeat_offer w1 j1'],
     [3, 45_000, 'withdraw_offer w1 j1'],
     [9, 45_000, 'withdraw_offer w1 j1'],
-  ])('that was sent %d times is due after %d ms: %s', (sent, dueMs, action) => {
+  ])('plans the next step of an offer sent %d times after %d ms: %s', (sent, dueMs, action) => {
     const at = 1_000 + dueMs;
     expect(planAt(at - 1, offered(sent))).toEqual({ due: [], nextIn: at });
     expect(planAt(at, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
     expect(planAt(at + 1, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
   });
 
-  test('is given up in its own time, too, when it could not be sent', () => {
+  test('withdraws an offer on schedule that could not be sent', () => {
     expect(planAt(45_999, offered(0))).toEqual({ due: [], nextIn: 46_000 });
     expect(planAt(46_000, offered(0)).due).toEqual(['withdraw_offer w1 j1']);
   });
 
-  test('and that nobody keeps the time of waits for its worker', () => {
+  test('plans nothing for an offer without a send time but the offline status', () => {
     expect(planAt(119_999, makeWatched(makeHolding('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
   });
 
   test.each(liveStatuses.filter(status => status !== 'dispatched'))(
-    'is of no interest once the job is %s',
+    'plans nothing for the offer of a %s job',
     status => {
       const worker = makeWatched(makeHolding(status, { offer: makeOffer(1) }));
       expect(planAt(50_000, worker)).toEqual({ due: [], nextIn: 120_000 });
@@ -197,8 +197,8 @@ describe('an offer that nobody takes', () => {
   );
 });
 
-describe('an order to stop', () => {
-  /** Which deadline counts in which status; where there is none, the worker has to be heard first, or is told already. */
+describe('planning a stop', () => {
+  // The deadlines that count in each status. Elsewhere the worker must be heard first or was already told to stop.
   const counts: Readonly<Record<LiveStatus, readonly string[]>> = {
     dispatched: ['drain'],
     starting: ['timeout', 'drain'],
@@ -212,7 +212,7 @@ describe('an order to stop', () => {
   ] as const;
 
   test.each(liveStatuses.flatMap(status => deadlines.map(([why, deadline]) => ({ status, why, deadline }))))(
-    'to a $status job: $why',
+    'plans a stop of a $status job only if the deadline applies: $why',
     ({ status, why, deadline }) => {
       const worker = makeWatched(makeHolding(status, deadline));
       const expected = counts[status].includes(why);
@@ -226,27 +226,27 @@ describe('an order to stop', () => {
     },
   );
 
-  test('for two reasons at once is both, and the first one counts', () => {
+  test('plans both stops when a timeout and a drain are due', () => {
     const worker = makeWatched(makeHolding('running', { timeoutAt: START + 5_000, drainAt: START + 4_000 }));
     expect(planAt(4_000, worker)).toEqual({ due: ['stop drain w1 j1'], nextIn: 5_000 });
     expect(planAt(5_000, worker).due).toEqual(['stop timeout w1 j1', 'stop drain w1 j1']);
   });
 });
 
-describe('removal', () => {
-  test('comes in its time', () => {
+describe('planning a removal', () => {
+  test('removes an offline worker at its time', () => {
     const worker = makeWatched({ gone: true, removeAt: START + 3_600_000 });
     expect(planAt(3_599_999, worker)).toEqual({ due: [], nextIn: 3_600_000 });
     expect(planAt(3_600_000, worker)).toEqual({ due: ['remove w1'], nextIn: null });
   });
 
-  test.each(liveStatuses)('waits while the worker holds a job that is %s', status => {
+  test.each(liveStatuses)('plans no removal while the worker has a %s job', status => {
     const worker = makeWatched({ gone: true, removeAt: START, ...makeHolding(status) });
     expect(planAt(100_000, worker).due).toEqual([]);
   });
 });
 
-test('many workers: all that is due, and the soonest of what is not', () => {
+test('returns all due actions of many workers and the earliest next check', () => {
   const workers = [
     makeWatched({ id: workerId('w1'), contactAt: START - 120_000 }),
     makeWatched({ id: workerId('w2'), contactAt: START + 5_000 }),

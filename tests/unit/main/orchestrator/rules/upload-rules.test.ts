@@ -35,12 +35,12 @@ const noted = (state: Outstanding['state'], changes: Partial<Outstanding> = {}):
   ...changes,
 });
 
-describe('an attempt', () => {
-  test.each(liveStatuses)('may upload while its job is %s', status => {
+describe('uploads of an attempt', () => {
+  test.each(liveStatuses)('allows uploads while the job is %s', status => {
     expect(refused(makeLive(status))).toBeNull();
   });
 
-  test.each(liveStatuses)('may never upload again once another one is %s', status => {
+  test.each(liveStatuses)('refuses uploads for good when a newer attempt is %s', status => {
     const job = makeLive(status, { attempt: makeAttempt({ id: attemptId('a2'), n: 2 }) });
     expect(refused(job)).toMatchObject({
       code: 'uploads_closed',
@@ -49,17 +49,17 @@ describe('an attempt', () => {
     expect(refused(job, {}, attemptId('a2'))).toBeNull();
   });
 
-  test('may not upload for now once it was given up', () => {
+  test('refuses uploads for now after the attempt was given up', () => {
     expect(refused(makePending())).toMatchObject({ code: 'upload_token_over' });
   });
 
-  test('may never upload before a dispatch, nor once the job is gone', () => {
+  test('refuses uploads for good before a dispatch and after the job was deleted', () => {
     expect(refused(makePending({ attempt: null }))?.code).toBe('uploads_closed');
     expect(refused(null)?.detail).toContain('deleted');
   });
 
   test.each(finalStatuses.filter(status => status !== 'completed'))(
-    'may never upload again once its job is %s',
+    'refuses uploads for good when the job is %s',
     status => {
       const job = makeEnded(status, { endedAt: NOW });
       expect(refused(job)).toMatchObject({ code: 'uploads_closed' });
@@ -71,7 +71,7 @@ describe('an attempt', () => {
     [0, true],
     [10 * minute, true],
     [10 * minute + 1, false],
-  ])('may upload %s ms after its window opened: %s', (sinceMs, may) => {
+  ])('decides about an upload %s ms after its window opened: %s', (sinceMs, may) => {
     const job = makeEnded('completed', { endedAt: NOW });
     // The wall clock was set back by an hour.
     const now = { wall: NOW - 60 * minute, mono: 5_000 + sinceMs };
@@ -83,11 +83,11 @@ describe('an attempt', () => {
     [7 * day, true],
     [7 * day + 1, false],
     [-7 * day - 1, false],
-  ])('may open its window %s ms after its completed end: %s', (agoMs, may) => {
+  ])('decides whether a window opens %s ms after the completion: %s', (agoMs, may) => {
     expect(refused(makeEnded('completed', { endedAt: NOW - agoMs })) === null).toBe(may);
   });
 
-  test('may upload outstanding files, however long ago it completed', () => {
+  test('allows uploads of outstanding files at any time after the completion', () => {
     const job = makeEnded('completed', { endedAt: NOW - 100 * day });
     const now = { wall: NOW, mono: 100 * day };
     expect(refused(job, { outstanding: noted('pending'), openedAt: 0, now })).toBeNull();
@@ -96,13 +96,13 @@ describe('an attempt', () => {
   test.each([
     ['done', 'has uploaded every file'],
     ['given_up', 'were given up'],
-  ] as const)('may never upload again when its outstanding files are %s', (state, words) => {
+  ] as const)('refuses uploads for good when the outstanding files are %s', (state, words) => {
     const found = refused(makeEnded('completed', { endedAt: NOW }), { outstanding: noted(state) });
     expect(found?.code).toBe('uploads_closed');
     expect(found?.detail).toContain(words);
   });
 
-  test('gains nothing from the outstanding files of another attempt', () => {
+  test('ignores outstanding files of another attempt', () => {
     const job = makeEnded('completed', { endedAt: NOW });
     const outstanding = noted('pending', { attemptId: attemptId('a0') });
     const now = { wall: NOW, mono: 11 * minute };
@@ -110,8 +110,8 @@ describe('an attempt', () => {
   });
 });
 
-describe('upload windows', () => {
-  test('open once, and the oldest one is dropped beyond 20,000', () => {
+describe('createUploadWindows', () => {
+  test('keeps the first opening of a window, and drops the oldest beyond 20,000', () => {
     const windows = createUploadWindows();
     windows.open(own, 1);
     windows.open(own, 2);
@@ -122,7 +122,7 @@ describe('upload windows', () => {
   });
 });
 
-describe('so many bytes', () => {
+describe('quotaRefusal', () => {
   const limits = { perJob: 100, inAll: 300 };
   test.each([
     [0, 0, 100, null],
@@ -131,14 +131,17 @@ describe('so many bytes', () => {
     [0, 250, 50, null],
     [0, 250, 51, 'all jobs'],
     [100, 300, 0, null],
-  ])('of the job %s, of all %s, and %s more: %s', (ofJob, inAll, bytes, whose) => {
-    const refusal = quotaRefusal(limits, { ofJob, filesOfJob: 0, inAll }, bytes);
-    expect(refusal?.code ?? null).toBe(whose === null ? null : 'quota_exceeded');
-    if (whose !== null) expect(refusal?.detail).toContain(whose);
-  });
+  ])(
+    'applies the quotas with %s bytes of the job, %s in all and %s more: %s',
+    (ofJob, inAll, bytes, whose) => {
+      const refusal = quotaRefusal(limits, { ofJob, filesOfJob: 0, inAll }, bytes);
+      expect(refusal?.code ?? null).toBe(whose === null ? null : 'quota_exceeded');
+      if (whose !== null) expect(refusal?.detail).toContain(whose);
+    },
+  );
 });
 
-test('the 100,001st file of a job is refused', () => {
+test('refuses the 100,001st file of a job', () => {
   const limits = { perJob: 100, inAll: 300 };
   const stored = { ofJob: 0, filesOfJob: 99_999, inAll: 0 };
   expect(quotaRefusal(limits, stored, 1)).toBeNull();
@@ -148,8 +151,8 @@ test('the 100,001st file of a job is refused', () => {
 test.each([
   [250, 50, null],
   [250, 51, 'quota_exceeded'],
-  // The limit was lowered: what was reserved before stays.
+  // After the limit was lowered, reserved bytes stay reserved.
   [400, 0, null],
-])('an upload that has started, with %s bytes stored in all, grows by %s: %s', (inAll, more, code) => {
+])('decides whether an upload may grow with %s bytes in all by %s more: %s', (inAll, more, code) => {
   expect(growthRefusal({ inAll: 300 }, { inAll }, more)?.code ?? null).toBe(code);
 });

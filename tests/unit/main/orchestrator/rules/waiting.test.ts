@@ -1,7 +1,4 @@
-/**
- * Why no worker takes a job, as one line and per worker: docs/internals/semantics.md, section 6, in the guide's own
- * words.
- */
+// See docs/internals/semantics.md, section 6.
 import { describe, expect, test } from 'vitest';
 import type { JobBlocker } from '../../../../../main/orchestrator/rules/job-blockers.ts';
 import type { IneligibilityReason } from '../../../../../main/orchestrator/rules/worker-status.ts';
@@ -61,15 +58,15 @@ const a100 = makeNeeds({ gpuCount: 1, labels: { gpu_type: 'a100*' } });
 test.each<
   readonly [what: string, line: string, needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]]
 >([
-  ['no worker at all', 'No idle workers: no worker has been created yet', makeNeeds(), []],
+  ['no worker', 'No idle workers: no worker has been created yet', makeNeeds(), []],
   [
-    'one that is busy',
+    'one busy worker',
     'No idle workers: 0 of 1 worker can take this job: 1 busy',
     makeNeeds(),
     [makeCandidate('busy')],
   ],
   [
-    'several, by what keeps them',
+    'several workers with different reasons',
     'No idle workers: 0 of 7 workers can take this job: 2 offline, 1 busy, 1 draining, 2 still connecting, 1 never registered',
     makeNeeds(),
     (['offline', 'busy', 'offline', 'draining', 'no_stream', 'awaited', 'never'] as const).map(status =>
@@ -77,19 +74,19 @@ test.each<
     ),
   ],
   [
-    'too few GPUs everywhere',
+    'too few GPUs on every worker',
     'GPU requirements not met: 0 of 3 workers can take this job: 3 with fewer than 4 GPUs (have 1, 2)',
     makeNeeds({ gpuCount: 4 }),
     [makeCandidate('idle', 2), makeCandidate('idle', 1), makeCandidate('offline', 2)],
   ],
   [
-    'too few GPUs here, busy there',
+    'enough GPUs only on a busy worker',
     'No idle workers: 0 of 2 workers can take this job: 1 busy, 1 with fewer than 4 GPUs (have 1)',
     makeNeeds({ gpuCount: 4 }),
     [makeCandidate('busy', 4), makeCandidate('idle', 1)],
   ],
   [
-    'too few GPUs on every worker that has registered',
+    'too few GPUs on every registered worker',
     'GPU requirements not met: 0 of 3 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 never registered, 1 still connecting',
     makeNeeds({ gpuCount: 4 }),
     [makeCandidate('never', 0), makeCandidate('idle', 1), makeCandidate('awaited', 0)],
@@ -104,13 +101,13 @@ test.each<
     ],
   ],
   [
-    'no worker that has registered yet',
+    'no registered worker',
     'No idle workers: 0 of 1 worker can take this job: 1 never registered',
     makeNeeds({ gpuCount: 4 }),
     [makeCandidate('never', 0)],
   ],
   [
-    'a label that nobody has like that',
+    'a label pattern that matches no idle worker',
     'No idle workers: 0 of 5 workers can take this job: 2 offline, 1 busy, 2 label gpu_type=a100* (have h100, rtx4090)',
     a100,
     [
@@ -122,13 +119,13 @@ test.each<
     ],
   ],
   [
-    'a label that nobody has at all, and too few GPUs, each worker counted once',
+    'a label that no worker has and too few GPUs',
     'No idle workers: 0 of 2 workers can take this job: 1 without a GPU (have 0), 1 label gpu_type=a100* (have none)',
     a100,
     [makeCandidate('idle', 0), makeCandidate('idle', 1)],
   ],
   [
-    'broken GPUs, with the names of those that somebody has to look at',
+    'GPU problems with the names of three workers',
     'No idle workers: 0 of 5 workers can take this job: 1 busy, 4 with GPU trouble (rig: GPU 0 is missing, GPU 1 has uncorrectable ' +
       'errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors)',
     makeNeeds(),
@@ -137,12 +134,12 @@ test.each<
     ),
   ],
   [
-    'several that are kept by something else',
+    'several workers with less common reasons',
     'No idle workers: 0 of 4 workers can take this job: 1 quarantined, 1 settling, 1 leaving, 1 still connecting',
     makeNeeds(),
     (['quarantined', 'settling', 'leaving', 'no_stream'] as const).map(status => makeCandidate(status)),
   ],
-])('%s', (_what, line, needs, candidates) => {
+])('summarizes %s', (_what, line, needs, candidates) => {
   expect(lineFor(needs, candidates)).toBe(line);
 });
 
@@ -153,7 +150,7 @@ test.each([
   [{ accelerator: 'rocm' }, '1 without rocm (have cuda)'],
   [{ guarded: true }, '1 that train on without contact'],
   [{ configKeys: ['output_dir', 'webhook_config'] }, '1 that do not allow output_dir, webhook_config'],
-])('what is wanted of the GPUs, and of the agent: %j', (changes, line) => {
+])('summarizes unmet requirements for the GPUs and the agent: %j', (changes, line) => {
   expect(lineFor(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rig }])).toBe(
     `No idle workers: 0 of 1 worker can take this job: ${line}`,
   );
@@ -162,7 +159,7 @@ test.each([
 test.each([
   ['local', '1 offline, 2 not on this machine'],
   ['worker', '2 busy, 1 on this machine'],
-] as const)('where it has to run: %s', (target, reasons) => {
+] as const)('counts workers in the wrong place for target %s', (target, reasons) => {
   const remote = makeCandidate('busy');
   const own = { ...makeCandidate('offline'), local: true, offering: makeOffering({ local: true }) };
   expect(lineFor(makeNeeds({ target }), [remote, remote, own])).toBe(
@@ -173,34 +170,34 @@ test.each([
 test.each([
   ['local', false, /orchestrator's own machine, and this is another one/],
   ['worker', true, /another machine than the orchestrator's own, and this is that one/],
-] as const)('why a worker of the wrong place gets no job for %s', (target, local, detail) => {
+] as const)('explains why a worker in the wrong place cannot run a job for %s', (target, local, detail) => {
   const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
   const [judged] = judge(makeNeeds({ target }), [candidate]);
   if (judged === undefined) throw new Error('nobody was judged');
   expect(reasonsOf(judged, null)).toMatchObject([{ code: 'target', detail: expect.stringMatching(detail) }]);
 });
 
-test('of many values that are there, five are named', () => {
+test('names at most five existing label values', () => {
   const candidates = Array.from({ length: 9 }, (_, index) =>
     makeCandidate('idle', 1, { gpu_type: `t${index}` }),
   );
   expect(lineFor(a100, candidates)).toMatch(/9 label gpu_type=a100\* \(have t0, t1, t2, t3, t4\)$/);
 });
 
-describe('a worker', () => {
+describe('judging a worker', () => {
   const judgeOne = (needs: ReturnType<typeof makeNeeds>, candidate: Candidate) => {
     const [judged] = judge(needs, [candidate]);
     if (judged === undefined) throw new Error('nobody was judged');
     return judged;
   };
 
-  test('fits when nothing at all is against it', () => {
+  test('fits only when nothing speaks against the worker', () => {
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'a100-80gb' })).fits).toBe(true);
     expect(judgeOne(a100, makeCandidate('busy', 1, { gpu_type: 'a100-80gb' })).fits).toBe(false);
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'h100' })).fits).toBe(false);
   });
 
-  test('has every check told that it fails, with what is wanted and what is there', () => {
+  test('lists every failed check with the required and the actual value', () => {
     const needs = makeNeeds({
       gpuCount: 4,
       vramGb: 80,
@@ -211,8 +208,8 @@ describe('a worker', () => {
     });
     const offering = { ...rig, labels: { gpu_type: 'h100' } };
     const judged = judgeOne(needs, { ...makeCandidate('busy'), offering });
-    const told = reasonsOf(judged, workerId('w1'));
-    expect(told.map(({ code, wanted, there }) => [code, wanted, there])).toEqual([
+    const reasons = reasonsOf(judged, workerId('w1'));
+    expect(reasons.map(({ code, wanted, there }) => [code, wanted, there])).toEqual([
       ['busy', null, 'j1'],
       ['gpu_count', '4', '1'],
       ['vram', '80 GB', '24 GB'],
@@ -223,16 +220,16 @@ describe('a worker', () => {
       ['label', 'rack=7', 'none'],
       ['avoid_previous', null, null],
     ]);
-    expect(new Set(told.map(({ detail }) => detail)).size).toBe(9);
-    expect(told[1]?.detail).toBe('GPUs: the job needs 4, it has 1');
-    expect(told[7]?.detail).toBe('Label: the job needs rack=7, it has none');
+    expect(new Set(reasons.map(({ detail }) => detail)).size).toBe(9);
+    expect(reasons[1]?.detail).toBe('GPUs: the job needs 4, it has 1');
+    expect(reasons[7]?.detail).toBe('Label: the job needs rack=7, it has none');
   });
 
   test.each([
     ['kohya', [], "Trainer: the config is for kohya's sd-scripts, and this rig has no trainer"],
     ['kohya', ['simpletuner'], "Trainer: the config is for kohya's sd-scripts, and this rig has simpletuner"],
     ['newer', ['simpletuner'], 'Trainer: the config is for newer, and this rig has simpletuner'],
-  ])('lacks the trainer %s among %j', (trainer, trainers, detail) => {
+  ])('reports a missing trainer %s among %j', (trainer, trainers, detail) => {
     const judged = judgeOne(makeNeeds({ trainer }), {
       ...makeCandidate('idle'),
       offering: makeOffering({ trainers }),
@@ -255,7 +252,7 @@ describe('a worker', () => {
       /GPU trouble: GPU 0: nvidia-smi no longer lists it; GPU 1: 3 since the last reset$/,
     ],
     ['local_limit', '0', /limit of jobs on this machine is 0/],
-  ])('says what keeps every job from it: %s', (state, there, detail) => {
+  ])('describes each ineligibility reason: %s', (state, there, detail) => {
     const [reason] = reasonsOf(judgeOne(makeNeeds(), makeCandidate(state)), null);
     expect(reason).toEqual({
       code: ineligibilityReasons[state][0]?.code,
@@ -265,7 +262,7 @@ describe('a worker', () => {
     });
   });
 
-  test('that said goodbye is told apart from one that is silent', () => {
+  test('distinguishes a disconnected worker from a silent one', () => {
     const gone: Candidate = {
       ...makeCandidate('idle'),
       ineligibilityReasons: [{ code: 'offline', why: 'goodbye' }],
@@ -273,14 +270,14 @@ describe('a worker', () => {
     expect(reasonsOf(judgeOne(makeNeeds(), gone), null)).toMatchObject([{ there: 'goodbye' }]);
   });
 
-  test('that has had the job last fits all the same', () => {
+  test('fits although the worker had the job last, with a reason to avoid it', () => {
     const judged = judgeOne(makeNeeds(), makeCandidate('idle'));
     expect(judged.fits).toBe(true);
     expect(reasonsOf(judged, workerId('w1'))).toMatchObject([{ code: 'avoid_previous' }]);
     expect(reasonsOf(judged, workerId('w2'))).toEqual([]);
   });
 
-  test('that never came is judged by what the admin has said of it alone', () => {
+  test("checks only the admin's settings of a worker that never registered", () => {
     const needs = makeNeeds({
       gpuCount: 4,
       vramGb: 80,
@@ -288,28 +285,28 @@ describe('a worker', () => {
       guarded: true,
       labels: { rack: '7' },
     });
-    const told = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '8' })), null);
-    expect(told.map(({ code }) => code)).toEqual(['never_registered', 'label']);
+    const reasons = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '8' })), null);
+    expect(reasons.map(({ code }) => code)).toEqual(['never_registered', 'label']);
     const right = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '7' })), null);
     expect(right.map(({ code }) => code)).toEqual(['never_registered']);
   });
 });
 
-describe('a job can not be satisfied', () => {
+describe('isUnsatisfiable', () => {
   const four = makeNeeds({ gpuCount: 4 });
 
   test.each<readonly [what: string, candidates: readonly Candidate[], expected: boolean]>([
-    ['no worker at all', [], true],
-    ['an idle one with too little', [makeCandidate('idle', 1)], true],
-    ['one with enough that is offline', [makeCandidate('idle', 1), makeCandidate('offline', 4)], false],
-    ['one with enough that is in quarantine', [makeCandidate('quarantined', 4)], false],
-    ['one that never came', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
-  ])('%s', (_what, candidates, expected) => {
+    ['no worker', [], true],
+    ['an idle worker with too few GPUs', [makeCandidate('idle', 1)], true],
+    ['an offline worker with enough GPUs', [makeCandidate('idle', 1), makeCandidate('offline', 4)], false],
+    ['a quarantined worker with enough GPUs', [makeCandidate('quarantined', 4)], false],
+    ['a worker that never registered', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
+  ])('decides whether a job is unsatisfiable with %s', (_what, candidates, expected) => {
     expect(isUnsatisfiable(judge(four, candidates))).toBe(expected);
   });
 });
 
-test('the workers that could take a job are named only while all of them are offline', () => {
+test('names the workers that could run a job only while all of them are offline', () => {
   const [away, idle, small, unknown] = [
     makeCandidate('offline', 4),
     makeCandidate('idle', 4),
@@ -340,6 +337,6 @@ test.each<readonly [blocker: JobBlocker, detail: string]>([
     { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
     '3 of 3 jobs of team nlp run: the limit of this team',
   ],
-])('what holds the job itself back: %j', (blocker, detail) => {
+])('describes the blocker %j', (blocker, detail) => {
   expect(describeBlocker(blocker, at => `moment ${at}`)).toEqual({ code: blocker.code, detail });
 });

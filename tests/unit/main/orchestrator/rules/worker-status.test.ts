@@ -1,4 +1,4 @@
-/** A worker's status is derived; the first matching rule applies: docs/internals/semantics.md, section 1. */
+// See docs/internals/semantics.md, section 1: the first matching rule decides.
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../../../main/orchestrator/model.ts';
 import {
@@ -11,8 +11,8 @@ import { jobId, makeAgent, makeWorker } from '../builders.ts';
 const offlineAfterMs = 120_000;
 const now = 900_000;
 
-/** Facts as flags and figures; by default those of an idle worker. */
-interface Told {
+// Facts as flags and numbers. The defaults describe an idle worker.
+interface Flags {
   readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';
@@ -33,46 +33,46 @@ interface Told {
 const trouble = { gpu: 1, kind: 'errors', detail: '3 uncorrectable errors' } as const;
 const quarantine = { reason: 'three jobs in a row could not start', since: 0 };
 
-function factsFrom(told: Told): WorkerFacts {
-  const agent = makeAgent({ persistent: told.persistent === undefined ? true : told.persistent });
+function factsFrom(flags: Flags): WorkerFacts {
+  const agent = makeAgent({ persistent: flags.persistent === undefined ? true : flags.persistent });
   const worker = makeWorker({
-    agent: told.registered === false ? null : agent,
-    gone: told.gone ?? null,
-    drain: told.draining === true ? { reason: 'new GPU', by: 'ann', since: 0, deadlineMs: null } : null,
-    served: told.served ?? false,
-    quarantine: told.quarantined === true ? quarantine : null,
+    agent: flags.registered === false ? null : agent,
+    gone: flags.gone ?? null,
+    drain: flags.draining === true ? { reason: 'new GPU', by: 'ann', since: 0, deadlineMs: null } : null,
+    served: flags.served ?? false,
+    quarantine: flags.quarantined === true ? quarantine : null,
   });
   const connections = {
-    contactAt: now - (told.silentMs ?? 0),
-    streaming: told.streaming ?? true,
-    settledAt: now + (told.settlingMs ?? 0),
+    contactAt: now - (flags.silentMs ?? 0),
+    streaming: flags.streaming ?? true,
+    settledAt: now + (flags.settlingMs ?? 0),
   };
   return {
     worker,
-    connections: told.heard === false ? null : connections,
-    jobId: told.holdsAttempt === true ? jobId('j1') : null,
-    awaited: told.awaited ?? false,
+    connections: flags.heard === false ? null : connections,
+    jobId: flags.holdsAttempt === true ? jobId('j1') : null,
+    awaited: flags.awaited ?? false,
     offlineAfterMs,
-    trialAt: told.trialInMs === undefined ? null : now + told.trialInMs,
-    troubles: told.troubled === true ? [trouble] : [],
-    isClosed: told.closed === true,
+    trialAt: flags.trialInMs === undefined ? null : now + flags.trialInMs,
+    troubles: flags.troubled === true ? [trouble] : [],
+    isClosed: flags.closed === true,
   };
 }
 
-const codesFrom = (told: Told): readonly string[] =>
-  ineligibilityReasonsOf(factsFrom(told), now).map(({ code }) => code);
+const codesFrom = (flags: Flags): readonly string[] =>
+  ineligibilityReasonsOf(factsFrom(flags), now).map(({ code }) => code);
 
-function statusFrom(told: Told): string {
-  const { status, reason } = workerStatus(factsFrom(told), now);
+function statusFrom(flags: Flags): string {
+  const { status, reason } = workerStatus(factsFrom(flags), now);
   return reason === null ? status : `${status}: ${reason}`;
 }
 
-test('a worker that is there, with a stream and nothing to do, is idle', () => {
+test('returns idle for a connected worker with a stream and no job', () => {
   expect(statusFrom({})).toBe('idle');
 });
 
-/** In the order of the rules: each holds whatever the later ones would say. */
-const rules: readonly (readonly [told: Told, status: string])[] = [
+// The rules in their order: each one wins over all later ones.
+const rules: readonly (readonly [flags: Flags, status: string])[] = [
   [{ registered: false }, 'offline: never_registered'],
   [{ gone: 'goodbye' }, 'offline: goodbye'],
   [{ silentMs: 120_000 }, 'offline: silent'],
@@ -86,36 +86,36 @@ const rules: readonly (readonly [told: Told, status: string])[] = [
   [{ closed: true }, 'idle: local_limit'],
 ];
 
-test.each(rules)('%o alone -> %s', (told, status) => {
-  expect(statusFrom(told)).toBe(status);
+test.each(rules)('derives the status from %o alone: %s', (flags, status) => {
+  expect(statusFrom(flags)).toBe(status);
 });
 
-test.each(rules.map(([told, status], index) => ({ told, status, later: rules.slice(index + 1) })))(
-  '$status wins over what comes later in the table',
-  ({ told, status, later }) => {
-    for (const [other] of later) expect(statusFrom({ ...other, ...told })).toBe(status);
-    const allAtOnce = later.reduce<Told>((all, [other]) => ({ ...all, ...other }), {});
-    expect(statusFrom({ ...allAtOnce, ...told })).toBe(status);
+test.each(rules.map(([flags, status], index) => ({ flags, status, later: rules.slice(index + 1) })))(
+  'prefers $status to every later rule',
+  ({ flags, status, later }) => {
+    for (const [other] of later) expect(statusFrom({ ...other, ...flags })).toBe(status);
+    const allAtOnce = later.reduce<Flags>((all, [other]) => ({ ...all, ...other }), {});
+    expect(statusFrom({ ...allAtOnce, ...flags })).toBe(status);
   },
 );
 
-describe('boundaries', () => {
-  test.each<readonly [told: Told, status: string]>([
+describe('boundaries of the worker status', () => {
+  test.each<readonly [flags: Flags, status: string]>([
     [{ registered: false, awaited: true }, 'connecting: never_registered'],
     [{ registered: true, awaited: true }, 'idle'],
     [{ silentMs: 119_999 }, 'idle'],
     [{ silentMs: 120_000 }, 'offline: silent'],
     [{ silentMs: 120_001, draining: true }, 'offline: silent'],
     [{ settlingMs: 0 }, 'idle'],
-  ])('%o -> %s', (told, status) => {
-    expect(statusFrom(told)).toBe(status);
+  ])('derives the status at the boundary %o: %s', (flags, status) => {
+    expect(statusFrom(flags)).toBe(status);
   });
 
-  test('a worker that was never heard by this process counts as silent', () => {
+  test('treats a worker that this process never heard as silent', () => {
     expect(statusFrom({ heard: false })).toBe('offline: silent');
   });
 
-  test('one that had been given up for silent says so, even if its last contact looks recent', () => {
+  test('keeps an offline worker silent even if its last contact looks recent', () => {
     expect(statusFrom({ gone: 'silent' })).toBe('offline: silent');
   });
 });
@@ -125,17 +125,17 @@ describe('an agent that leaves after its job', () => {
     [true, 'idle'],
     [false, 'busy: leaving'],
     [null, 'busy: leaving'],
-  ])('persistent: %s -> %s once it has served', (persistent, status) => {
+  ])('decides for persistent %s that the status after a job is %s', (persistent, status) => {
     expect(statusFrom({ served: true, persistent })).toBe(status);
     expect(statusFrom({ served: false, persistent })).toBe('idle');
   });
 
-  test('is not kept when nothing is known of its ways', () => {
+  test('treats an agent without facts as one that leaves', () => {
     expect(leavesAfterJob(makeWorker({ agent: null }))).toBe(true);
   });
 });
 
-test('the labels of the admin win over those that the agent brings', () => {
+test("prefers the admin's labels to the agent's", () => {
   const agent = makeAgent({ labels: { gpu: 'a100', rack: '4' } });
   expect(labelsOf(makeWorker({ agent, labels: { gpu: 'h100', team: 'nlp' } }))).toEqual({
     gpu: 'h100',
@@ -145,32 +145,32 @@ test('the labels of the admin win over those that the agent brings', () => {
   expect(labelsOf(makeWorker({ agent: null, labels: { team: 'nlp' } }))).toEqual({ team: 'nlp' });
 });
 
-describe('what keeps every job from a worker', () => {
-  test('is nothing when it is there, with a stream and nothing to do', () => {
+describe('ineligibilityReasonsOf', () => {
+  test('returns no reason for an idle worker', () => {
     expect(codesFrom({})).toEqual([]);
   });
 
-  test('is all of it, in the order of the rules', () => {
-    const all = rules.slice(1).reduce<Told>((told, [other]) => ({ ...told, ...other }), {});
+  test('returns all reasons in the order of the rules', () => {
+    const all = rules.slice(1).reduce<Flags>((flags, [other]) => ({ ...flags, ...other }), {});
     const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving'];
     expect(codesFrom(all)).toEqual([...codes, 'quarantined', 'gpu_trouble', 'local_limit']);
   });
 
-  test('of one that never came is only what the admin has said', () => {
-    const all = rules.reduce<Told>((told, [other]) => ({ ...told, ...other }), { heard: false });
+  test("returns only the admin's reasons for a worker that never registered", () => {
+    const all = rules.reduce<Flags>((flags, [other]) => ({ ...flags, ...other }), { heard: false });
     expect(codesFrom(all)).toEqual(['never_registered', 'draining']);
     expect(codesFrom({ registered: false, awaited: true })).toEqual(['never_registered']);
   });
 
-  test('carries what is known of it', () => {
-    const told = {
+  test('includes the known details of each reason', () => {
+    const flags = {
       gone: 'goodbye',
       draining: true,
       holdsAttempt: true,
       quarantined: true,
       troubled: true,
     } as const;
-    expect(ineligibilityReasonsOf(factsFrom(told), now)).toEqual([
+    expect(ineligibilityReasonsOf(factsFrom(flags), now)).toEqual([
       { code: 'offline', why: 'goodbye' },
       { code: 'draining', reason: 'new GPU' },
       { code: 'busy', jobId: 'j1' },
@@ -186,30 +186,30 @@ describe('what keeps every job from a worker', () => {
     ]);
   });
 
-  const flags = [{}, ...rules.map(([told]) => told)];
+  const flags = [{}, ...rules.map(([given]) => given)];
 
   test.each(flags.flatMap(one => flags.map(other => ({ ...one, ...other }))))(
-    'is there unless the status is idle, and of idle ones in quarantine or with a broken GPU: %o',
-    told => {
-      const isIdle = statusFrom(told).startsWith('idle');
+    'returns no reason exactly for idle workers without quarantine, GPU problem or local limit: %o',
+    given => {
+      const isIdle = statusFrom(given).startsWith('idle');
       const ofIdle = ['quarantined', 'gpu_trouble', 'local_limit'];
-      expect(codesFrom(told).filter(code => !ofIdle.includes(code)).length === 0).toBe(isIdle);
-      const isHeldBack = told.quarantined === true || told.troubled === true || told.closed === true;
-      expect(codesFrom(told).length === 0).toBe(isIdle && !isHeldBack);
+      expect(codesFrom(given).filter(code => !ofIdle.includes(code)).length === 0).toBe(isIdle);
+      const isHeldBack = given.quarantined === true || given.troubled === true || given.closed === true;
+      expect(codesFrom(given).length === 0).toBe(isIdle && !isHeldBack);
     },
   );
 
-  test.each<readonly [when: string, told: Told, codes: readonly string[]]>([
-    ['that nobody has set a trial for', {}, ['quarantined']],
-    ['before its trial', { trialInMs: 1 }, ['quarantined']],
-    ['at its trial', { trialInMs: 0 }, []],
-    ['after it', { trialInMs: -1 }, []],
-  ])('is a quarantine until the worker is tried again: one %s', (_when, told, codes) => {
-    expect(codesFrom({ ...told, quarantined: true })).toEqual(codes);
-    expect(statusFrom({ ...told, quarantined: true })).toBe('idle: quarantined');
+  test.each<readonly [when: string, given: Flags, codes: readonly string[]]>([
+    ['without a trial time', {}, ['quarantined']],
+    ['before its trial time', { trialInMs: 1 }, ['quarantined']],
+    ['at its trial time', { trialInMs: 0 }, []],
+    ['after its trial time', { trialInMs: -1 }, []],
+  ])('returns a quarantine as reason until the trial: %s', (_when, given, codes) => {
+    expect(codesFrom({ ...given, quarantined: true })).toEqual(codes);
+    expect(statusFrom({ ...given, quarantined: true })).toBe('idle: quarantined');
   });
 
-  test('is not what is left of a trial, out of quarantine', () => {
+  test('ignores a trial time without a quarantine', () => {
     expect(codesFrom({ trialInMs: 1 })).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** What readers of the event stream receive: docs/internals/semantics.md, section 8. */
+// See docs/internals/semantics.md, section 8.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,8 +12,8 @@ import { type Fleet, ada } from '../../../../support/fleet.ts';
 import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
 import { quietParts } from '../../../../contract/store/builders.ts';
 
-/** A little of everything. */
-async function liveALittle(fleet: Fleet): Promise<void> {
+// Causes a few events of several kinds.
+async function causeEvents(fleet: Fleet): Promise<void> {
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
   const { jobId: next } = await fleet.submit();
@@ -29,36 +29,36 @@ function read(fleet: Fleet, after: number | null): { readonly seen: UiEvent[]; r
 }
 const seqsOf = (events: readonly UiEvent[]): number[] => events.map(({ seq }) => seq);
 
-test('numbers grow by one, whatever happens and however often it is restarted', async () => {
+test('numbers events without gaps across restarts', async () => {
   const fleet = await openFleet();
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   await fleet.restart();
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   await fleet.restart({ crash: true });
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   expect(fleet.events.length).toBeGreaterThan(20);
   expect(seqsOf(fleet.events)).toEqual(fleet.events.map((_event, index) => index + 1));
   expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(fleet.events.length);
 });
 
-test('an event is told when its change is stored, and before the call is answered', async () => {
+test('publishes an event after its change is stored and before the call returns', async () => {
   const fleet = await openFleet();
-  const heard: [string, string | undefined][] = [];
+  const received: [string, string | undefined][] = [];
   fleet.orchestrator.lifecycle.follow(null, event => {
-    if (event.kind === 'job') heard.push([event.type, fleet.store.job(event.job_id)?.status]);
+    if (event.kind === 'job') received.push([event.type, fleet.store.job(event.job_id)?.status]);
   });
   const rig = await fleet.addIdleWorker();
   const answer = fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {} }), ada);
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   await answer;
-  expect(heard).toEqual([
+  expect(received).toEqual([
     ['job.submitted', 'dispatched'],
     ['job.dispatched', 'dispatched'],
   ]);
   expect(rig.commands).toHaveLength(1);
 });
 
-test('no event is told before the commit', async () => {
+test('publishes no event before its commit', async () => {
   const fleet = await openFleet();
   const order: string[] = [];
   fleet.orchestrator.lifecycle.follow(null, event => order.push(event.kind));
@@ -69,7 +69,7 @@ test('no event is told before the commit', async () => {
   expect(order).toEqual(['committed', 'worker', 'job']);
 });
 
-test('an event carries the thing as it is when it is told', async () => {
+test('includes the current state of the changed object in an event', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -91,17 +91,17 @@ test('an event carries the thing as it is when it is told', async () => {
   });
 });
 
-test('what happens to a job shows its worker as it is then, but for news that leave it as it was', async () => {
+test('includes the worker in job events, except in those that do not change it', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  const told: (readonly [string, string | undefined])[] = [];
+  const received: (readonly [string, string | undefined])[] = [];
   fleet.orchestrator.lifecycle.follow(null, event => {
-    if (event.kind === 'job') told.push([event.type, event.worker?.status]);
+    if (event.kind === 'job') received.push([event.type, event.worker?.status]);
   });
   const job = await fleet.runJob(rig);
   await rig.report(job, 'running', { progress: { step: 1, total_steps: 5 } });
   await rig.report(job, 'completed', { exit_code: 0 });
-  expect(told).toEqual([
+  expect(received).toEqual([
     ['job.submitted', undefined],
     ['job.dispatched', 'busy'],
     ['job.starting', 'busy'],
@@ -111,22 +111,22 @@ test('what happens to a job shows its worker as it is then, but for news that le
   ]);
 });
 
-test('a reader goes on after any number without gap or repeat', async () => {
+test('replays the events after any number without gaps or repeats', async () => {
   const fleet = await openFleet();
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   const total = fleet.events.length;
   const readers = Array.from({ length: total + 1 }, (_none, after) => ({ after, ...read(fleet, after) }));
-  // Replayed at once; what is being committed just then comes once, too.
+  // The replay is immediate. The event that is being committed must arrive exactly once.
   const more = fleet.submit();
   const during = read(fleet, total - 1);
   await fleet.cancel((await more).jobId);
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   const all = seqsOf(fleet.events);
   for (const { after, seen } of readers) expect(seqsOf(seen)).toEqual(all.slice(after));
   expect(seqsOf(during.seen)).toEqual(all.slice(total - 1));
 });
 
-test('all who follow get the very same events', async () => {
+test('delivers the same event objects to all readers', async () => {
   const fleet = await openFleet();
   const readers = Array.from({ length: 3 }, () => read(fleet, null));
   const rig = await fleet.addIdleWorker();
@@ -139,7 +139,7 @@ test('all who follow get the very same events', async () => {
   }
 });
 
-test('what an event shows is looked up once, however many follow, and not at all for nobody', async () => {
+test('loads the state for an event once for all readers, and never without readers', async () => {
   const parts = quietParts();
   const store = openSqliteStore(':memory:', parts);
   onTestFinished(() => store.close());
@@ -170,7 +170,7 @@ test('what an event shows is looked up once, however many follow, and not at all
   expect(await looksFor(20)).toBe(once);
 });
 
-test('more events than one page are replayed whole', async () => {
+test('replays more events than one page holds', async () => {
   const fleet = await openFleet();
   await fleet.store.write(tx => {
     const rig = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
@@ -180,15 +180,15 @@ test('more events than one page are replayed whole', async () => {
   expect(read(fleet, 1_500).seen).toHaveLength(1_000);
 });
 
-test('a reader without a number begins with what comes next', async () => {
+test('starts with the next event for a reader without a number', async () => {
   const fleet = await openFleet();
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   const { seen } = read(fleet, null);
   await fleet.submit();
   expect(seqsOf(seen)).toEqual([fleet.events.length]);
 });
 
-test('a reader that stops hears no more', async () => {
+test('delivers nothing after a reader has stopped', async () => {
   const fleet = await openFleet();
   const { seen, stop } = read(fleet, 0);
   await fleet.submit();
@@ -198,10 +198,10 @@ test('a reader that stops hears no more', async () => {
 });
 
 test.each([1_000, 1e15, Number.POSITIVE_INFINITY])(
-  'after %d, a number from the future, comes one reset',
+  'sends one reset to a reader with the future number %d',
   async after => {
     const fleet = await openFleet();
-    await liveALittle(fleet);
+    await causeEvents(fleet);
     const last = fleet.events.length;
     const { seen } = read(fleet, after);
     expect(seen).toEqual([{ kind: 'reset', seq: last, at: '2026-01-01T12:00:00.000Z' }]);
@@ -210,10 +210,10 @@ test.each([1_000, 1e15, Number.POSITIVE_INFINITY])(
   },
 );
 
-test('a number whose successors are not kept any more is answered with one reset', async () => {
+test('sends one reset for a number whose next events were deleted', async () => {
   const storeFile = join(openFolder(), 'trainyard.db');
   const fleet = await openFleet({ storeFile });
-  await liveALittle(fleet);
+  await causeEvents(fleet);
   const last = fleet.events.length;
   const other = new Database(storeFile);
   other.exec('DELETE FROM events WHERE seq <= 5');
@@ -224,7 +224,7 @@ test('a number whose successors are not kept any more is answered with one reset
   }
 });
 
-test('a command that throws takes only itself back: no row, no event, no effect', async () => {
+test('rolls back only the failing command, without event or effect', async () => {
   const fleet = await openFleet();
   const effects: string[] = [];
   const event = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
@@ -243,7 +243,7 @@ test('a command that throws takes only itself back: no row, no event, no effect'
   expect(seqsOf(fleet.events).slice(before)).toEqual([before + 1, before + 2]);
 });
 
-test('a reader that throws is dropped, and the others go on', async () => {
+test('removes a reader that throws and keeps the others', async () => {
   const fleet = await openFleet();
   let calls = 0;
   fleet.orchestrator.lifecycle.follow(null, () => {

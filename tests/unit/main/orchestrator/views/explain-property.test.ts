@@ -1,8 +1,4 @@
-/**
- * Explanations match what dispatch does, in random fleets. No matching worker stays idle while a job without a blocker
- * is pending. Every dispatched job had no blocker except one that has just ended. A job is treated as its dry run
- * predicted.
- */
+// Explanations must match what dispatch does: a matching worker is idle only while every pending job has a blocker.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Explanation } from '../../../../../protocol/explain.ts';
@@ -22,9 +18,9 @@ interface Scene {
   readonly jobs: JobId[];
 }
 
-/** Something happens, and may end what it is to end: nothing else can be why a job is given out after it. */
+// An act can end some blockers. Only these may have blocked a job that is dispatched right after it.
 interface Act {
-  /** For the report of a script that fails. */
+  // Shown in the report of a failing script.
   readonly [fc.toStringMethod]: () => string;
   readonly ends: readonly string[];
   perform(scene: Scene): Promise<unknown>;
@@ -36,7 +32,7 @@ const named = (name: string, ends: readonly string[], perform: Act['perform']): 
   perform,
 });
 
-/** What a worker's word can end: a job of its own, and its silence. */
+// A worker's call can end its own job and its silence.
 const freed = ['busy', 'limit', 'offline'];
 
 const ci: Actor = { type: 'admin', id: 'ci', address: null };
@@ -50,7 +46,7 @@ const wishes = fc.record({
   retry_on: fc.constantFrom<['start_failed'] | []>([], ['start_failed']),
 });
 
-/** A worker is named exactly when one is said to fit and nothing holds the job back. */
+// A dry run must name a worker exactly when one fits and no blocker exists.
 function expectNoContradiction({ status, workerId, explanation }: DryRun): void {
   const { reasons, workers } = explanation;
   const fitting = workers.filter(({ fits }) => fits).map(({ worker_id: id }) => id);
@@ -59,7 +55,7 @@ function expectNoContradiction({ status, workerId, explanation }: DryRun): void 
   if (workerId !== null) expect(fitting).toContain(workerId);
 }
 
-/** Tries it out first: what was said must come true. */
+// Runs a dry run first and expects the submit to match it.
 const submit = fc
   .record({ wish: wishes, by: fc.constantFrom(ada, ci), noWait: fc.constantFrom(false, false, true) })
   .map(
@@ -142,7 +138,7 @@ const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly stri
     await rig.report(offer.job_id, status, { cause: status === 'failed' ? 'start_failed' : undefined });
   });
 
-/** Jobs for it alone that can not start there: after three it gets no more, and one that fails twice has to wait. */
+// Submits jobs for this worker alone that fail to start: three of them quarantine it.
 const spoil = fc.record({ n: fc.nat(20), again: fc.boolean() }).map(({ n, again }) =>
   named(`spoil ${n}${again ? ' by one job' : ''}`, [...freed, 'settling'], async scene => {
     const { fleet, rigs, jobs } = scene;
@@ -225,7 +221,7 @@ const act = fc.oneof(
   onQueue('restart', ['offline'], fleet => fleet.restart({ crash: true })),
 );
 
-/** Most begin with some workers, and some with limits. */
+// Most scripts start with some workers, and some with limits.
 const script = fc
   .tuple(
     fc.array(join, { maxLength: 4 }),
@@ -236,7 +232,7 @@ const script = fc
 
 const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.jobs.explain(id));
 
-/** As a person would work it out, from what the lists show. */
+// Recomputes the match from the lists, as a user could.
 function couldTake(worker: WorkerView, job: JobDetail): boolean {
   const kind = worker.labels['kind'];
   const { kind: wanted, rig = worker.labels['rig'] } = job.worker_labels;
@@ -281,7 +277,7 @@ function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
         expect(fits).toBe(against.every(({ code }) => code === 'avoid_previous'));
         if (worker.quarantine === null)
           expect([worker.name, fits]).toEqual([worker.name, couldTake(worker, job)]);
-        // The rule: who fits takes the job, unless the job itself is held back.
+        // A job with a fitting worker must not be pending unless it has a blocker.
         if (codes.length === 0) expect(`${worker.name} fits ${job.id}: ${fits}`).toMatch(/false$/);
         if (fits) expect(unsatisfiable).toBe(false);
       }
@@ -292,7 +288,7 @@ function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
   );
 }
 
-/** Nothing was against a job that has just been given out but what the act has ended. */
+// A job that was just dispatched must have no blockers but those that the act has ended.
 function checkGiven(
   { fleet }: Scene,
   before: ReadonlyMap<JobId, Explanation>,
@@ -309,7 +305,7 @@ function checkGiven(
   }
 }
 
-test('what is told of the jobs that wait is what dispatch does', { timeout: 120_000 }, async () => {
+test('explains pending jobs exactly as dispatch treats them', { timeout: 120_000 }, async () => {
   let fleets = 0;
   await fc.assert(
     fc.asyncProperty(script, async acts => {

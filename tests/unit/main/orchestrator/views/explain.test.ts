@@ -1,4 +1,4 @@
-/** Why a job is pending, as people see it: docs/internals/semantics.md, section 6. */
+// See docs/internals/semantics.md, section 6.
 import { describe, expect, test } from 'vitest';
 import type { Explanation } from '../../../../../protocol/explain.ts';
 import type { JobId } from '../../../../../protocol/ids.ts';
@@ -25,8 +25,8 @@ async function submitAs(fleet: Fleet, by: Actor, job = {}): Promise<JobId> {
   return submitted.jobId;
 }
 
-/** Three different jobs that can not start there. */
-async function spoil(fleet: Fleet, rig: FleetWorker): Promise<void> {
+/** Fails three different jobs at their start on the worker. */
+async function quarantine(fleet: Fleet, rig: FleetWorker): Promise<void> {
   for (let n = 0; n < 3; n++) {
     const { jobId } = await fleet.submit({ max_retries: 0 });
     await rig.report(jobId, 'starting');
@@ -34,8 +34,8 @@ async function spoil(fleet: Fleet, rig: FleetWorker): Promise<void> {
   }
 }
 
-describe('the guide', () => {
-  test('a job that wants 4 GPUs is not given to a worker with 1, and says so', async () => {
+describe('explaining unmet requirements', () => {
+  test('explains that a job for 4 GPUs does not fit a worker with 1', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
     const { jobId, workerId } = await fleet.submit({ gpu_count: 4 });
@@ -63,7 +63,7 @@ describe('the guide', () => {
 
   const scripted = { config: { '--post_checkpoint_script': 'push.sh' } };
 
-  test('a job with a restricted config key waits for a worker whose owner allows the key', async () => {
+  test('keeps a job with a restricted config key pending until a worker allows the key', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ agent: { allowedConfigKeys: ['output_dir'] } });
     const { jobId } = await fleet.submit(scripted);
@@ -79,7 +79,7 @@ describe('the guide', () => {
   });
 
   test.each([1, 2] as const)(
-    'an agent of protocol %i that checks no config gets such a job by its label alone',
+    'allows restricted keys by label for an agent of protocol %i that checks no configs',
     async protocol => {
       const fleet = await openFleet();
       await fleet.addIdleWorker({ agent: { protocol } });
@@ -91,14 +91,14 @@ describe('the guide', () => {
     },
   );
 
-  test('the label opens no worker that checks configs itself', async () => {
+  test('ignores the label for restricted keys on a worker that checks configs itself', async () => {
     const fleet = await openFleet();
     const labels = { 'allow-config-scripts': 'post_checkpoint_script' };
     await fleet.addIdleWorker({ labels, agent: { allowedConfigKeys: [] } });
     expect((await fleet.submit(scripted)).workerId).toBeNull();
   });
 
-  test('a100* matches a100-80gb, and what does not match is named', async () => {
+  test('dispatches a100* to a100-80gb and names the labels that do not match', async () => {
     const fleet = await openFleet();
     const fits = await fleet.addIdleWorker({ labels: { gpu_type: 'a100-80gb' } });
     await fleet.addIdleWorker({ labels: { gpu_type: 'rtx4090' } });
@@ -116,7 +116,7 @@ describe('the guide', () => {
     ]);
   });
 
-  test('a job says the same in its view', async () => {
+  test('shows the summary of the explanation in the job, too', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     expect(fleet.job(jobId).reason).toBe('No idle workers: no worker has been created yet');
@@ -128,8 +128,8 @@ describe('the guide', () => {
   });
 });
 
-describe('what keeps a worker from every job', () => {
-  test('is told in full', async () => {
+describe('explaining why a worker is ineligible', () => {
+  test('lists every ineligibility reason of every worker', async () => {
     const fleet = await openFleet();
     const silent = await fleet.addIdleWorker({ agent: { gpus: 0 } });
     await silent.stream.drop();
@@ -166,7 +166,7 @@ describe('what keeps a worker from every job', () => {
     );
   });
 
-  test('a worker that came back silent is no better for its stream', async () => {
+  test('lists a silent worker as offline although its stream is open', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(130_000);
@@ -174,7 +174,7 @@ describe('what keeps a worker from every job', () => {
     expect(workerCodes(explain(fleet, jobId), rig)).toContain('offline');
   });
 
-  test('the published agent settles after a report', async () => {
+  test('lists the published agent as settling after a report', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
@@ -185,7 +185,7 @@ describe('what keeps a worker from every job', () => {
     expect(fleet.job(jobId).status).toBe('dispatched');
   });
 
-  test('an agent that leaves', async () => {
+  test('lists an ephemeral worker as leaving after its job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const first = await fleet.runJob(rig);
@@ -194,10 +194,10 @@ describe('what keeps a worker from every job', () => {
     expect(workerCodes(explain(fleet, jobId), rig)).toEqual(['leaving']);
   });
 
-  test('quarantine, until it is tried again', async () => {
+  test('lists a quarantined worker with the reason of the quarantine', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await spoil(fleet, rig);
+    await quarantine(fleet, rig);
     const { jobId } = await fleet.submit();
     const explanation = explain(fleet, jobId);
     expect(workerCodes(explanation, rig)).toEqual(['quarantined']);
@@ -206,7 +206,7 @@ describe('what keeps a worker from every job', () => {
     expect(explanation.unsatisfiable).toBe(false);
   });
 
-  test('what a job wants of the agent and of the GPUs', async () => {
+  test('lists unmet requirements for the agent and the GPUs', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const { jobId } = await fleet.submit({
@@ -222,7 +222,7 @@ describe('what keeps a worker from every job', () => {
     expect(workerCodes(explain(fleet, jobId), rig)).toHaveLength(3);
   });
 
-  test('the worker that had it last is named: another one is tried first', async () => {
+  test('lists the worker that had the job last as avoid_previous', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { retry_on: ['trainer_exit'] });
@@ -232,8 +232,8 @@ describe('what keeps a worker from every job', () => {
   });
 });
 
-describe('what holds a job itself back', () => {
-  test('approval, though a worker fits', async () => {
+describe('explaining what blocks a job', () => {
+  test('names missing approval although a worker fits', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -246,7 +246,7 @@ describe('what holds a job itself back', () => {
     });
   });
 
-  test('a pause, with who and why', async () => {
+  test('names a pause with its user and note', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     await fleet.orchestrator.queue.pause('new disks', ada);
@@ -257,7 +257,7 @@ describe('what holds a job itself back', () => {
     expect(fleet.job(jobId).status).toBe('dispatched');
   });
 
-  test('limits, of the queue and of each user, with their figures', async () => {
+  test('names the limits of the queue and of each user with their counts', async () => {
     const fleet = await openFleet();
     for (let n = 0; n < 3; n++) await fleet.addIdleWorker();
     await fleet.orchestrator.queue.limit({ user_max_concurrent: 2 }, ada);
@@ -273,7 +273,7 @@ describe('what holds a job itself back', () => {
     ]);
   });
 
-  test('backoff, until when', async () => {
+  test('names the end of a back-off', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { retry_on: ['trainer_exit'] });
@@ -290,7 +290,7 @@ describe('what holds a job itself back', () => {
     expect(fleet.job(job).status).toBe('dispatched');
   });
 
-  test('a disk that takes no changes comes before all of it', async () => {
+  test('lists a full disk before all other blockers', async () => {
     const fleet = await openFleet();
     await fleet.orchestrator.queue.pause(null, ada);
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -302,7 +302,7 @@ describe('what holds a job itself back', () => {
     expect(codesOf(explain(fleet, jobId))).toEqual(['approval', 'paused']);
   });
 
-  test('nothing, once it does not wait', async () => {
+  test('is empty once the job is no longer pending', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -312,7 +312,7 @@ describe('what holds a job itself back', () => {
     expect(explain(fleet, job)).toMatchObject({ ...empty, status: 'completed' });
   });
 
-  test('a job that is not there is not explained', async () => {
+  test('returns job_not_found for a deleted job', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     await fleet.cancel(jobId);
@@ -324,14 +324,14 @@ describe('what holds a job itself back', () => {
   });
 });
 
-test('while a worker is free and nobody has looked yet, the first is next and the others say how many go first', async () => {
+test('describes the queue order while a worker is idle and dispatch has not run yet', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
   const jobs: JobId[] = [];
   for (const job of [{}, { gpu_count: 7 }, {}, {}]) jobs.push((await fleet.submit(job)).jobId);
   const seen: Explanation[] = [];
-  // The worker has settled at the very moment at which dispatch looks: this looks just before.
+  // The cooldown ends when dispatch runs. This reads the explanations just before.
   fleet.clock.after(50, () => seen.push(...jobs.map(id => explain(fleet, id))));
   await rig.report(first, 'completed');
   await fleet.clock.advance(50);

@@ -1,8 +1,7 @@
-/** Pending jobs that no connected worker could take, as the queue's figures count them. */
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 
-test('jobs that only offline workers could take are counted by those workers', async () => {
+test('counts pending jobs that only offline workers can run, by worker', async () => {
   const fleet = await openFleet();
   const small = await fleet.addIdleWorker({ agent: { gpus: 1 } });
   const big = await fleet.addIdleWorker({ agent: { gpus: 4 } });
@@ -18,14 +17,14 @@ test('jobs that only offline workers could take are counted by those workers', a
   const stuck = () => fleet.orchestrator.queue.stats(null).waitingForOffline;
   expect(stuck()).toMatchObject([{ worker: { id, name }, workerCount: 1, firstJob: first, count: 3 }]);
 
-  // Now two offline workers could take the last job.
+  // Two offline workers can run the last job now.
   await small.disconnect();
   expect(stuck()).toMatchObject([
     { worker: { id }, workerCount: 1, count: 3 },
     { worker: { id: small.id }, workerCount: 2, count: 1 },
   ]);
 
-  // A job that no worker could ever take waits for nobody.
+  // A job that no worker can run is not counted for any worker.
   await fleet.submit({ gpu_count: 8 });
   expect(stuck()).toHaveLength(2);
   expect(fleet.orchestrator.queue.stats(null).unsatisfiable).toHaveLength(1);

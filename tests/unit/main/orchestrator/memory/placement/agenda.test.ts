@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgenda } from '../../../../../../main/orchestrator/memory/placement/agenda.ts';
 
-test('what is to be looked at comes once, at once or when its moment is there, the latest that was set', () => {
+test('returns each key once when it is due, at the newest time that was set', () => {
   const agenda = createAgenda<string>();
   agenda.add('now');
   agenda.add('now');
@@ -18,7 +18,7 @@ test('what is to be looked at comes once, at once or when its moment is there, t
   expect([...agenda.take(1_000)]).toEqual([]);
 });
 
-test('what is noted while others are looked at waits for the next look', () => {
+test('returns a key that was added during the iteration in the next call', () => {
   const agenda = createAgenda<string>();
   agenda.add('first');
   for (const key of agenda.take(0)) agenda.add(`${key} again`);

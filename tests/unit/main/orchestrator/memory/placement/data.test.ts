@@ -1,12 +1,11 @@
-/** Which worker gets a job with data. */
 import { describe, expect, test } from 'vitest';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
 import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/candidates.ts';
 import { makeNeeds } from '../../builders.ts';
 import { aJob, aWorker, filled } from './builders.ts';
 
-describe('the worker', () => {
-  test('that has most of the data is taken among equals, and none with more to spare or that had the job last', () => {
+describe('choosing a worker for a job with data', () => {
+  test('prefers the worker with most of the data among otherwise equal ones', () => {
     const has = (order: number, datasets: readonly string[], changes: Partial<IdleWorker['offering']> = {}) =>
       aWorker(order, changes, datasets);
     const workers = [
@@ -29,7 +28,7 @@ describe('the worker', () => {
     expect(filled([], workers).wouldPlace(wants(['cats', 'dogs']))).toBe('w_3');
   });
 
-  test('that no longer has the data, or that was removed, is not preferred', () => {
+  test('does not prefer a worker that was removed or lost the data', () => {
     const job = aJob(1, { requirements: makeNeeds({ gpuCount: 1, data: ['cats'] }) });
     const index = filled([job], [aWorker(1), aWorker(2, {}, ['cats', 'dogs']), aWorker(3, {}, ['cats'])]);
     index.addWorker(aWorker(2));

@@ -11,7 +11,7 @@ import {
 import { makeNeeds } from '../../builders.ts';
 import { aJob, aWorker, filled } from './builders.ts';
 
-/** Takes all available placements, as dispatch does. */
+// Takes all available placements, as dispatch does.
 function drained(index: PlacementIndex): readonly Placement[] {
   const placements: Placement[] = [];
   for (let placement = index.next(); placement !== null; placement = index.next()) {
@@ -25,8 +25,8 @@ function drained(index: PlacementIndex): readonly Placement[] {
 const pairs = (placements: readonly Placement[]): readonly string[] =>
   placements.map(({ jobId, workerId }) => `${jobId} ${workerId}`);
 
-describe('the job', () => {
-  test('of the higher level goes first, and within a level the older one', () => {
+describe('choosing the job', () => {
+  test('places the job with the higher level first, and the older one within a level', () => {
     const jobs = [aJob(1), aJob(2), aJob(3, { level: 20 }), aJob(4, { level: 20 })];
     const index = filled(
       jobs,
@@ -35,12 +35,12 @@ describe('the job', () => {
     expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_3', 'j_4', 'j_1', 'j_2']);
   });
 
-  test('that fits nobody holds up none behind it', () => {
+  test('places jobs behind one that fits no worker', () => {
     const index = filled([aJob(1, { requirements: makeNeeds({ gpuCount: 8 }) }), aJob(2)], [aWorker(1)]);
     expect(pairs(drained(index))).toEqual(['j_2 w_1']);
   });
 
-  test('of a user at the limit lets others pass', () => {
+  test('places jobs of other users while one user is held', () => {
     const index = filled([aJob(1), aJob(2, { user: 'eve' })], [aWorker(1)]);
     index.setHeld('ada', true);
     index.setHeld('ada', true);
@@ -58,7 +58,7 @@ describe('the job', () => {
     expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_1']);
   });
 
-  test('that was added again is where it belongs now', () => {
+  test('re-sorts a job that is added again', () => {
     const index = filled([aJob(1), aJob(2)], [aWorker(1)]);
     index.addJob(aJob(2, { level: 50 }));
     expect(index.next()?.jobId).toBe('j_2');
@@ -66,7 +66,7 @@ describe('the job', () => {
     expect(pairs(drained(index))).toEqual(['j_1 w_1']);
   });
 
-  test('that was removed is gone, also twice', () => {
+  test('forgets a job that is removed, even twice', () => {
     const index = filled([aJob(1)], [aWorker(1)]);
     index.removeJob(JobId.parse('j_1'));
     index.removeJob(JobId.parse('j_1'));
@@ -74,8 +74,8 @@ describe('the job', () => {
   });
 });
 
-describe('a job that does not wait', () => {
-  test('would go to whom it would be given, and leaves nothing behind', () => {
+describe('wouldPlace', () => {
+  test('returns the worker that a job would get, without changing the index', () => {
     const index = filled([aJob(1, { requirements: makeNeeds({ gpuCount: 4 }) })], [aWorker(1), aWorker(2)]);
     const other = makeNeeds({ gpuCount: 0 });
     expect(index.wouldPlace(aJob(2))).toBe('w_1');
@@ -85,7 +85,7 @@ describe('a job that does not wait', () => {
     expect(index.next()).toBeNull();
   });
 
-  test('would go to nobody while its user is held, or another goes first', () => {
+  test('returns null while the user is held or another job is first', () => {
     const index = filled([aJob(1)], [aWorker(1), aWorker(2)]);
     expect(index.wouldPlace(aJob(2))).toBeNull();
     expect(index.wouldPlace(aJob(2, { level: 20 }))).toBe('w_1');
@@ -94,7 +94,7 @@ describe('a job that does not wait', () => {
     expect(index.wouldPlace(aJob(2, { user: 'eve' }))).toBe('w_1');
   });
 
-  test('would be judged anew when its like has been forgotten', () => {
+  test('returns the right worker after cached shapes were dropped', () => {
     const index = filled([], [aWorker(1, { labels: { host: 'rig-7' } })]);
     const wants = (host: number) =>
       aJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${host}` } }) });
@@ -104,13 +104,13 @@ describe('a job that does not wait', () => {
   });
 });
 
-describe('the worker', () => {
-  test('with least to spare is taken, and among equals the first', () => {
+describe('choosing the worker', () => {
+  test('places a job on the smallest fitting worker, and the first of equal ones', () => {
     const index = filled([aJob(1)], [aWorker(1, { gpuCount: 8 }), aWorker(3), aWorker(2)]);
     expect(index.next()?.workerId).toBe('w_2');
   });
 
-  test('on this machine is taken after all remote ones, whatever they have to spare, unless the job says where', () => {
+  test('places a job on the local machine last, unless its target says otherwise', () => {
     const wants = (order: number, target: WaitingJob['requirements']['target']) =>
       aJob(order, { requirements: makeNeeds({ gpuCount: 1, target }) });
     const workers = [aWorker(1, { local: true }), aWorker(2, { gpuCount: 8 }), aWorker(3, { gpuCount: 4 })];
@@ -122,7 +122,7 @@ describe('the worker', () => {
     expect(pairs(drained(filled(own, workers)))).toEqual(['j_1 w_1']);
   });
 
-  test('that had the job last is avoided while another fits: of its class, of another class, or not at all', () => {
+  test('avoids the previous worker while another one fits', () => {
     const avoid = WorkerId.parse('w_1');
     const index = filled([aJob(9, { avoid })], [aWorker(1), aWorker(2), aWorker(3, { gpuCount: 8 })]);
     for (const expected of ['w_2', 'w_3', 'w_1']) {
@@ -133,7 +133,7 @@ describe('the worker', () => {
     expect(index.next()).toBeNull();
   });
 
-  test('that was added again offers what it offers now', () => {
+  test('uses the new offering of a worker that is added again', () => {
     const index = filled(
       [aJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { gpu: 'a100*' } }) })],
       [aWorker(1)],
@@ -146,7 +146,7 @@ describe('the worker', () => {
   });
 });
 
-test('shapes and classes that have been forgotten are worked out again', () => {
+test('recomputes dropped shapes and classes', () => {
   const index = createPlacementIndex();
   const turns = Array.from({ length: 5_000 }, (_, order) => order);
   for (const order of turns) {
@@ -164,29 +164,29 @@ test('shapes and classes that have been forgotten are worked out again', () => {
   expect(pairs(drained(index))).toEqual(['j_9 w_7']);
 });
 
-test('users who come and go, held or not, are known again when they come back', () => {
+test('remembers held users that return after their jobs are gone', () => {
   const index = filled([], [aWorker(1)]);
   const everybody = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isHeld: n % 4 > 0 }));
   for (const { n, user, isHeld } of everybody) {
     index.setHeld(user, isHeld);
     index.addJob(aJob(n, { user }));
   }
-  const inTurn = () => {
+  const ordered = () => {
     const found = index.next();
     if (found !== null) index.removeJob(found.jobId);
     return found?.jobId;
   };
   const free = everybody.filter(({ isHeld }) => !isHeld).map(({ n }) => `j_${n}`);
-  expect([...free.map(inTurn), inTurn()]).toEqual([...free, undefined]);
+  expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
   for (const { n } of everybody) index.removeJob(JobId.parse(`j_${n}`));
   for (const { n, user } of everybody) index.addJob(aJob(n, { user }));
-  expect([...free.map(inTurn), inTurn()]).toEqual([...free, undefined]);
+  expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
   for (const { user } of everybody) index.setHeld(user, false);
   const held = everybody.filter(({ isHeld }) => isHeld).map(({ n }) => `j_${n}`);
-  expect([...held.map(inTurn), inTurn()]).toEqual([...held, undefined]);
+  expect([...held.map(ordered), ordered()]).toEqual([...held, undefined]);
 });
 
-test('users who are held keep their turn while others leave', () => {
+test('keeps the order of held users while others leave', () => {
   const index = filled([], [aWorker(1)]);
   const turns = Array.from({ length: 200 }, (_, n) => n);
   for (const n of turns) {
@@ -202,7 +202,7 @@ test('users who are held keep their turn while others leave', () => {
 const wantsRig = (rig: number, order = rig): WaitingJob =>
   aJob(order, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${rig}` } }) });
 
-test('what somebody still waits for is not forgotten', () => {
+test('keeps the shapes of waiting jobs', () => {
   const turns = Array.from({ length: 100 }, (_, n) => n);
   const index = filled([...turns.map(n => wantsRig(n)), ...turns.map(n => wantsRig(n, 100 + n))], []);
   for (const n of turns) index.removeJob(JobId.parse(`j_${n}`));
@@ -210,7 +210,7 @@ test('what somebody still waits for is not forgotten', () => {
   expect(pairs(drained(index))).toEqual(turns.map(n => `j_${100 + n} w_${n}`));
 });
 
-test('what nobody waits for any more, or only might have, does not pile up', () => {
+test('drops shapes and classes that no job needs', () => {
   const index = createPlacementIndex();
   for (let n = 0; n < 2_000; n += 2) {
     index.addJob(wantsRig(n));
@@ -272,7 +272,7 @@ const worker = fc
   .record({ order: number, offering, datasets: versions })
   .map(({ order, offering: changes, datasets }) => aWorker(order, changes, datasets));
 
-/** The rules as they read, by a look at everybody. */
+// The reference: the rules applied by a scan of all jobs and workers.
 interface Model {
   readonly jobs: Map<JobId, WaitingJob>;
   readonly workers: Map<WorkerId, IdleWorker>;
@@ -301,10 +301,7 @@ const lineOf = ({ jobs, held }: Model): readonly WaitingJob[] =>
     .filter(({ user }) => !held.has(user))
     .toSorted((a, b) => b.level - a.level || a.order - b.order);
 
-/**
- * Which of several equals is taken is not told: what counts about a worker is what it has to spare, and how much of the data
- * it has.
- */
+// Equal workers are interchangeable: only spare resources and available data matter.
 const spareOf = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
   const found = id && model.workers.get(id);
   return found && [found.offering.local, found.offering.gpuCount, found.id === due.avoid, haveOf(due, found)];
@@ -365,7 +362,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
       }),
   },
   {
-    // All that wait move to another level, in the order in which they came or against it.
+    // All waiting jobs move to another level, in submission order or its reverse.
     weight: 1,
     arbitrary: fc
       .record({ level: fc.integer({ min: 0, max: 2 }), isForward: fc.boolean() })
@@ -392,7 +389,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
-    // Until nobody is left whom anybody could take: of one user's jobs of one shape none has overtaken another.
+    // Places jobs until none fits. No job may overtake another one of the same user and shape.
     weight: 1,
     arbitrary: fc.constant<Step>((model, index) => {
       for (let found = expectNext(model, index); found !== null; found = expectNext(model, index)) {
@@ -415,7 +412,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
   },
 ];
 
-test('any history of jobs, workers and limits leads to the placement that a look at all of them would', () => {
+test('returns the same placements as a full scan after any history', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(...steps), { maxLength: 150 }), script => {
       const index = createPlacementIndex();
@@ -429,7 +426,7 @@ test('any history of jobs, workers and limits leads to the placement that a look
   );
 });
 
-test('with fair share the first job of each team counts, whatever it needs, and a team without running jobs goes first', () => {
+test('considers the first job of each team under fair share, least busy team first', () => {
   const large = { requirements: makeNeeds({ gpuCount: 2 }) };
   const index = filled(
     [

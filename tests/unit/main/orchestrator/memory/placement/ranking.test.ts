@@ -12,22 +12,22 @@ interface Item extends Rankable {
 const anItem = (rank: number): Item => ({ rank, isLive: true });
 const newRanking = () => createRanking<Item>((a, b) => a.rank - b.rank);
 
-/** A missing item ranks last. */
+// A missing item ranks last.
 const rankOf = (item: Item | undefined): number => item?.rank ?? Number.POSITIVE_INFINITY;
 const lowest = (items: Iterable<Item>): number => Math.min(...[...items].map(rankOf));
 
-test('the lowest comes first, whatever the order in which they came', () => {
+test('returns the lowest item first in any order of insertion', () => {
   const ranking = newRanking();
   for (const rank of [5, 3, 9, 1, 7]) ranking.add(anItem(rank));
   expect([rankOf(ranking.first()), ranking.size]).toEqual([1, 5]);
 });
 
-test('of none there is no first', () => {
+test('returns no first item when it is empty', () => {
   const ranking = newRanking();
   expect([ranking.first(), ranking.first(anItem(1)), ranking.size]).toEqual([undefined, undefined, 0]);
 });
 
-test('an exception is made for one, and for one call', () => {
+test('skips the excluded item for one call', () => {
   const ranking = newRanking();
   const [one, two] = [anItem(1), anItem(2)];
   ranking.add(one);
@@ -44,7 +44,7 @@ test('an exception is made for one, and for one call', () => {
   expect([ranking.first(), ranking.size]).toEqual([two, 1]);
 });
 
-test('what was dropped is gone, and not twice', () => {
+test('drops an item once, even when it is dropped twice', () => {
   const ranking = newRanking();
   const [one, two] = [anItem(1), anItem(2)];
   ranking.add(one);
@@ -59,7 +59,7 @@ test.each([
   ['from the back', (n: number) => -n],
   ['from both ends', (n: number) => Math.min(n, 999.5 - n)],
   ['from anywhere', (n: number) => (n * 7919) % 1000],
-])('many that go %s, while others come, leave the others in order', (_where, turn) => {
+])('keeps the order when many items are dropped %s while others are added', (_where, turn) => {
   const ranking = newRanking();
   const all = Array.from({ length: 1_000 }, (_, rank) => anItem(rank));
   for (const item of all) ranking.add(item);
@@ -78,9 +78,9 @@ test.each([
   }
 });
 
-test('few that are left of many are in order', () => {
+test('keeps the order of a few remaining items', () => {
   const ranking = newRanking();
-  // Every other one comes too late for its place.
+  // Every other item is added out of order.
   const all = Array.from({ length: 1_000 }, (_, n) => anItem(n % 2 === 0 ? n : 1_000 - n));
   for (const item of all) ranking.add(item);
   const inTurn = all.toSorted((a, b) => a.rank - b.rank);
@@ -94,7 +94,7 @@ test('few that are left of many are in order', () => {
   expect(ranking.first()).toBeUndefined();
 });
 
-test('any script of calls leaves what a sorted list would', () => {
+test('behaves like a sorted list for any sequence of calls', () => {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.tuple(fc.constant('add' as const), key, fc.integer({ min: 0, max: 5_000 })) },

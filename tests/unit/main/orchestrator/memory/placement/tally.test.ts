@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createTally } from '../../../../../../main/orchestrator/memory/placement/tally.ts';
 
-test('counts each key once, for the owner that it has now', () => {
+test('counts each key once for its current owner', () => {
   const tally = createTally<string>();
   expect([tally.total, tally.of('ada')]).toEqual([0, 0]);
   tally.set('j1', 'ada');
@@ -17,7 +17,7 @@ test('counts each key once, for the owner that it has now', () => {
   expect([tally.total, tally.of('ada'), tally.of('bob')]).toEqual([1, 0, 1]);
 });
 
-test('is what counting them all would say, whatever was set before', () => {
+test('matches a full count after any changes', () => {
   const change = fc.tuple(fc.nat({ max: 5 }), fc.constantFrom('ada', 'bob', '__proto__', null));
   fc.assert(
     fc.property(fc.array(change), changes => {
