@@ -39,7 +39,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   /** The words in which the orchestrator thinks: its facts, and what it needs from outside. */
   'main/orchestrator/model': {
-    files: ['main/orchestrator/{model,v1-agent}.ts', 'main/orchestrator/ports/**'],
+    files: ['main/orchestrator/{events,model,v1-agent}.ts', 'main/orchestrator/ports/**'],
     rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],
   },
   /** Pure decisions. vite.config.ts demands that tests reach every branch of them. */
@@ -70,7 +70,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/http': {
     files: ['main/http/**'],
     rooms: ['main/http', 'main/orchestrator face', 'trainers face', 'datasets', 'protocol'],
-    packages: ['express', 'prom-client', 'zod'],
+    packages: ['express', 'on-headers', 'prom-client', 'zod'],
     node: true,
   },
   'main/audit': {
@@ -91,8 +91,9 @@ export const rooms: Readonly<Record<string, Room>> = {
     node: true,
   },
   'main/compose': {
-    files: ['main/compose.ts'],
+    files: ['main/compose.ts', 'main/compose/**'],
     rooms: [
+      'main/compose',
       'main/orchestrator face',
       'main/store',
       'main/http',

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import http from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
@@ -11,23 +10,6 @@ interface Environment {
 }
 
 const isForNode = ({ config }: Environment): boolean => config.consumer === 'server';
-
-/** Node's own lists of names include some that take 13 ms and 4 MB to make, and whoever imports the module makes all of them. */
-const slowNames: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'MessageEvent']);
-const leanHttp = '\0lean-http';
-const withoutSlowNames = {
-  name: 'without-slow-names',
-  apply: 'build' as const,
-  enforce: 'pre' as const,
-  applyToEnvironment: isForNode,
-  resolveId: (source: string, _importer: string | undefined, { kind }: { readonly kind?: string }) =>
-    source === 'node:http' && kind !== 'require-call' ? leanHttp : null,
-  load(id: string) {
-    if (id !== leanHttp) return null;
-    const names = Object.keys(http).filter(name => !slowNames.has(name));
-    return `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');`;
-  },
-};
 
 /** What packages do that the page's policy forbids, and what takes its place: a package that has changed fails the build. */
 const replacements: readonly {
@@ -57,21 +39,6 @@ const withinPolicy = {
     if (found === undefined) return null;
     if (!found.was.test(code)) throw new Error(`${id} is not as it was: see the policy of the page`);
     return { code: code.replace(found.was, found.becomes), map: null };
-  },
-};
-
-const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** V8 keeps a program with two bytes a letter as soon as one letter of it needs them. */
-const inOneByteEach = {
-  name: 'in-one-byte-each',
-  apply: 'build' as const,
-  enforce: 'post' as const,
-  applyToEnvironment: isForNode,
-  generateBundle(_options: unknown, bundle: Readonly<Record<string, { type: string; code?: string }>>) {
-    for (const chunk of Object.values(bundle))
-      if (chunk.type === 'chunk' && chunk.code !== undefined)
-        chunk.code = chunk.code.replace(/[^\0-\u007f]/g, escaped);
   },
 };
 
@@ -219,7 +186,7 @@ const suite = (name: string, testTimeout: number) => ({
 /** Decisions without effects, and what is kept in memory: no branch of them goes untested. */
 const pureCore = [
   'main/orchestrator/rules/*.ts',
-  'main/orchestrator/{model,v1-agent}.ts',
+  'main/orchestrator/{events,model,v1-agent}.ts',
   'main/orchestrator/memory/{connection-registry,feed,steady-clock}.ts',
   'main/orchestrator/memory/placement/*.ts',
   'main/audit/*.ts',
@@ -228,7 +195,7 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), withinPolicy, withoutSlowNames, inOneByteEach, withNodeCheck, pageAtTop, desktopIcons],
+  plugins: [react(), withinPolicy, withNodeCheck, pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../config.ts';
-import type { Composed, Surroundings } from '../compose.ts';
+import type { Composed } from '../compose.ts';
+import type { ComposeDeps } from '../compose/deps.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { systemClock, systemIds } from '../host/system.ts';
 import { findRunning } from './running.ts';
@@ -20,7 +21,7 @@ export interface Own {
 export interface OwnDeps {
   readonly config: ServerConfig;
   readonly log: ScopedLog;
-  readonly agent: Surroundings['agent'];
+  readonly agent: ComposeDeps['agent'];
   readonly onFatal: () => void;
 }
 

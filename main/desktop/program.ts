@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Surroundings } from '../compose.ts';
+import type { ComposeDeps } from '../compose/deps.ts';
 import type { Env } from '../config.ts';
 
 export interface Places {
@@ -28,7 +28,7 @@ export function localAgent({
   platform,
   arch,
   env,
-}: Places): Surroundings['agent'] {
+}: Places): ComposeDeps['agent'] {
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
   if (isPackaged) {
     const unpacked = join(resources, 'app.asar.unpacked/dist');

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports/index.ts';
@@ -44,39 +44,6 @@ function randomName(prefix: string, length: number): string {
   return name;
 }
 
-const beginningChars = 4;
-const placeChars = 3;
-const places = alphabet.length ** placeChars;
-
-/**
- * Generates ids for objects created in large numbers. Ids of one second share a random prefix and continue in order of creation,
- * so new database rows land on the same pages. Ids of different seconds start differently, so that people can tell them apart by
- * their first characters.
- */
-function createBurstNames(prefix: string, length: number): () => string {
-  let second = Number.NaN;
-  let beginning = '';
-  let place = 0;
-  return () => {
-    const now = Math.floor(Date.now() / 1_000);
-    if (now !== second) {
-      second = now;
-      beginning = randomName(prefix, beginningChars);
-      place = randomInt(places);
-    }
-    place = (place + 1) % places;
-    return randomName(beginning + nameOfPlace(place), length - beginningChars - placeChars);
-  };
-}
-
-const nameOfPlace = (place: number): string =>
-  [places / alphabet.length, alphabet.length, 1]
-    .map(worth => alphabet[Math.floor(place / worth) % alphabet.length])
-    .join('');
-
-const jobName = createBurstNames('j_', 12);
-const attemptName = createBurstNames('a_', 20);
-
 function newToken(prefix: string) {
   const token = prefix + randomBytes(32).toString('base64url');
   return { token, hash: createHash('sha256').update(token).digest('hex') };
@@ -85,8 +52,8 @@ function newToken(prefix: string) {
 /** The prefix `wt_` prevents a worker token from being parsed as a command-line option. */
 export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
-  job: () => JobId.parse(jobName()),
-  attempt: () => AttemptId.parse(attemptName()),
+  job: () => JobId.parse(randomName('j_', 12)),
+  attempt: () => AttemptId.parse(randomName('a_', 20)),
   apiTokenId: () => TokenId.parse(randomName('t_', 10)),
   session: () => SessionId.parse(randomName('se_', 10)),
   workerToken: () => newToken('wt_'),

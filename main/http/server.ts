@@ -1,6 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Express } from 'express';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 import type { Locks } from '../../datasets/locks.ts';
 import { refuse } from '../../protocol/problem.ts';
@@ -17,7 +16,6 @@ import type { TrustedProxies } from './auth/client-address.ts';
 import { mountConfigRoutes } from './routes/config-routes.ts';
 import type { DownloadLimits } from './routes/downloads.ts';
 import { guardEdge, type IsOurs } from './listener/edge.ts';
-import { createExpress } from './listener/express-answer.ts';
 import { createFront } from './listener/front.ts';
 import { createFailureLimit, type FailureLimit } from './auth/failure-limit.ts';
 import { guardFailures } from './auth/failures.ts';
@@ -30,7 +28,7 @@ import { mountLogRoutes } from './routes/log-routes.ts';
 import { mountQueueRoutes } from './routes/queue-routes.ts';
 import { createOneTimeCodes } from './auth/one-time-codes.ts';
 import { servePanel } from './routes/panel.ts';
-import { identify, type RequestLog } from './listener/requests.ts';
+import { createBareApp, type RequestLog } from './listener/requests.ts';
 import { createRouter } from './routes/route.ts';
 import { mountSessionRoutes, signInPath } from './routes/session-routes.ts';
 import { mountCurveRoutes } from './routes/curve-routes.ts';
@@ -133,15 +131,10 @@ export function createHttpServer(parts: HttpDeps): HttpServer {
   };
 }
 
-/** An application without any routes. */
-function createBare({ log, logRequests }: Pick<HttpDeps, 'log' | 'logRequests'>): Express {
-  return createExpress().use(identify(log, logRequests));
-}
-
 /** Answers 503 while a restore replaces the database. */
 function createHeld(parts: HttpDeps): RequestListener {
   const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
-  return createBare(parts).use((_request, response) =>
+  return createBareApp(parts.log, parts.logRequests).use((_request, response) =>
     sendProblem(response, refuse('restoring', detail).refusal),
   );
 }
@@ -161,7 +154,7 @@ interface App {
 
 function createApp(parts: HttpDeps, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
-  const app = createBare(parts);
+  const app = createBareApp(parts.log, parts.logRequests);
   // As in Express, an empty list trusts no address.
   app.set('trust proxy', parts.trustedProxies);
   app.use(guardEdge(parts.isOurHost, log));

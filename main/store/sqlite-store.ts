@@ -9,7 +9,6 @@ import { createDiskState, type DiskState } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
 import { createEventRows, passOverEvents } from './rows/event-rows.ts';
 import { createWriter } from './db/group-commit.ts';
-import { enterLate } from './job-entry.ts';
 import { createJobRows } from './rows/job-rows.ts';
 import { createJoinTokenRows } from './rows/join-token-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
@@ -73,8 +72,7 @@ export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
   const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
   const { afterCommit, afterRollback } = writer;
-  const entry = enterLate(stored);
-  const rows = { ...entry.rows, ...cacheRows(entry.rows, afterRollback) };
+  const rows = { ...stored, ...cacheRows(stored, afterRollback) };
   const tx: Tx = {
     ...rows,
     ...createAuditAppend(db, seal, afterRollback, parts.time),
@@ -85,7 +83,7 @@ export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
     ...watched(rows, disk),
     audit: watched(createAuditTrail(db), disk),
     isNew,
-    write: command => writer.write(() => entry.within(() => command(tx))),
+    write: command => writer.write(() => command(tx)),
     takesChanges: () => disk.now() === 'working',
     onRecovery: disk.onRecovery,
     async copyTo(target, signal) {

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compose, type Surroundings } from '../../main/compose.ts';
+import { compose } from '../../main/compose.ts';
+import type { ComposeDeps } from '../../main/compose/deps.ts';
 import type { ServerConfig } from '../../main/config.ts';
 import { createLog } from '../../main/host/log.ts';
 import type { Clock } from '../../main/orchestrator/ports/index.ts';
@@ -56,15 +57,15 @@ export interface TestServerOptions {
     >
   >;
   /** The addresses of the machine on which the server believes it runs. */
-  readonly addresses?: Surroundings['addresses'];
-  readonly agent?: Partial<Surroundings['agent']>;
+  readonly addresses?: ComposeDeps['addresses'];
+  readonly agent?: Partial<ComposeDeps['agent']>;
   /** A folder with the programs that rigs download; by default there is none. */
   readonly workerPrograms?: string;
-  readonly failureLimit?: Surroundings['failureLimit'];
-  readonly socketLimits?: Surroundings['socketLimits'];
-  readonly uploadPace?: Surroundings['uploadPace'];
-  readonly downloadLimits?: Surroundings['downloadLimits'];
-  readonly clock?: Surroundings['clock'];
+  readonly failureLimit?: ComposeDeps['failureLimit'];
+  readonly socketLimits?: ComposeDeps['socketLimits'];
+  readonly uploadPace?: ComposeDeps['uploadPace'];
+  readonly downloadLimits?: ComposeDeps['downloadLimits'];
+  readonly clock?: ComposeDeps['clock'];
   readonly logRequests?: boolean;
   readonly jsonLog?: boolean;
 }

@@ -4,7 +4,6 @@ import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isHomeAddress, isLoopbackAddress } from '../auth/client-address.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
-import { Answer } from './express-answer.ts';
 import { tellTlsApart } from './first-byte.ts';
 import { maxHeaderCount } from '../auth/heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -99,7 +98,7 @@ export async function openHttpListener(
   const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
     isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, calls }, limits);
-  const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
+  const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = maxHeaderCount;
   http.prependListener('request', connections.noteCall);
   // Node would send `100 Continue` at once. The reader of the body sends it instead, and a refused request gets none.

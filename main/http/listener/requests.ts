@@ -1,12 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestHandler, Response } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
+import onHeaders from 'on-headers';
 import type { Log } from '../../orchestrator/ports/index.ts';
-import type { Account } from './express-answer.ts';
 
 /** A log that can attach lines to a request. */
 export interface RequestLog extends Log {
   /** Lines written during `run`, or by work that it starts, carry these fields until `fields` returns null. */
   within(fields: () => Readonly<Record<string, unknown>> | null, run: () => void): void;
+}
+
+/** Security headers of every response. */
+const securityHeaders = new Map([
+  ['X-Content-Type-Options', 'nosniff'],
+  ['X-Frame-Options', 'DENY'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+]);
+
+/** The request id of a response, kept apart so that it can outlive the response. */
+interface Account {
+  readonly requestId: string;
+  /** True until the headers are sent. */
+  isOpen: boolean;
 }
 
 /** Ids that proxies and clients generate: hex, UUIDs, ULIDs. Other characters could forge log lines. */
@@ -25,13 +40,17 @@ function newId(): string {
  * Gives each request an id, or keeps the id that it carries. The id links the response, the log and a proxy's log. With `all`, the server
  * logs every request when it ends.
  */
-export const identify =
+const identify =
   (log: RequestLog, all: boolean): RequestHandler =>
   (request, response, next) => {
     const { 'x-request-id': given } = request.headers;
     const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
     const account: Account = { requestId: id, isOpen: true };
     response.locals = account;
+    response.setHeaders(securityHeaders).setHeader('X-Request-Id', id);
+    onHeaders(response, () => {
+      account.isOpen = false;
+    });
     if (all) {
       const begun = performance.now();
       response.on('close', () => {
@@ -52,3 +71,11 @@ function whileOpen(account: Account): () => { readonly request_id: string } | nu
 }
 
 export const requestIdOf = ({ locals }: Response): string => String(locals['requestId'] ?? '');
+
+/** Creates an Express application without any routes. */
+export function createBareApp(log: RequestLog, logRequests: boolean): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  return app.use(identify(log, logRequests));
+}

@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import { createRounds, type Rounds } from './rounds.ts';
 import { type EventStream, openEventStream } from './sse.ts';
 import { createUnreadBudget, maxUnreadInAll } from './unread-budget.ts';
 
@@ -34,12 +33,6 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
   const budget = createUnreadBudget(maxUnreadBytes);
   const streams = new Map<Response, Held>();
   const counts = new Map<string, number>();
-  const rounds = new Map<number, Rounds<Held>>();
-  const roundsOf = (pingMs: number): Rounds<Held> => {
-    const found = rounds.get(pingMs) ?? createRounds(pingMs, sendPing);
-    rounds.set(pingMs, found);
-    return found;
-  };
   const count = (holder: string | undefined, more: 1 | -1): void => {
     if (holder === undefined) return;
     const next = (counts.get(holder) ?? 0) + more;
@@ -50,12 +43,13 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
     open(response, { pingMs, ping, holder, isAllowed }) {
       const stream = openEventStream(response, budget);
       const held = { stream, ping, isAllowed };
-      const turn = roundsOf(pingMs).join(held);
+      // Each stream has its own timer, so the pings of many streams spread as the clients arrived.
+      const pings = setInterval(sendPing, pingMs, held).unref();
       streams.set(response, held);
       count(holder, 1);
       letGo(response, isAllowed !== undefined);
       response.on('close', () => {
-        turn.delete(held);
+        clearInterval(pings);
         streams.delete(response);
         count(holder, -1);
       });

@@ -1,4 +1,4 @@
-import type { AuditFact } from '../model.ts';
+import type { AuditFact } from '../events.ts';
 import type { Clock, Tx } from '../ports/index.ts';
 
 /** Repeated rows of one type from one source are counted over this time. */

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../model.ts';
+import type { StoredEvent } from '../events.ts';
 import type { Log, Read } from '../ports/index.ts';
 
 /** Flow control for a reader of past events. */

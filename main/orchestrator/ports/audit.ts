@@ -1,4 +1,5 @@
-import type { AuditFact, WallMs } from '../model.ts';
+import type { WallMs } from '../model.ts';
+import type { AuditFact } from '../events.ts';
 
 /** A stored row of the audit trail. `details` is JSON text; `hash` seals the row and all rows before it. */
 export interface AuditRow {

@@ -1,4 +1,5 @@
-import type { AuditFact, EventFact, StoredEvent, WallMs } from '../model.ts';
+import type { WallMs } from '../model.ts';
+import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 import type { SealedMark } from './audit.ts';
 
 /** Events for subscribers, and rows of the audit trail. */

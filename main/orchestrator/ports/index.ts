@@ -4,8 +4,6 @@ export type {
   ApiToken,
   Attempt,
   AttemptEnd,
-  AuditFact,
-  EventFact,
   Job,
   JobPayload,
   JoinToken,
@@ -14,9 +12,9 @@ export type {
   QueueSettings,
   StoppingJob,
   Outstanding,
-  StoredEvent,
   Worker,
 } from '../model.ts';
+export type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './artifacts.ts';
 export type {

@@ -1,4 +1,4 @@
-import { type AuditType, auditTypes } from '../model.ts';
+import { type AuditType, auditTypes } from '../events.ts';
 import type { AuditSieve } from '../ports/index.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { GpuTrouble, GpuTroubleKind } from '../../../protocol/worker.ts';
 import { trainerNamed } from '../../../trainers/index.ts';
 import type { JobBlocker } from './job-blockers.ts';
 import { compileMatcher, type Mismatch } from './matching.ts';
-import { type Offering } from '../model.ts';
+import type { Offering } from '../model.ts';
 import type { IneligibilityReason } from './worker-status.ts';
 
 export interface Candidate {

@@ -13,10 +13,10 @@ import {
   type Job,
   labelsOf,
   type QueueSettings,
-  type StoredEvent,
   type WallMs,
   type Worker,
 } from '../model.ts';
+import type { StoredEvent } from '../events.ts';
 import { createPlaces } from './queue-positions.ts';
 import type { Read } from '../ports/index.ts';
 

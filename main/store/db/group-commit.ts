@@ -176,19 +176,15 @@ function createCommit(
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');
   const release = db.prepare('RELEASE command');
-  const run = (command: Queued): Done => ({
-    command,
-    result: { ok: true, value: runScoped(command, scopes) },
-  });
   /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
     const kept = [effects.count(), rollbackHooks.count()] as const;
     save.run();
     try {
-      const done = run(command);
+      const value = runScoped(command, scopes);
       release.run();
-      return done;
+      return { command, result: { ok: true, value } };
     } catch (cause) {
       if (!isOwnFault(cause)) throw cause;
       db.exec('ROLLBACK TO command');
@@ -198,19 +194,6 @@ function createCommit(
       return { command, result: { ok: false, cause } };
     }
   };
-  /** Savepoints copy every changed page, so a command that is alone in its transaction does without. */
-  const runAlone = (command: Queued): Done => {
-    try {
-      return run(command);
-    } catch (cause) {
-      if (!isOwnFault(cause)) throw cause;
-      db.exec('ROLLBACK');
-      effects.backTo(0);
-      rollbackHooks.run();
-      return { command, result: { ok: false, cause } };
-    }
-  };
-
   const rollBack = (): void => {
     try {
       if (db.inTransaction) db.exec('ROLLBACK');
@@ -222,9 +205,8 @@ function createCommit(
   return batch => {
     try {
       db.exec('BEGIN IMMEDIATE');
-      const done = batch.map(batch.length === 1 ? runAlone : runOne);
-      // A single command that threw has already rolled back the transaction.
-      if (batch.length > 1 || done.every(({ result }) => result.ok)) db.exec('COMMIT');
+      const done = batch.map(runOne);
+      db.exec('COMMIT');
       checkPlace();
       rollbackHooks.backTo(0);
       return done;

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { liveStatuses } from '../../../protocol/job.ts';
-import type { Job, JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../../orchestrator/ports/index.ts';
+import type { JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../../orchestrator/ports/index.ts';
 import {
   type AttemptRow,
   attemptColumns,
@@ -31,19 +31,17 @@ export type JobStatements = Pick<
   | 'liveJobOf'
   | 'payload'
   | 'attempts'
+  | 'insertJob'
   | 'replaceJob'
   | 'setProgress'
   | 'setLateResult'
   | 'nextJobOrder'
   | 'starvingJobs'
   | 'removeJob'
-> & {
-  /** Also inserts the job's attempt, if it has one. */
-  insertJob(job: Job, texts: PayloadTexts): void;
-};
+>;
 
 /** A payload as JSON. */
-export interface PayloadTexts {
+interface PayloadTexts {
   readonly config: string;
   readonly dataloader: string;
   /** Null for none. */
@@ -52,7 +50,7 @@ export interface PayloadTexts {
   readonly data: string | null;
 }
 
-export const textsOf = ({ config, dataloader, files, data }: JobPayload): PayloadTexts => ({
+const textsOf = ({ config, dataloader, files, data }: JobPayload): PayloadTexts => ({
   config: JSON.stringify(config),
   dataloader: JSON.stringify(dataloader ?? null),
   files: Object.keys(files).length === 0 ? null : JSON.stringify(files),
@@ -196,10 +194,10 @@ function jobWrites(db: Database) {
     JobStatements,
     'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
   > = {
-    insertJob(job, { config, dataloader, files, data }) {
+    insertJob(job, payload) {
+      const { config, dataloader, files, data } = textsOf(payload);
       insert(jobRow(job));
       insertPayload.run(job.id, config, dataloader, files, data);
-      if (job.attempt !== null) insertAttempt(newAttemptRow(job.attempt, job));
     },
     replaceJob(was, next) {
       const { id, attempt } = next;

@@ -1,12 +1,13 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import type { Job, JobPayload, LiveJob, Tx, Worker } from '../../orchestrator/ports/index.ts';
-import { type JobStatements, textsOf } from './job-rows.ts';
+import type { Job, LiveJob, Tx, Worker } from '../../orchestrator/ports/index.ts';
+import type { JobStatements } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
 /** Excludes calls that always read from the database. New calls must be considered here. */
 type JobRows = Omit<
   JobStatements,
   | 'jobs'
+  | 'payload'
   | 'jobPlace'
   | 'countFound'
   | 'pendingJobs'
@@ -15,7 +16,6 @@ type JobRows = Omit<
   | 'starvingJobs'
   | 'attempts'
 >;
-type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
 type WorkerRows = Omit<
   WorkerStatements,
   'workersAfter' | 'deletedWorkerName' | 'uploadGenerations' | 'startUploadGeneration'
@@ -30,7 +30,7 @@ type Forget = (drop: () => void) => void;
 export function cacheRows(
   rows: JobRows & WorkerRows,
   afterRollback: Tx['afterRollback'],
-): CachedJobRows & WorkerRows {
+): JobRows & WorkerRows {
   const forget: Forget = drop => {
     drop();
     afterRollback(drop);
@@ -42,17 +42,11 @@ export function cacheRows(
  * Maximum number of cached jobs: recently used ones, such as those that run, are dispatched, or are shown in a panel.
  */
 const maxJobs = 5_000;
-/**
- * Maximum number of cached payloads: those of the newest jobs, most of which are dispatched soon. At most 4 MB of text.
- */
-const maxPayloads = 256;
-const maxPayload = 16_384;
 
-function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
+function cacheJobs(rows: JobRows, forget: Forget): JobRows {
   const jobs = createRowCache<JobId, Job>(maxJobs);
   /** The live job of each worker. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
-  const payloads = createRowCache<JobId, JobPayload>(maxPayloads);
   /** Null when it must be read. */
   let nextOrder: number | null = null;
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
@@ -60,24 +54,18 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
   return {
     job,
     nextJobOrder,
-    payload: id => payloads.peek(id) ?? rows.payload(id),
     liveJobOf(id) {
       const { job: jobId } = held.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? { job: null };
       return jobId === null ? null : (job(jobId) as LiveJob);
     },
     insertJob(inserted, payload) {
       const behind = Math.max(nextJobOrder(), inserted.order + 1);
-      const texts = textsOf(payload);
-      rows.insertJob(inserted, texts);
+      rows.insertJob(inserted, payload);
       forget(() => {
         jobs.drop(inserted.id);
-        payloads.drop(inserted.id);
         nextOrder = null;
       });
       jobs.put(inserted.id, inserted);
-      const { config, dataloader, files } = texts;
-      const length = config.length + dataloader.length + (files?.length ?? 0);
-      if (length <= maxPayload) payloads.put(inserted.id, payload);
       nextOrder = behind;
     },
     replaceJob(was, next) {
@@ -106,7 +94,6 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
       rows.removeJob(id);
       forget(() => {
         jobs.drop(id);
-        payloads.drop(id);
         held.clear();
         nextOrder = null;
       });
@@ -185,8 +172,6 @@ const isSame = (known: Worker, updated: Worker): boolean =>
 interface RowCache<K, V> {
   /** Does not cache missing rows, because they may be inserted later. */
   get(key: K, read: () => V | null): V | null;
-  /** Null when the key is not cached. */
-  peek(key: K): V | null;
   put(key: K, value: V): void;
   /** Whether exactly this object is cached. */
   has(key: K, value: V): boolean;
@@ -211,7 +196,6 @@ function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
   };
   return {
     put,
-    peek: key => known(key) ?? null,
     get(key, read) {
       const found = known(key);
       if (found !== undefined) return found;

@@ -1,10 +1,8 @@
 /** Request ids in answers and in the log: they connect an answer with its effects. */
 import { Agent, createServer, request } from 'node:http';
-import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { unexpected } from '../../../main/http/listener/answer.ts';
-import { Answer, createExpress } from '../../../main/http/listener/express-answer.ts';
-import { identify } from '../../../main/http/listener/requests.ts';
+import { createBareApp } from '../../../main/http/listener/requests.ts';
 import { createLog } from '../../../main/host/log.ts';
 import { createLightWorker } from '../../support/light-worker.ts';
 import { eventually } from '../../support/notices.ts';
@@ -84,8 +82,7 @@ describe('an answer', () => {
 test('a call that fails for no known reason: an id for the caller, and the stack beside it in the log', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
-  const app = express();
-  app.use(identify(log, false));
+  const app = createBareApp(log, false);
   app.get('/boom', () => {
     throw new Error('canary: select * from /etc/secret');
   });
@@ -119,8 +116,7 @@ test('what a request has begun speaks for it until it is answered, and no longer
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
   const later = Promise.withResolvers<undefined>();
-  const app = createExpress();
-  app.use(identify(log, false));
+  const app = createBareApp(log, false);
   app.get('/', (_request, response) => {
     log.info('before');
     response.json({});
@@ -130,7 +126,7 @@ test('what a request has begun speaks for it until it is answered, and no longer
       later.resolve(undefined);
     });
   });
-  const server = createServer({ ServerResponse: Answer }, app).listen(0, '127.0.0.1');
+  const server = createServer(app).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await new Promise(resolve => server.once('listening', resolve));
   const address = server.address();

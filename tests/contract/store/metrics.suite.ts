@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { grow } from '../../../main/orchestrator/rules/series.ts';
-import { type Bucket } from '../../../main/orchestrator/ports/metrics.ts';
+import type { Bucket } from '../../../main/orchestrator/ports/metrics.ts';
 import { AttemptId } from '../../../protocol/ids.ts';
 import { emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts';
 

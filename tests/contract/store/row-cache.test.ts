@@ -187,21 +187,6 @@ test('a token that is kept for a while is let go of, whatever was known of the w
   expect(await drop()).toBe(false);
 });
 
-test('of a job that came last, and of one that is long, what it is to run is answered as it stands there', async () => {
-  const store = openSqliteStore(':memory:', quietParts());
-  onTestFinished(() => store.close());
-  const long = { config: { prompt: 'x'.repeat(20_000) }, dataloader: null, files: {} };
-  await store.write(tx => {
-    tx.insertJob(makeJob(1), payloadOf(1));
-    tx.insertJob(makeJob(2), long);
-  });
-  const known = store.payload(makeJob(1).id);
-  expect(known).toEqual(payloadOf(1));
-  expect(store.payload(makeJob(1).id)).toBe(known);
-  expect(store.payload(makeJob(2).id)).toEqual(long);
-  expect(store.payload(makeJob(2).id)).not.toBe(store.payload(makeJob(2).id));
-});
-
 test('of more jobs than are kept each is still answered as it is', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());

@@ -2,7 +2,8 @@ import { holdingBackAtFirst } from '../../../../protocol/settings-api.ts';
 import type { HoldingBack } from '../../../../protocol/worker.ts';
 import type { Core } from '../../core.ts';
 import { enqueueCommand } from '../command.ts';
-import type { Actor, SettingsFactType } from '../../model.ts';
+import type { Actor } from '../../model.ts';
+import type { SettingsFactType } from '../../events.ts';
 
 /** Whether the orchestrator's own machine runs jobs. Can change at runtime. */
 export interface LocalWorkerSettings {

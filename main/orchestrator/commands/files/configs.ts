@@ -1,6 +1,7 @@
 import type { Outcome } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
-import type { Actor, AuditType } from '../../model.ts';
+import type { Actor } from '../../model.ts';
+import type { AuditType } from '../../events.ts';
 import type { ConfigChange, RecordChange } from '../../ports/index.ts';
 
 /** Records changes of the config folder in the audit trail. */

@@ -24,7 +24,7 @@ import {
   thin,
   within,
 } from '../../rules/series.ts';
-import { type Bucket } from '../../ports/metrics.ts';
+import type { Bucket } from '../../ports/metrics.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
 
 /** The curves of one attempt, and where they start on the job's time axis. */

@@ -1,3 +1,4 @@
+import { everyone } from '../../../../protocol/queue.ts';
 import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
@@ -9,7 +10,6 @@ import { isTakenAtOnce } from '../dispatch.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { type Actor, isLive, type Job, nameOf, type PendingJob } from '../../model.ts';
 import type { Configs, Read, Tx } from '../../ports/index.ts';
-import { needsApproval } from '../../approval-policy.ts';
 import { configWarnings } from './config-warnings.ts';
 import { warningsAbout } from '../../rules/output-warnings.ts';
 import { type Draft, prepare, withData } from '../../rules/drafts.ts';
@@ -226,3 +226,7 @@ function newJob(core: Core, read: Read, order: number, draft: Draft, user: strin
     attempt: null,
   };
 }
+
+/** Whether the queue requires approval for a new job, even if its submitter did not request it. */
+const needsApproval = (policy: readonly string[], user: string, mayManageQueue: boolean): boolean =>
+  policy.includes(user) || (policy.includes(everyone) && !mayManageQueue);

@@ -1,6 +1,6 @@
 import type { Requirements } from '../../../../protocol/job.ts';
 import { classOf, shapeOf } from '../../rules/matching.ts';
-import { type Offering } from '../../model.ts';
+import type { Offering } from '../../model.ts';
 import { createClass, createShape, type Shape, type WorkerClass } from './shape.ts';
 
 /** Matches worker classes to job shapes, once per pair (docs/internals/semantics.md, section 7). */

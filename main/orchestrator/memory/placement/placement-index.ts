@@ -3,8 +3,7 @@ import type { IdleWorker, WaitingJob } from '../../ports/candidates.ts';
 import { createDataHolders } from './data-holders.ts';
 import { createHolds } from './holds.ts';
 import { joinLine, leaveLine } from './pending-shapes.ts';
-import { createPairs } from './pairs.ts';
-import { createRoster } from './roster.ts';
+import { createPairs, type Pairs } from './pairs.ts';
 import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
 
 export interface Placement {
@@ -84,18 +83,18 @@ function withMostData(
     .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
 }
 
+function dropJob(pairs: Pairs, job: Waiting | undefined): void {
+  if (job === undefined) return;
+  leaveLine(job);
+  pairs.leaveShape(job.line.shape);
+}
+
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
-  const jobs = createRoster<Waiting>();
-  const workers = createRoster<Idle>();
+  const jobs = new Map<string, Waiting>();
+  const workers = new Map<string, Idle>();
   const holds = createHolds();
   const holders = createDataHolders();
-
-  const dropJob = (job: Waiting | undefined): void => {
-    if (job === undefined) return;
-    leaveLine(job);
-    pairs.leaveShape(job.line.shape);
-  };
 
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
@@ -132,20 +131,27 @@ export function createPlacementIndex(): PlacementIndex {
 
   return {
     addJob(job) {
-      dropJob(jobs.set(joinLine(pairs.shapeFor(job.requirements, job.team), job)));
+      // The old entry leaves last, so that a shape or class that both share does not expire in between.
+      const before = jobs.get(job.id);
+      jobs.set(job.id, joinLine(pairs.shapeFor(job.requirements, job.team), job));
+      dropJob(pairs, before);
     },
     removeJob(id) {
-      dropJob(jobs.take(id));
+      dropJob(pairs, jobs.get(id));
+      jobs.delete(id);
     },
     addWorker({ id, offering, datasets, order }) {
       const group = pairs.classFor(offering);
+      const before = workers.get(id);
       const worker = { id, datasets, order, group, isLive: true };
       group.idle.add(worker);
       holders.add(worker);
-      dropWorker(workers.set(worker));
+      workers.set(id, worker);
+      dropWorker(before);
     },
     removeWorker(id) {
-      dropWorker(workers.take(id));
+      dropWorker(workers.get(id));
+      workers.delete(id);
     },
     setHeld: holds.set,
     setTeam: (team, load) => void teams.set(team, load),

@@ -1,7 +1,7 @@
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { Requirements } from '../../../../protocol/job.ts';
 import { compileMatcher, type Matcher } from '../../rules/matching.ts';
-import { type Offering } from '../../model.ts';
+import type { Offering } from '../../model.ts';
 import { createRanking, type Rankable, type Ranking } from './ranking.ts';
 
 /** Pending jobs of one team with the same requirements. */

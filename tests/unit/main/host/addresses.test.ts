@@ -3,7 +3,7 @@ import { byReach, isLoopback, ownAddresses, reachOf } from '../../../../main/hos
 
 const at = (name: string, address = '192.0.2.7') => ({ address, family: 'IPv4', interface: name }) as const;
 
-describe('who reaches an address', () => {
+describe('reachOf and byReach', () => {
   test.each([
     ['lo', '127.0.0.1', 'loopback'],
     ['lo', '::1', 'loopback'],
@@ -16,11 +16,11 @@ describe('who reaches an address', () => {
     ['virbr0', '192.168.122.1', 'virtual'],
     ['tailscale0', '100.64.0.7', 'vpn'],
     ['wg0', '10.9.0.7', 'vpn'],
-  ])('%s %s: %s', (name, address, reach) => {
+  ])('classifies interface %s with address %s as %s', (name, address, reach) => {
     expect(reachOf(at(name, address))).toBe(reach);
   });
 
-  test('says which comes first', () => {
+  test('sorts addresses by how many machines reach them', () => {
     const addresses = [
       at('lo', '127.0.0.1'),
       at('docker0'),
@@ -48,11 +48,11 @@ test.each([
   ['0.0.0.0', false],
   ['::', false],
   ['192.0.2.7', false],
-])('%s is of this machine alone: %s', (host, isIt) => {
+])('classifies the host %s as loopback: %s', (host, isIt) => {
   expect(isLoopback(host)).toBe(isIt);
 });
 
-test('those of this machine are found, without those of one cable', () => {
+test("returns the machine's addresses without link-local ones", () => {
   const found = ownAddresses();
   expect(found).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
   expect(found.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);

@@ -1,4 +1,3 @@
-/** The secrets of a data folder: each is stored completely or not at all. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,8 +12,8 @@ const createLog = (warnings: string[]) => ({
   error: () => {},
 });
 
-describe('the secrets', () => {
-  test('are made once, long enough, and for their owner’s eyes only under any umask', () => {
+describe('openDataFolder', () => {
+  test('creates the secrets once, readable only by their owner under any umask', () => {
     const folder = openFolder();
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
@@ -26,7 +25,7 @@ describe('the secrets', () => {
     for (const name of readdirSync(folder)) expect(modeOf(join(folder, name))).toBe('600');
   });
 
-  test('of which the making was cut off are made again', () => {
+  test('creates the secrets again when their creation was interrupted', () => {
     const folder = openFolder();
     for (const name of ['admin-token', 'audit-key']) writeFileSync(join(folder, `${name}.new`), 'half of');
     const { adminToken, auditKey } = openDataFolder(folder);
@@ -34,14 +33,14 @@ describe('the secrets', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['admin-token', 'audit-key']);
   });
 
-  test('that others can read are refused', () => {
+  test('refuses secrets that others can read', () => {
     const folder = openFolder();
     openDataFolder(folder);
     chmodSync(join(folder, 'audit-key'), 0o640);
     expect(() => openDataFolder(folder)).toThrow(`${join(folder, 'audit-key')} can be read by others`);
   });
 
-  test('an admin token that is empty is refused', () => {
+  test('refuses an empty admin token', () => {
     const folder = openFolder();
     openDataFolder(folder);
     writeFileSync(join(folder, 'admin-token'), '\n');
@@ -51,8 +50,8 @@ describe('the secrets', () => {
   test.each([
     ['empty', () => ''],
     ['cut off', (key: string) => key.slice(0, 40)],
-    ['something else', () => 'z'.repeat(64)],
-  ])('an audit key that is %s is refused, and nothing is sealed with the rest of it', (_what, ruin) => {
+    ['changed', () => 'z'.repeat(64)],
+  ])('refuses an audit key that is %s', (_what, ruin) => {
     const folder = openFolder();
     openDataFolder(folder);
     const file = join(folder, 'audit-key');
@@ -63,7 +62,7 @@ describe('the secrets', () => {
   });
 });
 
-test('where the orchestrator listens is for its owner alone, replaces what a crash left, and is taken back', () => {
+test('writes the URL of the server readable only by its owner, and removes it at the stop', () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -78,15 +77,15 @@ test('where the orchestrator listens is for its owner alone, replaces what a cra
   expect(existsSync(file)).toBe(false);
 });
 
-test('a URL that cannot be written is a warning that names what to do instead', () => {
+test('logs a warning when the URL cannot be written', () => {
   const warnings: string[] = [];
   const missing = join(openFolder(), 'missing');
   announceOrWarn(missing, 'http://127.0.0.1:8001', createLog(warnings))();
   expect(warnings).toEqual(['server.not_announced']);
 });
 
-describe('a folder', () => {
-  test('is made with all above it; one that is there keeps its mode', () => {
+describe('makeFolder', () => {
+  test('creates a folder with its parents, and keeps the mode of an existing one', () => {
     const path = join(openFolder(), 'a', 'b');
     makeFolder(path);
     expect([modeOf(path), modeOf(join(path, '..'))]).toEqual(['700', '700']);
@@ -95,7 +94,7 @@ describe('a folder', () => {
     expect(modeOf(path)).toBe('750');
   });
 
-  test('that can not be made is named', () => {
+  test('names the folder that it cannot create', () => {
     const file = join(openFolder(), 'file');
     writeFileSync(file, '');
     const path = join(file, 'data');

@@ -1,4 +1,3 @@
-/** The trusted time of a data folder, across restarts of the server and of the machine. */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -22,7 +21,7 @@ function openBench() {
     database,
     clock,
     logged,
-    /** The machine starts again, after a while that its clock alone knows. */
+    // Restarts the machine after some time that only its clock shows.
     reboot(offMs: number) {
       clock.shiftWall(offMs);
       boot = { id: 'boot-2', at: clock.mono() };
@@ -36,7 +35,7 @@ function openBench() {
   };
 }
 
-test('goes on where the last run ended when the clock is a day ahead by then, and says so once', async () => {
+test('continues from the last run when the clock is a day ahead, and logs that once', async () => {
   const bench = openBench();
   const before = bench.clock.wall();
   bench.open().stop();
@@ -51,7 +50,7 @@ test('goes on where the last run ended when the clock is a day ahead by then, an
   expect(bench.logged).toEqual(['clock.jumped', 'clock.agrees']);
 });
 
-test('believes the clock again when its owner says so', () => {
+test('trusts the clock again when its owner confirms it', () => {
   const bench = openBench();
   bench.open().stop();
   bench.clock.shiftWall(3_650 * day);
@@ -59,7 +58,7 @@ test('believes the clock again when its owner says so', () => {
   expect(bench.open().jumpMs()).toBeNull();
 });
 
-test('believes days in which the machine was off, and no years', () => {
+test('accepts days of downtime of the machine, but not years', () => {
   const bench = openBench();
   bench.open().stop();
   bench.reboot(20 * day);
@@ -70,7 +69,7 @@ test('believes days in which the machine was off, and no years', () => {
   expect(bench.open().jumpMs()).not.toBeNull();
 });
 
-test('keeps itself every ten minutes, so that a killed process leaves it', async () => {
+test('saves the time every ten minutes', async () => {
   const bench = openBench();
   bench.open();
   const kept = () => (JSON.parse(readFileSync(bench.file, 'utf8')) as { trusted: number }).trusted;
@@ -79,13 +78,13 @@ test('keeps itself every ten minutes, so that a killed process leaves it', async
   expect(kept()).toBe(first + 600_000);
 });
 
-test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('takes "%s" for nothing kept', text => {
+test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('ignores a saved time of "%s"', text => {
   const bench = openBench();
   writeFileSync(bench.file, text);
   expect(bench.open().now()).toBe(bench.clock.wall());
 });
 
-test('takes the last change of the database for the last run of an older version', () => {
+test('uses the last change of the database as the last run of an older version', () => {
   const bench = openBench();
   writeFileSync(bench.database, '');
   const changedAt = bench.clock.wall() / 1_000 - 3_650 * 86_400;
@@ -93,7 +92,7 @@ test('takes the last change of the database for the last run of an older version
   expect(bench.open().jumpMs()).toBeGreaterThan(3_600 * day);
 });
 
-test('is told of in the log when it can not be kept, and keeps nobody from starting', () => {
+test('logs that the time cannot be saved, and starts anyway', () => {
   const bench = openBench();
   const time = keepTime({
     file: join(bench.file, 'no-such-folder'),

@@ -1,4 +1,3 @@
-/** How the local worker's agent is started, and when it is restarted. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ const place = {
 };
 const nothingSaid = { gpus: null, trainer: null, workDir: null };
 
-/** As the agent itself reads it. */
+// Loads the settings as the agent does.
 function understood(settings: Parameters<typeof agentFile>[0], env: Record<string, string> = {}) {
   const file = join(mkdtempSync(join(tmpdir(), 'trainyard-test-')), 'worker.json');
   writeFileSync(file, JSON.stringify(agentFile(settings, place)), { mode: 0o600 });
@@ -28,8 +27,8 @@ function understood(settings: Parameters<typeof agentFile>[0], env: Record<strin
   return loaded.value;
 }
 
-describe('the agent understands', () => {
-  test('that it belongs to this orchestrator alone', () => {
+describe('agentFile and agentEnvironment', () => {
+  test('ties the local worker to this orchestrator', () => {
     expect(understood(nothingSaid)).toMatchObject({
       orchestratorUrl: 'http://127.0.0.1:8001',
       token: { kind: 'value', token: 'wt_local' },
@@ -43,7 +42,7 @@ describe('the agent understands', () => {
     });
   });
 
-  test('what the owner of the machine says', () => {
+  test("passes the settings of the machine's owner on", () => {
     const said = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
     expect(understood(said)).toMatchObject({
       gpus: [1, 0],
@@ -53,7 +52,7 @@ describe('the agent understands', () => {
     });
   });
 
-  test('nothing of what the environment says of another worker', () => {
+  test('ignores environment variables for another worker', () => {
     const env = {
       SIMPLETUNER_ORCHESTRATOR_URL: 'http://elsewhere:8001',
       SIMPLETUNER_WORKER_NAME: 'rig-9',
@@ -64,7 +63,7 @@ describe('the agent understands', () => {
   });
 });
 
-test('the token is in the environment and nowhere else, and the admin token is not', () => {
+test('puts the token only into the environment, and never the admin token', () => {
   const env = { PATH: '/bin', ADMIN_TOKEN: 'ta_secret', CUDA_VISIBLE_DEVICES: '1' };
   expect(agentEnvironment(env, 'wt_local')).toEqual({
     PATH: '/bin',
@@ -74,11 +73,11 @@ test('the token is in the environment and nowhere else, and the admin token is n
   expect(JSON.stringify(agentFile(nothingSaid, place))).not.toMatch(/token/);
 });
 
-describe('after an end', () => {
+describe('planRestart', () => {
   const soon = 100;
   const late = 60_000;
 
-  /** The waits after ends in a row that all come at once. */
+  // Returns the delays after consecutive ends that all happen soon after the start.
   const waits = (code: number | null, times: number): readonly number[] => {
     let failures = 0;
     return Array.from({ length: times }, () => {
@@ -89,24 +88,24 @@ describe('after an end', () => {
   };
 
   test.each([
-    ['a signal, or no start at all', null],
-    ['as asked', 0],
-    ['a state folder that cannot be used', 1],
-    ['a token that was refused', 3],
-    ['anything else', 134],
-  ])('by %s it waits longer each time, but never more than a minute', (_what, code) => {
+    ['a signal, or a failed start', null],
+    ['exit code 0', 0],
+    ['an unusable state folder', 1],
+    ['a refused token', 3],
+    ['another exit code', 134],
+  ])('doubles the delay up to a minute after %s', (_what, code) => {
     expect(waits(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  test('by wrong options it waits for minutes', () => {
+  test('waits five minutes after invalid options', () => {
     expect(waits(2, 2)).toEqual([300, 300]);
   });
 
-  test('by a lock that another agent holds it asks again soon, however often', () => {
+  test('retries soon when another agent holds the lock, up to 5 s', () => {
     expect(waits(73, 6)).toEqual([1, 2, 4, 5, 5, 5]);
   });
 
-  test('of one that had lived well the failures before do not count', () => {
+  test('resets the failures after a long run', () => {
     expect(planRestart({ code: null, livedMs: late }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
     expect(planRestart({ code: null, livedMs: late - 1 }, 9)).toMatchObject({ inMs: 60_000 });
     expect(planRestart({ code: null, livedMs: soon }, 2 ** 40).inMs).toBe(60_000);
@@ -118,7 +117,7 @@ describe('after an end', () => {
     [2, false],
     [73, false],
     [null, false],
-  ])('by %s a new token is needed: %s', (code, needsToken) => {
+  ])('decides whether exit code %s needs a new token: %s', (code, needsToken) => {
     expect(planRestart({ code, livedMs: soon }, 0)).toMatchObject({ needsToken });
   });
 });
@@ -129,6 +128,6 @@ test.each([
   ['', 'this-machine'],
   ['\u0007', 'this-machine'],
   ['x'.repeat(255), 'x'.repeat(80)],
-])('a host called %j makes a worker called %j', (host, name) => {
+])('derives the worker name of host %j: %j', (host, name) => {
   expect(workerNameOf(host)).toBe(name);
 });

@@ -1,31 +1,31 @@
-/** Turning the local worker on and off. The workers are fake. */
+// The workers are fake.
 import { expect, test } from 'vitest';
 import { createLocalWorkerSwitch } from '../../../../main/host/local-worker-switch.ts';
 
 const settings = { gpus: '0', trainer: null, workDir: null };
 
 function open() {
-  const told: string[] = [];
+  const calls: string[] = [];
   const ends: (() => void)[] = [];
   let count = 0;
   const lever = createLocalWorkerSwitch(({ gpus }) => {
     count += 1;
     const name = `worker ${count}`;
-    told.push(`${name} starts with ${gpus}`);
+    calls.push(`${name} starts with ${gpus}`);
     return {
       async stop() {
-        told.push(`${name} stops`);
+        calls.push(`${name} stops`);
       },
       retire() {
-        told.push(`${name} retires`);
+        calls.push(`${name} retires`);
         return new Promise(resolve => ends.push(resolve));
       },
     };
   });
   return {
     ...lever,
-    told,
-    /** The job of the one that is about to leave is done. */
+    calls,
+    // Ends the job of the worker that is leaving.
     async finish() {
       ends.shift()?.();
       await Promise.resolve();
@@ -34,7 +34,7 @@ function open() {
   };
 }
 
-test('it is off, on, leaving while its job lasts, and off', async () => {
+test('changes from off to on, to leaving while a job lasts, and to off', async () => {
   const lever = open();
   expect(lever.state()).toBe('off');
   await lever.turn(null);
@@ -46,19 +46,19 @@ test('it is off, on, leaving while its job lasts, and off', async () => {
   expect(lever.state()).toBe('leaving');
   await lever.finish();
   expect(lever.state()).toBe('off');
-  expect(lever.told).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
+  expect(lever.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
 });
 
-test('other settings start it anew, and so does a change of mind', async () => {
+test('restarts the local worker for new settings and after a change of mind', async () => {
   const lever = open();
   await lever.turn(settings);
   await lever.turn({ ...settings, gpus: '1' });
   await lever.turn(null);
   await lever.turn(settings);
-  // The one before has nothing to say any more.
+  // The previous worker must have no effect any more.
   await lever.finish();
   expect(lever.state()).toBe('on');
-  expect(lever.told).toEqual([
+  expect(lever.calls).toEqual([
     'worker 1 starts with 0',
     'worker 1 stops',
     'worker 2 starts with 1',
@@ -68,11 +68,11 @@ test('other settings start it anew, and so does a change of mind', async () => {
   ]);
 });
 
-test('the end of the orchestrator has it leave at once, also one that was about to', async () => {
+test('stops the local worker immediately when the orchestrator stops', async () => {
   const lever = open();
   await lever.turn(settings);
   await lever.turn(null);
   await lever.close();
   await lever.turn(settings);
-  expect(lever.told).toEqual(['worker 1 starts with 0', 'worker 1 retires', 'worker 1 stops']);
+  expect(lever.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires', 'worker 1 stops']);
 });

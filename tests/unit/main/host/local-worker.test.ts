@@ -1,4 +1,4 @@
-/** An agent as a child of this process. The agents here are Node scripts. */
+// The agents here are Node scripts.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,7 +16,7 @@ interface Entry {
   readonly [field: string]: unknown;
 }
 
-/** Starts agents that do what `script` says; waits between them only begin when the test says so. */
+/** Starts agents that run `script`. Delays between starts end only when the test calls `skip`. */
 function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
   const folder = join(openFolder(), 'local-worker');
   const notices = createNotices();
@@ -61,7 +61,7 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
     timers,
     entries,
     nth: (event: string, n = 1) => notices.waitFor(`${event} for time ${n}`, () => entries(event)[n - 1]),
-    /** Ends the wait that is on, and answers with its length. */
+    // Ends the current delay and returns its length.
     skip: async () => {
       const timer = await notices.waitFor('a wait', () => timers[0]);
       timer.run();
@@ -70,7 +70,7 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
   };
 }
 
-test('it is started with its own settings and a token in the environment, which stand nowhere else', async () => {
+test('starts the local worker with private settings and the token in its environment', async () => {
   const tells = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
   const bench = open(tells);
   const { line } = await bench.nth('local_worker.said', 2);
@@ -92,7 +92,7 @@ test('it is started with its own settings and a token in the environment, which 
   expect(JSON.stringify([bench.entries('local_worker.started')])).not.toContain('wt_');
 });
 
-test('the end of its input has it leave, and a stop waits for that', async () => {
+test('stops the local worker by closing its input, and waits for it', async () => {
   const bench = open(`${hook} ${waits}`);
   const { pid } = await bench.nth('local_worker.started');
   await bench.nth('local_worker.said');
@@ -104,7 +104,7 @@ test('the end of its input has it leave, and a stop waits for that', async () =>
   expect(bench.timers).toEqual([]);
 });
 
-test('one that does not leave in time is killed', async () => {
+test('kills a local worker that does not stop in time', async () => {
   const bench = open(waits);
   const { pid } = await bench.nth('local_worker.started');
   await bench.nth('local_worker.said');
@@ -115,7 +115,7 @@ test('one that does not leave in time is killed', async () => {
   expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: null, signal: 'SIGKILL' }]);
 });
 
-test('one that dies is started again, after a longer wait each time, with the same token', async () => {
+test('restarts a dead local worker with the same token after growing delays', async () => {
   const bench = open(
     'console.log(process.env.SIMPLETUNER_WORKER_TOKEN); process.kill(process.pid, "SIGKILL");',
   );
@@ -127,7 +127,7 @@ test('one that dies is started again, after a longer wait each time, with the sa
   expect(bench.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
 });
 
-test('one whose token was refused is given a new one', async () => {
+test('issues a new token after the old one was refused', async () => {
   const bench = open(
     `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${hook} ${waits}`,
   );
@@ -136,13 +136,13 @@ test('one whose token was refused is given a new one', async () => {
   expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
 });
 
-test('what can not be started at all is said, and tried again', async () => {
+test('logs a program that cannot be started, and tries again', async () => {
   const bench = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
   expect([await bench.skip(), await bench.skip()]).toEqual([1_000, 2_000]);
   expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('ENOENT');
 });
 
-test('a folder that can not be made is said, and tried again', async () => {
+test('logs a folder that cannot be created, and tries again', async () => {
   const file = join(openFolder(), 'file');
   writeFileSync(file, '');
   const bench = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
@@ -150,7 +150,7 @@ test('a folder that can not be made is said, and tried again', async () => {
   expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be made');
 });
 
-test('without a token, as on a full disk, nothing is started before there is one', async () => {
+test('starts nothing until a token can be issued', async () => {
   let isFull = true;
   const issue = () =>
     isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve({ name: 'here', token: 'wt_1' });
@@ -162,7 +162,7 @@ test('without a token, as on a full disk, nothing is started before there is one
   await bench.nth('local_worker.said');
 });
 
-test('a stop in a wait, or before there is a token, ends it at once', async () => {
+test('stops immediately during a delay and while a token is being issued', async () => {
   const waiting = open('process.exit(1)');
   await waiting.nth('local_worker.starts_again');
   await waiting.stop();
@@ -176,7 +176,7 @@ test('a stop in a wait, or before there is a token, ends it at once', async () =
   expect(early.log).toEqual([]);
 });
 
-test('one that retires is told so, and is not started again', async () => {
+test('retires a local worker without starting it again', async () => {
   const bench = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
   await bench.nth('local_worker.said');
   await bench.retire();
@@ -185,7 +185,7 @@ test('one that retires is told so, and is not started again', async () => {
   expect(bench.entries('local_worker.starts_again')).toEqual([]);
 });
 
-test('one that retires between two starts is gone at once', async () => {
+test('retires immediately between two starts', async () => {
   const bench = open('process.exit(1)');
   await bench.nth('local_worker.starts_again');
   await bench.retire();
@@ -193,7 +193,7 @@ test('one that retires between two starts is gone at once', async () => {
   expect(bench.timers).toEqual([]);
 });
 
-test('one that retires for long can still be stopped', async () => {
+test('stops a local worker that is slow to retire', async () => {
   const bench = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
   await bench.nth('local_worker.said');
   const retired = bench.retire();

@@ -7,8 +7,8 @@ function bench(json = true) {
   return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) };
 }
 
-describe('a line', () => {
-  it('is one, whatever is in it, as JSON and as text', () => {
+describe('log lines', () => {
+  it('writes one line whatever it contains, as JSON and as text', () => {
     for (const json of [true, false]) {
       const { log, lines } = bench(json);
       log.warn('job.failed', { job_id: 'j_1', note: 'two\nlines \u001b[31m "quoted"' });
@@ -19,7 +19,7 @@ describe('a line', () => {
     }
   });
 
-  it('has an error with its stack and what caused it', () => {
+  it('writes an error with its stack and its cause', () => {
     const { log, read } = bench();
     log.error('http.failed', { cause: new Error('outer', { cause: new Error('inner') }) });
     expect(read()).toMatchObject([{ level: 'error', event: 'http.failed' }]);
@@ -27,13 +27,13 @@ describe('a line', () => {
   });
 });
 
-describe('what can not be written', () => {
+describe('fields that cannot be written', () => {
   const circular: Record<string, unknown> = {};
   circular['itself'] = circular;
   it.each([
     ['refers to itself', circular],
     ['is a number that JSON does not have', 1n],
-  ])('and %s, is left out of its line alone', (_what, value) => {
+  ])('omits only the field that %s', (_what, value) => {
     for (const json of [true, false]) {
       const { log, lines } = bench(json);
       log.info('one', { value });
@@ -45,8 +45,8 @@ describe('what can not be written', () => {
   });
 });
 
-describe('while nobody reads', () => {
-  it('lines are counted, and the count comes before the next one that is read', () => {
+describe('an output that nobody reads', () => {
+  it('counts the dropped lines and writes the count before the next line', () => {
     for (const json of [true, false]) {
       const lines: string[] = [];
       let isBehind = false;
@@ -73,8 +73,8 @@ describe('while nobody reads', () => {
   });
 });
 
-describe('on whose behalf', () => {
-  it('is said by each line of what was begun there, and by no other', async () => {
+describe('createLog.within', () => {
+  it('adds the context to each line of its own work only', async () => {
     const { log, read } = bench();
     const finish = Promise.withResolvers<void>();
     const both = ['one', 'two'].map(
@@ -101,7 +101,7 @@ describe('on whose behalf', () => {
     ]);
   });
 
-  it('is said no longer when there is nobody any more', async () => {
+  it('adds no context once the context is null', async () => {
     const { log, read } = bench();
     let isOver = false;
     let later = Promise.resolve();
@@ -125,7 +125,7 @@ describe('on whose behalf', () => {
     ]);
   });
 
-  it('does not count against what the line itself says', () => {
+  it('prefers the field of the line to the context', () => {
     const { log, read } = bench();
     log.within(
       () => ({ request_id: 'one' }),
@@ -135,7 +135,7 @@ describe('on whose behalf', () => {
   });
 });
 
-it('lines of one turn are written at once, in their order, and those that follow with the next', async () => {
+it('writes the lines of one turn together and in order', async () => {
   const written: string[] = [];
   const put = inTurns(text => void written.push(text));
   put(() => 'one\n');

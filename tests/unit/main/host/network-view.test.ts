@@ -1,4 +1,4 @@
-/** Which address a join command contains, and whether it has a pin. All dependencies are fake. */
+// All dependencies are fake.
 import { expect, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { joinAddress } from '../../../../main/host/network-view.ts';
@@ -64,17 +64,17 @@ test.each<[string, string, string | null]>([
   ['https://192.0.2.7:8001', 'https://192.0.2.7:8001', pin],
   ['https://yard.lan:8001', 'https://yard.lan:8001', pin],
   ['https://[fd00::7]:8001', 'https://[fd00::7]:8001', pin],
-  // A proxy: at another port, or by a name that is not ours.
+  // A proxy is at another port, or has a name that is not ours.
   ['https://yard.lan', 'https://yard.lan', null],
   ['https://proxy.example:8001', 'https://proxy.example:8001', null],
   ['http://yard.lan:8001', 'http://yard.lan:8001', null],
   ['URL', 'URL', null],
-])('called by %s it is %s', (called, url, expected) => {
+])('returns for a panel opened at %s the join address %s', (called, url, expected) => {
   expect(addressFor(called)).toEqual({ url, pin: expected });
   expect(addressFor(called, 'files')).toEqual({ url, pin: null });
 });
 
-test('without TLS there is no pin', () => {
+test('returns no pin without TLS', () => {
   expect(addressFor('http://127.0.0.1:8001', 'own', false)).toEqual({
     url: 'http://192.0.2.7:8001',
     pin: null,
@@ -86,15 +86,11 @@ const docker = on('docker0', '172.17.0.1');
 const loopback = on('lo', '127.0.0.1');
 
 test.each<[string, readonly MachineAddress[], string]>([
-  ['a LAN before a VPN', [docker, on('tailscale0', '100.64.0.7'), loopback, lan], 'http://192.0.2.7:8001'],
-  [
-    'Tailscale before containers',
-    [docker, on('tailscale0', '100.64.0.7'), loopback],
-    'http://100.64.0.7:8001',
-  ],
-  ['WireGuard alone', [loopback, on('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
-  ['containers alone', [loopback, docker], 'http://172.17.0.1:8001'],
-  ['no other machine at all', [loopback], 'http://127.0.0.1:8001'],
-])('a shared server that reaches %s is called by its best address', (_what, addresses, url) => {
+  ['a LAN and a VPN', [docker, on('tailscale0', '100.64.0.7'), loopback, lan], 'http://192.0.2.7:8001'],
+  ['Tailscale and containers', [docker, on('tailscale0', '100.64.0.7'), loopback], 'http://100.64.0.7:8001'],
+  ['only WireGuard', [loopback, on('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
+  ['only containers', [loopback, docker], 'http://172.17.0.1:8001'],
+  ['no other machine', [loopback], 'http://127.0.0.1:8001'],
+])('returns the best address of a shared server with %s', (_what, addresses, url) => {
   expect(addressFor('http://127.0.0.1:8001', 'own', false, addresses)).toEqual({ url, pin: null });
 });

@@ -1,4 +1,4 @@
-/** Where the orchestrator listens, and what it does when that changes. The sockets are fake. */
+// The sockets are fake.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { createNetwork, type NetworkDeps, type Reach } from '../../../../main/host/network.ts';
@@ -15,7 +15,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();
-  /** What each speaks, as it was told last. */
+  // The protocol that each socket was last set to.
   const spoken = new Map<string, 'http' | 'https'>();
   const dropped: string[] = [];
   const refused = new Set<string>();
@@ -61,7 +61,7 @@ const settled = async ({ network, clock }: ReturnType<typeof open>, host: string
   await clock.settle();
 };
 
-test('it is there for this machine alone at first', async () => {
+test('opens only the loopback socket at first', async () => {
   const bench = open();
   await bench.network.open();
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
@@ -75,7 +75,7 @@ test.each([
   ['::', ['127.0.0.1', '192.0.2.7', 'fd00::7']],
   ['192.0.2.7', ['127.0.0.1', '192.0.2.7']],
   ['127.0.0.1', ['127.0.0.1']],
-])('%s is %j', async (host, expected) => {
+])('opens the sockets of %s: %j', async (host, expected) => {
   const bench = open();
   await bench.network.open();
   await settled(bench, host);
@@ -85,7 +85,7 @@ test.each([
   );
 });
 
-test('a move opens what is new before it leaves what was, and never this machine', async () => {
+test('opens new sockets before it closes old ones, and keeps the loopback socket', async () => {
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
@@ -96,7 +96,7 @@ test('a move opens what is new before it leaves what was, and never this machine
   expect([...bench.sockets]).toEqual(['127.0.0.1', 'fd00::7']);
 });
 
-test('a move that is undone leaves all as it was', async () => {
+test('restores the old sockets when a move is undone', async () => {
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
@@ -105,7 +105,7 @@ test('a move that is undone leaves all as it was', async () => {
   expect(bench.network.host).toBe('192.0.2.7');
 });
 
-test('one address that can not be had, and none is', async () => {
+test('opens no socket when one address of a move is unavailable', async () => {
   const bench = open();
   await bench.network.open();
   bench.refused.add('fd00::7');
@@ -114,7 +114,7 @@ test('one address that can not be had, and none is', async () => {
   expect(bench.network.host).toBe('127.0.0.1');
 });
 
-test('a machine that comes into another network is there, too, until it is shared no more', async () => {
+test('opens a socket in a new network of the machine until sharing ends', async () => {
   const bench = open();
   await bench.network.open();
   await settled(bench, '0.0.0.0');
@@ -126,7 +126,7 @@ test('a machine that comes into another network is there, too, until it is share
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
 });
 
-test('at a start it is there with what can be had; the rest is said once, and tried again', async () => {
+test('starts with the available addresses, logs the others once and retries them', async () => {
   const bench = open({ reach: at('0.0.0.0') });
   bench.refused.add('192.0.2.7');
   await bench.network.open();
@@ -138,7 +138,7 @@ test('at a start it is there with what can be had; the rest is said once, and tr
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
 
-test('a start without the first socket fails', async () => {
+test('fails to start without the loopback socket', async () => {
   const bench = open();
   bench.refused.add('127.0.0.1');
   await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 127.0.0.1');
@@ -148,7 +148,7 @@ test.each([
   ['0.0.0.0', 'http://127.0.0.1:8001', ['http://127.0.0.1:8001', 'http://192.0.2.7:8001']],
   ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
   ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
-])('fixed at %s it is there, and nowhere else', async (host, url, listening) => {
+])('opens only the fixed host %s', async (host, url, listening) => {
   const bench = open({ fixedHost: host, port: 8001, reach: at('::') });
   await bench.network.open();
   await bench.clock.advance(60_000);
@@ -156,7 +156,7 @@ test.each([
   expect([bench.network.url, bench.network.listening()]).toEqual([url, listening]);
 });
 
-test('one that is stopped looks no more', async () => {
+test('ignores new networks after it is stopped', async () => {
   const bench = open({ reach: at('0.0.0.0') });
   await bench.network.open();
   bench.network.stop();
@@ -165,7 +165,7 @@ test('one that is stopped looks no more', async () => {
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
 
-test('one that is stopped in the middle of its start opens nothing more, and waits for nothing', async () => {
+test('opens no more sockets when it is stopped during its start', async () => {
   const clock = createVirtualClock();
   let waits = 0;
   const after: typeof clock.after = (ms, run) => {
@@ -180,8 +180,8 @@ test('one that is stopped in the middle of its start opens nothing more, and wai
   expect(waits).toBe(0);
 });
 
-describe('with TLS', () => {
-  test('this machine is spoken to as before, and all others by TLS', async () => {
+describe('network with TLS', () => {
+  test('speaks plain HTTP on the loopback socket and TLS on all others', async () => {
     const bench = open({ reach: at('0.0.0.0', true) });
     await bench.network.open();
     expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
@@ -193,7 +193,7 @@ describe('with TLS', () => {
     expect(bench.spoken.get('198.51.100.9')).toBe('https');
   });
 
-  test('it comes and goes over the sockets that are there, and who spoke the other is cut off', async () => {
+  test('turns TLS on and off on the open sockets and drops connections of the other protocol', async () => {
     const bench = open({ reach: at('0.0.0.0') });
     await bench.network.open();
     const move = await bench.network.move(at('0.0.0.0', true));
@@ -207,7 +207,7 @@ describe('with TLS', () => {
     expect(bench.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
   });
 
-  test('moving it elsewhere and speaking TLS is one move, and can be undone as one', async () => {
+  test('moves and turns TLS on as one step that can be undone', async () => {
     const bench = open({ reach: at('192.0.2.7') });
     await bench.network.open();
     await (await bench.network.move(at('::', true))).undo();
@@ -228,7 +228,7 @@ describe('with TLS', () => {
     ],
     ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
     ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
-  ])('fixed at %s it opens %j', async (host, spoken, listening, hasHome) => {
+  ])('opens the fixed host %s with TLS: %j', async (host, spoken, listening, hasHome) => {
     const bench = open({ fixedHost: host, port: 8001, reach: at('127.0.0.1', true) });
     await bench.network.open();
     expect(Object.fromEntries(bench.spoken)).toEqual(spoken);
@@ -236,17 +236,17 @@ describe('with TLS', () => {
     expect(bench.network.hasHome).toBe(hasHome);
   });
 
-  test('one that is fixed on an address of others, without TLS, has none for this machine', () => {
+  test('has no loopback socket when it is fixed to another address without TLS', () => {
     expect(open({ fixedHost: '192.0.2.7' }).network.hasHome).toBe(false);
   });
 
-  test('a fixed address that can not be had is a reason not to start', async () => {
+  test('fails to start when the fixed address is unavailable', async () => {
     const bench = open({ fixedHost: '192.0.2.7', reach: at('127.0.0.1', true) });
     bench.refused.add('192.0.2.7');
     await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
   });
 
-  test('one that is fixed for all takes TLS up while it runs', async () => {
+  test('turns TLS on at run time when it is fixed to all addresses', async () => {
     const bench = open({ fixedHost: '0.0.0.0', port: 8001 });
     await bench.network.open();
     (await bench.network.move(at('0.0.0.0', true))).settle();

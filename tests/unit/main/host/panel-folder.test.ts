@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { findPanel } from '../../../../main/host/panel-folder.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
-/** Creates a program and pages in an otherwise empty folder. Returns which of the pages the program finds. */
+/** Creates a program and pages in an otherwise empty folder. Returns the page that the program finds, or null. */
 function found(program: string, pages: readonly string[]): string | null {
   const root = openFolder();
   for (const page of pages) {
@@ -20,11 +20,11 @@ const sources = ['renderer/index.html', 'renderer/main.tsx'];
 const built = ['dist/renderer/index.html', 'dist/renderer/assets/index.js'];
 
 test.each([
-  ['from its sources', 'main/host/panel-folder.ts', [...sources, ...built], 'dist/renderer/'],
-  ['from its sources before it is built', 'main/host/panel-folder.ts', sources, null],
-  ['when it is built', 'dist/main/cli.js', built, 'dist/renderer/'],
-  ['when it is built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
-  ['alone', 'bin/cli.js', [], null],
-])('%s', (_what, program, pages, expected) => {
+  ['a program run from its sources', 'main/host/panel-folder.ts', [...sources, ...built], 'dist/renderer/'],
+  ['a program run from its sources before a build', 'main/host/panel-folder.ts', sources, null],
+  ['a built program', 'dist/main/cli.js', built, 'dist/renderer/'],
+  ['a program built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
+  ['a program alone', 'bin/cli.js', [], null],
+])('finds the panel for %s', (_what, program, pages, expected) => {
   expect(found(program, pages)).toBe(expected);
 });

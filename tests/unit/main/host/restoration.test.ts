@@ -1,4 +1,3 @@
-/** The order of steps in which a backup replaces the database, and the result when a step fails. */
 import { describe, expect, test } from 'vitest';
 import { createRestoration } from '../../../../main/host/restoration.ts';
 import { accept, refuse } from '../../../../protocol/problem.ts';
@@ -55,14 +54,14 @@ function open(fails: Step | null = null) {
   return { restoration, restore, done, logged, letPrepare: () => letPrepare() };
 }
 
-describe('a restore', () => {
-  test('saves what there is before it changes anything, and signs the copy before anybody sees it', async () => {
+describe('restoring a backup', () => {
+  test('saves the current database first, and signs the copy before it is opened', async () => {
     const { restore, done } = open();
     expect(await restore()).toEqual(accept({ restored: { name: 'noon' }, saved: { name: 'saved' } }));
     expect(done).toEqual(['prepare', 'quiet', 'save', 'close', 'sign', 'takePlace', 'reopen', 'drop']);
   });
 
-  test('of what can not be used disturbs nobody', async () => {
+  test('changes nothing when the backup is unusable', async () => {
     const { restore, done } = open('prepare');
     expect(await restore()).toMatchObject({ ok: false, refusal: { code: 'backup_unusable' } });
     expect(done).toEqual(['prepare']);
@@ -75,7 +74,7 @@ describe('a restore', () => {
     ['sign', ['quiet', 'save', 'close', 'sign', 'reopen']],
     ['takePlace', ['quiet', 'save', 'close', 'sign', 'takePlace', 'reopen']],
   ])(
-    'that fails at "%s" goes on with the database that there was; the log alone says which file',
+    'keeps the current database when step "%s" fails, and names the file only in the log',
     async (step, steps) => {
       const { restore, done, logged } = open(step);
       const outcome = await restore();
@@ -90,7 +89,7 @@ describe('a restore', () => {
     },
   );
 
-  test('is one at a time, and a second one is refused without waiting', async () => {
+  test('refuses a second restore while one is running', async () => {
     const { restoration, done, letPrepare } = open();
     const first = restoration.restore('noon', by, asker);
     expect(await restoration.restore('noon', by, asker)).toMatchObject({
@@ -112,7 +111,7 @@ describe('a restore', () => {
     expect(await again).toMatchObject({ ok: true });
   });
 
-  test('whose database can not be opened afterwards is no answer, but an error', async () => {
+  test('throws when the restored database cannot be opened', async () => {
     const { restore } = open('reopen');
     await expect(restore()).rejects.toThrow(/reopen fails/);
   });

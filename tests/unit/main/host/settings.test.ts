@@ -1,4 +1,4 @@
-/** Changes of settings at run time, with steps that are slow or fail. All dependencies are fake. */
+// All dependencies are fake.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ interface Fates {
 
 function open({ note = () => Promise.resolve(), certificate = () => Promise.resolve() }: Fates = {}) {
   const path = join(openFolder(), 'settings.json');
-  const told: string[] = [];
+  const steps: string[] = [];
   const moves: (() => void)[] = [];
   const network: Network = {
     host: '127.0.0.1',
@@ -29,11 +29,11 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     open: () => Promise.resolve(),
     stop: () => undefined,
     async move({ host, isSecure }) {
-      told.push(`opens ${host}${isSecure ? ' with TLS' : ''}`);
+      steps.push(`opens ${host}${isSecure ? ' with TLS' : ''}`);
       await new Promise<void>(resolve => moves.push(resolve));
       return {
-        settle: () => void told.push(`settles ${host}`),
-        undo: async () => void told.push(`undoes ${host}`),
+        settle: () => void steps.push(`settles ${host}`),
+        undo: async () => void steps.push(`undoes ${host}`),
       };
     },
   };
@@ -50,46 +50,46 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     network,
     addresses: () => [],
     identity: () => null,
-    refreshCertificate: async () => void told.push('looks at its names'),
+    refreshCertificate: async () => void steps.push('looks at its names'),
     openCertificate: async () => {
       await certificate();
-      told.push('has a certificate');
+      steps.push('has a certificate');
     },
     localWorker: {
       state: () => 'off',
-      turn: async worker => void told.push(worker === null ? 'turns off' : 'turns on'),
+      turn: async worker => void steps.push(worker === null ? 'turns off' : 'turns on'),
       close: () => Promise.resolve(),
     },
     orchestrator: {
       access: {
         noteSettings: async facts => {
           await note();
-          told.push(...facts.map(({ type }) => type));
+          steps.push(...facts.map(({ type }) => type));
         },
       },
       lifecycle: {
-        holdBackFor: kinds => void told.push(`holds back for ${JSON.stringify(kinds)}`),
-        runLocally: runs => void told.push(`runs locally: ${runs}`),
+        holdBackFor: kinds => void steps.push(`holds back for ${JSON.stringify(kinds)}`),
+        runLocally: runs => void steps.push(`runs locally: ${runs}`),
       },
     },
-    keepAuditFor: days => void told.push(`keeps the trail for ${days}`),
+    keepAuditFor: days => void steps.push(`keeps the trail for ${days}`),
     about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },
   });
   const kept = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
-  return { settings, told, moves, kept, path };
+  return { settings, steps, moves, kept, path };
 }
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-test('the next change waits for the one before, and loses nothing of it', async () => {
-  const { settings, told, moves, kept } = open();
+test('applies changes one after the other without losing any', async () => {
+  const { settings, steps, moves, kept } = open();
   const first = settings.change({ host: '0.0.0.0' }, by);
   const second = settings.change({ public_url: 'https://yard.example' }, by);
   await turn();
-  expect(told).toEqual(['opens 0.0.0.0']);
+  expect(steps).toEqual(['opens 0.0.0.0']);
   moves[0]?.();
   await Promise.all([first, second]);
-  expect(told).toEqual([
+  expect(steps).toEqual([
     'opens 0.0.0.0',
     'settings.network_changed',
     'settles 0.0.0.0',
@@ -105,36 +105,36 @@ test('the next change waits for the one before, and loses nothing of it', async 
   });
 });
 
-test('what can not be written into the audit trail is not done', async () => {
-  const { settings, told, moves, kept, path } = open({ note: () => Promise.reject(new Error('disk full')) });
+test('undoes a change that cannot be recorded in the audit trail', async () => {
+  const { settings, steps, moves, kept, path } = open({ note: () => Promise.reject(new Error('disk full')) });
   const change = settings.change({ shared: true, local_worker: { enabled: true } }, by);
   await turn();
   moves[0]?.();
   await expect(change).rejects.toThrow('disk full');
-  expect(told).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
+  expect(steps).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
   expect(kept()).toBeNull();
   expect(existsSync(`${path}.new`)).toBe(false);
-  // Nor is anybody after it held up.
+  // The next change must not be blocked.
   await expect(settings.change({}, by)).resolves.toMatchObject({ ok: true });
 });
 
-test('a shared host that somebody has chosen stays when it is shared again', async () => {
-  const { settings, told, moves } = open();
+test('keeps a chosen host when sharing is turned on again', async () => {
+  const { settings, steps, moves } = open();
   const change = settings.change({ host: '::' }, by);
   await turn();
   moves[0]?.();
   await change;
   expect(await settings.change({ shared: true }, by)).toMatchObject({ ok: true });
-  expect(told.filter(word => word.startsWith('opens'))).toEqual(['opens ::']);
+  expect(steps.filter(word => word.startsWith('opens'))).toEqual(['opens ::']);
 });
 
-test('TLS and the address are one move, with a certificate before it', async () => {
-  const { settings, told, moves, kept } = open();
+test('changes TLS and the address in one step, after creating a certificate', async () => {
+  const { settings, steps, moves, kept } = open();
   const change = settings.change({ shared: true, tls: true }, by);
   await turn();
   moves[0]?.();
   await change;
-  expect(told).toEqual([
+  expect(steps).toEqual([
     'has a certificate',
     'opens 0.0.0.0 with TLS',
     'settings.network_changed',
@@ -145,37 +145,37 @@ test('TLS and the address are one move, with a certificate before it', async () 
   expect(kept()).toMatchObject({ host: '0.0.0.0', tls: true });
 });
 
-test('without a certificate nothing is moved', async () => {
-  const { settings, told, kept } = open({ certificate: () => Promise.reject(new Error('no room')) });
+test('changes nothing when the certificate cannot be created', async () => {
+  const { settings, steps, kept } = open({ certificate: () => Promise.reject(new Error('no room')) });
   expect(await settings.change({ shared: true, tls: true }, by)).toMatchObject({
     ok: false,
     refusal: { code: 'storage', detail: 'no room. Nothing was changed' },
   });
-  expect(told).toEqual([]);
+  expect(steps).toEqual([]);
   expect(kept()).toBeNull();
 });
 
-test('which troubles of a GPU hold a worker back counts at once, each by itself', async () => {
-  const { settings, told, kept } = open();
+test('applies each part of the GPU trouble policy immediately', async () => {
+  const { settings, steps, kept } = open();
   const wanted = { missing: true, errors: true, held: false };
   expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({
     ok: true,
     value: { gpu_troubles: wanted },
   });
   expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({ ok: true });
-  expect(told).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(wanted)}`]);
+  expect(steps).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(wanted)}`]);
   expect(kept()).toMatchObject({ gpu_troubles: wanted });
 });
 
-test('how long the trail is kept counts at once, and only once it is written down', async () => {
-  const { settings, told, kept } = open();
+test('applies a new audit retention only after it is saved', async () => {
+  const { settings, steps, kept } = open();
   expect(await settings.change({ audit_retention_days: 90 }, by)).toMatchObject({
     ok: true,
     value: { audit: { retention_days: 90, fixed_by: null } },
   });
   expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
   expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
-  expect(told).toEqual([
+  expect(steps).toEqual([
     'settings.audit_retention_changed',
     'keeps the trail for 90',
     'settings.audit_retention_changed',

@@ -5,13 +5,13 @@ import { AttemptId, JobId } from '../../../../protocol/ids.ts';
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 const [job, attempt] = [JobId.parse('j_1'), AttemptId.parse('a_1')];
 
-test('is the same for an attempt always, also after a restart, and read as its', () => {
+test('returns the same upload token for an attempt after a restart, and reads it', () => {
   const token = tokens.of(job, attempt, 0);
   expect(createUploadTokens(Buffer.alloc(32, 1)).of(job, attempt, 0)).toBe(token);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 0 });
 });
 
-test('is another one for each attempt and job, and in each data folder', () => {
+test('returns different upload tokens for each attempt, job, generation and data folder', () => {
   const made = [
     tokens.of(job, attempt, 0),
     tokens.of(job, AttemptId.parse('a_2'), 0),
@@ -30,12 +30,12 @@ test.each([
   ['a_1', 'a_2'],
   ['tu_', 'tk_'],
   ['.a_1.', '.a_1'],
-])('with %j turned into %j it is none', (from, to) => {
+])('rejects an upload token with %j changed to %j', (from, to) => {
   const token = tokens.of(job, attempt, 0);
   expect(tokens.read(from === '' ? '' : token.replace(from, to))).toBeNull();
 });
 
-test('no sign of it can be left out, put in or changed', () => {
+test('rejects an upload token with any character changed, added or removed', () => {
   const token = tokens.of(job, attempt, 0);
   for (let at = 0; at < token.length; at += 1) {
     const [before, after] = [token.slice(0, at), token.slice(at + 1)];
@@ -44,7 +44,7 @@ test('no sign of it can be left out, put in or changed', () => {
   }
 });
 
-test('says of which generation it is, and cannot be moved into another one', () => {
+test('reads the generation of an upload token, and rejects a changed one', () => {
   const token = tokens.of(job, attempt, 12);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
   for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])

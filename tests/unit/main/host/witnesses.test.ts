@@ -1,4 +1,3 @@
-/** Where a witness stores what it receives, and which targets are not valid witnesses. */
 import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,7 +11,7 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 const mark = (seq: number) => ({ seq, hash: 'a'.repeat(64), at: '2026-01-01T12:00:00.000Z' });
 const { signal } = new AbortController();
 
-test('a file gets a line for each mark, and is for its owner alone', async () => {
+test('appends one line per mark to a file readable only by its owner', async () => {
   const file = join(openFolder(), 'witness');
   const witness = createWitness(file);
   await witness.tell(mark(1), signal);
@@ -23,17 +22,17 @@ test('a file gets a line for each mark, and is for its owner alone', async () =>
 });
 
 test.each([
-  ['an unfinished line', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
-  ['a line of another program', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
-  ['megabytes before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
-  ['nothing that is a mark', 'hello\n{"seq":0}\n', null],
-])('the newest mark of a file is found with %s', (_what, text, expected) => {
+  ['an unfinished line after it', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
+  ['a line of another program after it', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
+  ['megabytes of text before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
+  ['no mark at all', 'hello\n{"seq":0}\n', null],
+])('finds the newest mark of a file with %s', (_what, text, expected) => {
   const file = join(openFolder(), 'witness');
   writeFileSync(file, text);
   expect(createWitness(file).newest?.()).toEqual(expected);
 });
 
-test('a file that is not there yet has no newest mark, and neither has a device', () => {
+test('returns null for a missing file and for a device', () => {
   expect(createWitness(join(openFolder(), 'witness')).newest?.()).toBeNull();
   expect(createWitness('/dev/null').newest?.()).toBeNull();
 });
@@ -57,25 +56,22 @@ async function listen(status: number) {
   return { bodies, origin: `http://127.0.0.1:${port}` };
 }
 
-test('a URL gets a POST for each mark', async () => {
+test('sends a POST for each mark to a URL', async () => {
   const { bodies, origin } = await listen(204);
   await createWitness(`${origin}/secret-path`).tell(mark(7), signal);
   expect(bodies).toEqual([{ product: 'trainyard', ...mark(7) }]);
 });
 
-test.each([500, 302])(
-  'a URL that answers with %d was not told, and no error names its path',
-  async status => {
-    const { origin } = await listen(status);
-    const witness = createWitness(`${origin}/secret-path`);
-    const told = witness.tell(mark(7), signal).catch((cause: unknown) => cause);
-    const failure = await told;
-    expect(failure).toBeInstanceOf(Error);
-    expect(String(failure)).toContain(origin);
-    expect(String(failure)).not.toContain('secret-path');
-    expect(witness.name).toBe(origin);
-  },
-);
+test.each([500, 302])('fails for a URL that answers %d, without its path in the error', async status => {
+  const { origin } = await listen(status);
+  const witness = createWitness(`${origin}/secret-path`);
+  const told = witness.tell(mark(7), signal).catch((cause: unknown) => cause);
+  const failure = await told;
+  expect(failure).toBeInstanceOf(Error);
+  expect(String(failure)).toContain(origin);
+  expect(String(failure)).not.toContain('secret-path');
+  expect(witness.name).toBe(origin);
+});
 
 test.each([
   ['/srv/data/witness', 'outside the data folder'],
@@ -84,7 +80,7 @@ test.each([
   ['http://example.org/', 'https://'],
   ['http://127.0.0.1.example.org/', 'https://'],
   ['https://', 'not a URL'],
-])('%s is no witness for /srv/data', (target, says) => {
+])('refuses the witness %s for the data folder /srv/data', (target, says) => {
   const config = loadServerConfig(
     { 'audit-witness': target, 'data-dir': '/srv/data' },
     { XDG_CONFIG_HOME: '/nowhere' },
@@ -92,7 +88,7 @@ test.each([
   expect(config).toMatchObject({ ok: false, refusal: { detail: expect.stringContaining(says) } });
 });
 
-test('files elsewhere, https, and plain http on this machine are', () => {
+test('accepts files outside the data folder, https URLs, and http URLs on loopback', () => {
   const targets = [
     '/var/log/witness',
     'https://example.org/hook',

@@ -9,10 +9,10 @@ import type {
   LiveJob,
   PendingJob,
   StopOrder,
-  StoredEvent,
   Worker,
   Offering,
 } from '../../../../main/orchestrator/model.ts';
+import type { StoredEvent } from '../../../../main/orchestrator/events.ts';
 import { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import {
   finalStatuses,
@@ -26,7 +26,7 @@ export const jobId = (id: string): JobId => JobId.parse(id);
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 
-/** The time at which most tests call `advance`. The builders create objects from before it. */
+// The time at which most tests call `advance`. The builders create objects from before it.
 export const NOW = 1_000_000;
 
 export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
@@ -113,7 +113,7 @@ const base = {
   progress: { step: 5 },
 } as const;
 
-/** Waits for its second attempt, the first having been lost, unless told. */
+/** A job that waits for its second attempt after its first was lost. */
 export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   return {
     ...base,
@@ -126,7 +126,7 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   };
 }
 
-/** One that is cancelling was cancelled by somebody, unless told. */
+/** A cancelling job was cancelled by a user by default. */
 export function makeLive(
   status: LiveJob['status'],
   changes: Partial<Omit<HeldJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
@@ -188,7 +188,7 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
   };
 }
 
-/** Has registered and is persistent, unless told. */
+/** A registered, persistent worker by default. */
 export function makeWorker(changes: Partial<Worker> = {}): Worker {
   return {
     id: workerId('w1'),
@@ -212,7 +212,7 @@ export function makeEvent(seq: number): StoredEvent {
   return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };
 }
 
-/** Changing it throws. */
+/** Makes every later change throw. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -1,4 +1,3 @@
-/** A certificate from files that another program maintains. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +38,7 @@ async function open() {
   return { certificates, files, issue, clock, shown, facts, log };
 }
 
-test('it is shown as it is, with its chain, and nobody else vouches for it here', async () => {
+test('uses the certificate from the files with its chain', async () => {
   const bench = await open();
   writeFileSync(bench.files.certificate, `${readFileSync(bench.files.certificate, 'utf8')}# more\n`);
   const identity = await bench.certificates.open();
@@ -49,36 +48,28 @@ test('it is shown as it is, with its chain, and nobody else vouches for it here'
   expect(bench.facts).toEqual([]);
 });
 
-describe('a start is refused, and says why', () => {
+describe('starting with invalid certificate files', () => {
   type Bench = Awaited<ReturnType<typeof open>>;
   test.each<[string, (bench: Bench) => unknown, RegExp]>([
     [
-      'without the certificate',
+      'a missing certificate',
       ({ files }) => rmSync(files.certificate),
       /fullchain\.pem \(--ssl-cert\) cannot be read: ENOENT/,
     ],
+    ['a missing key', ({ files }) => rmSync(files.key), /privkey\.pem \(--ssl-key\) cannot be read: ENOENT/],
     [
-      'without the key',
-      ({ files }) => rmSync(files.key),
-      /privkey\.pem \(--ssl-key\) cannot be read: ENOENT/,
-    ],
-    [
-      'with a key of another certificate',
+      'a key of another certificate',
       ({ files }) => writeFileSync(files.key, makeKey()),
       /the key is not the one that the certificate was made for/,
     ],
     [
-      'with a certificate that is none',
+      'an invalid certificate',
       ({ files }) => writeFileSync(files.certificate, 'hello'),
       /the certificate is none in the PEM format/,
     ],
+    ['an invalid key', ({ files }) => writeFileSync(files.key, 'hello'), /the key is none in the PEM format/],
     [
-      'with a key that is none',
-      ({ files }) => writeFileSync(files.key, 'hello'),
-      /the key is none in the PEM format/,
-    ],
-    [
-      'with the two exchanged',
+      'certificate and key swapped',
       ({ files }) => {
         const key = readFileSync(files.key);
         writeFileSync(files.key, readFileSync(files.certificate));
@@ -87,7 +78,7 @@ describe('a start is refused, and says why', () => {
       /the certificate is none in the PEM format/,
     ],
     [
-      'with a key that wants a passphrase',
+      'an encrypted key',
       ({ files }) =>
         writeFileSync(
           files.key,
@@ -96,11 +87,11 @@ describe('a start is refused, and says why', () => {
       /the key is encrypted/,
     ],
     [
-      'with one that has expired',
+      'an expired certificate',
       ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs),
       /fullchain\.pem \(--ssl-cert\) has expired at 2025-.*renew it, or give --ssl alone/,
     ],
-  ])('%s', async (_what, spoil, reason) => {
+  ])('refuses to start with %s', async (_what, spoil, reason) => {
     const bench = await open();
     await spoil(bench);
     await expect(bench.certificates.open()).rejects.toThrow(reason);
@@ -108,8 +99,8 @@ describe('a start is refused, and says why', () => {
   });
 });
 
-describe('files that change', () => {
-  test('are shown within a minute, and noted', async () => {
+describe('certificate files that change', () => {
+  test('uses changed files within a minute and records the change', async () => {
     const bench = await open();
     const was = await bench.certificates.open();
     await bench.clock.advance(300_000);
@@ -128,7 +119,7 @@ describe('files that change', () => {
     ]);
   });
 
-  test('one after the other are shown when both are there', async () => {
+  test('waits for both files when they change one after the other', async () => {
     const bench = await open();
     const was = await bench.certificates.open();
     const key = makeKey();
@@ -145,25 +136,28 @@ describe('files that change', () => {
     ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
     ['gone', ({ files }) => rmSync(files.key), /cannot be read/],
     ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
-  ])('and are %s then leave the old one, and a line in the log', async (_what, spoil, reason) => {
-    const bench = await open();
-    const was = await bench.certificates.open();
-    await spoil(bench);
-    await bench.clock.advance(300_000);
-    expect(bench.certificates.shown).toEqual(was);
-    expect(bench.shown).toEqual([was]);
-    expect(bench.log).toEqual([expect.stringMatching(reason)]);
-    await bench.issue();
-    await bench.clock.advance(61_000);
-    expect(bench.certificates.shown).not.toEqual(was);
-  });
+  ])(
+    'keeps the old certificate and logs a warning when the new files are %s',
+    async (_what, spoil, reason) => {
+      const bench = await open();
+      const was = await bench.certificates.open();
+      await spoil(bench);
+      await bench.clock.advance(300_000);
+      expect(bench.certificates.shown).toEqual(was);
+      expect(bench.shown).toEqual([was]);
+      expect(bench.log).toEqual([expect.stringMatching(reason)]);
+      await bench.issue();
+      await bench.clock.advance(61_000);
+      expect(bench.certificates.shown).not.toEqual(was);
+    },
+  );
 });
 
-describe('one that expires soon', () => {
-  /** The certificate that is there now is good for so long. */
+describe('a certificate that expires soon', () => {
+  // Opens a certificate that is valid for this long.
   async function openWith(leftMs: number) {
     const bench = await open();
-    // Made for 397 days, an hour before it was asked for.
+    // Certificates are valid for 397 days, from an hour before their creation.
     await bench.issue(undefined, bench.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
     const { expiresAt } = await bench.certificates.open();
     expect(expiresAt - bench.clock.wall()).toBe(leftMs);
@@ -171,7 +165,7 @@ describe('one that expires soon', () => {
   }
   const expires = (log: readonly string[]) => log.filter(line => line.startsWith('tls.certificate_expires '));
 
-  test('is said at the start and once a day: which file, until when, and what to do', async () => {
+  test('warns at the start and once a day, with the file, its expiry and what to do', async () => {
     const bench = await openWith(29 * dayMs);
     expect(bench.log).toEqual([
       `tls.certificate_expires ${bench.files.certificate} (--ssl-cert) expires at ${bench.until}; ` +
@@ -186,7 +180,7 @@ describe('one that expires soon', () => {
     expect(new Set(bench.log).size).toBe(1);
   });
 
-  test('is said from the thirtieth day before on, and not earlier', async () => {
+  test('warns from the thirtieth day before the expiry', async () => {
     const bench = await openWith(30 * dayMs + 3_600_000);
     await bench.clock.advance(3_540_000);
     expect(bench.log).toEqual([]);
@@ -194,7 +188,7 @@ describe('one that expires soon', () => {
     expect(bench.log).toEqual([expect.stringContaining(`expires at ${bench.until}`)]);
   });
 
-  test('and then has expired is said as well, for as long as it is shown', async () => {
+  test('keeps warning after the certificate has expired', async () => {
     const bench = await openWith(dayMs / 2);
     await bench.clock.advance(dayMs + 120_000);
     expect(expires(bench.log)).toEqual([
@@ -205,14 +199,14 @@ describe('one that expires soon', () => {
     expect(expires(bench.log)).toHaveLength(3);
   });
 
-  test('is said although the files can not be read by now', async () => {
+  test('warns even when the files are unreadable by now', async () => {
     const bench = await openWith(20 * dayMs);
     rmSync(bench.files.key);
     await bench.clock.advance(dayMs + 120_000);
     expect(expires(bench.log)).toHaveLength(2);
   });
 
-  test('is said no more once it is renewed, and at once of another one that is as old', async () => {
+  test('stops warning after a renewal, and warns immediately about an equally old one', async () => {
     const bench = await openWith(20 * dayMs);
     await bench.issue(undefined, bench.clock.wall() - 380 * dayMs);
     await bench.clock.advance(120_000);
@@ -223,7 +217,7 @@ describe('one that expires soon', () => {
     expect(bench.log).toHaveLength(2);
   });
 
-  test('is said no more when nobody looks after it any more', async () => {
+  test('stops warning when the watcher is stopped', async () => {
     const bench = await openWith(20 * dayMs);
     bench.certificates.stop();
     await bench.clock.advance(3 * dayMs);

@@ -1,4 +1,3 @@
-/** The certificate that the orchestrator creates for itself: on disk, with a clock that the test controls. */
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -48,7 +47,7 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     },
   });
   onTestFinished(() => certificates.stop());
-  /** Made while it runs: that takes a while of real time. */
+  // Certificates created at run time take real time.
   const nextShown = (count: number): Promise<Identity> =>
     notices.waitFor(`certificate ${count}`, () => shown[count - 1]);
   const said = (event: string) => notices.waitFor(event, () => log.includes(event));
@@ -58,8 +57,8 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-describe('at the first start', () => {
-  test('a key and a certificate are made, for their owner alone', async () => {
+describe('own certificate at the first start', () => {
+  test('creates a key and a certificate readable only by their owner', async () => {
     const bench = open();
     const { pin, fingerprint } = await bench.certificates.open();
     expect(modeOf(bench.folder)).toBe('700');
@@ -74,7 +73,7 @@ describe('at the first start', () => {
     expect(bench.shown).toHaveLength(1);
   });
 
-  test('it is for servers by these names, of the curve P-256, no authority, and good for 397 days', async () => {
+  test('creates a P-256 server certificate for all names, valid for 397 days', async () => {
     const bench = open();
     const identity = await bench.certificates.open();
     const made = bench.certificateOnDisk();
@@ -86,12 +85,12 @@ describe('at the first start', () => {
     expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
-    // An hour for clocks that are behind.
+    // One hour allows for clocks that are behind.
     expect(bench.clock.wall() - identity.validFrom).toBe(3_600_000);
     expect(made.verify(made.publicKey)).toBe(true);
   });
 
-  test('the pin is what others make of its public key, and the fingerprint of all of it', async () => {
+  test('derives the pin from the public key, and the fingerprint from the certificate', async () => {
     const bench = open();
     const { pin, fingerprint } = await bench.certificates.open();
     const file = join(bench.folder, 'cert.pem');
@@ -103,7 +102,7 @@ describe('at the first start', () => {
     expect(shell('openssl x509 -in "$1" -noout -fingerprint -sha256')).toContain(fingerprint);
   });
 
-  test('whoever is told to trust it needs nobody else', async () => {
+  test('creates a certificate that verifies as its own authority', async () => {
     const bench = open();
     await bench.certificates.open();
     const file = join(bench.folder, 'cert.pem');
@@ -116,13 +115,13 @@ describe('at the first start', () => {
       expect(execFileSync('openssl', [...args, ...as, file], { encoding: 'utf8' })).toContain(': OK');
   });
 
-  test('a name that no certificate can have is left out', async () => {
+  test('omits names that a certificate cannot contain', async () => {
     const bench = open();
     bench.names.push('späti', 'a b', '');
     expect((await bench.certificates.open()).names).toEqual(['yard', 'yard.lan', '192.0.2.7', 'fd00::7']);
   });
 
-  test('what can not be written into the audit trail is not made', async () => {
+  test('creates nothing when the audit trail cannot record it', async () => {
     const bench = open();
     bench.fate.note = () => Promise.reject(new Error('disk full'));
     await expect(bench.certificates.open()).rejects.toThrow('disk full');
@@ -132,8 +131,8 @@ describe('at the first start', () => {
   });
 });
 
-describe('at a later start', () => {
-  test('it is the same', async () => {
+describe('own certificate at a later start', () => {
+  test('reuses the certificate', async () => {
     const first = open();
     const was = await first.certificates.open();
     const second = open(first.folder, first.clock);
@@ -143,9 +142,9 @@ describe('at a later start', () => {
   });
 
   test.each([
-    ['taken away', (file: string) => rmSync(file)],
+    ['missing', (file: string) => rmSync(file)],
     ['broken', (file: string) => writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n')],
-  ])('one that is %s is made anew, and the pin stays', async (_what, spoil) => {
+  ])('recreates a certificate that is %s with the same pin', async (_what, spoil) => {
     const first = open();
     const was = await first.certificates.open();
     spoil(join(first.folder, 'cert.pem'));
@@ -155,7 +154,7 @@ describe('at a later start', () => {
     expect(now.fingerprint).not.toBe(was.fingerprint);
   });
 
-  test('one that expires soon is renewed first', async () => {
+  test('renews a certificate that expires soon', async () => {
     const first = open();
     const was = await first.certificates.open();
     first.certificates.stop();
@@ -166,7 +165,7 @@ describe('at a later start', () => {
     expect(second.facts).toMatchObject([{ details: { why: 'expiring' } }]);
   });
 
-  test('one that can not be renewed is shown as long as it is good', async () => {
+  test('keeps a valid certificate that cannot be renewed', async () => {
     const first = open();
     const was = await first.certificates.open();
     first.certificates.stop();
@@ -189,23 +188,23 @@ describe('at a later start', () => {
       /key\.pem can be read by others: .*chmod 600/,
     ],
     [
-      'that is none',
+      'with invalid content',
       (file: string) => writeFileSync(file, 'x'),
       /key\.pem is not the key that was made: put/,
     ],
     [
-      'of another kind',
+      'of another type',
       (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
       /key\.pem is not the key that was made/,
     ],
-  ])('a key %s is refused', async (_what, spoil, reason) => {
+  ])('refuses a key %s', async (_what, spoil, reason) => {
     const first = open();
     await first.certificates.open();
     spoil(join(first.folder, 'key.pem'));
     await expect(open(first.folder, first.clock).certificates.open()).rejects.toThrow(reason);
   });
 
-  test('a folder that can not be made is said to be one', async () => {
+  test('names the folder that it cannot create', async () => {
     const folder = openFolder();
     writeFileSync(join(folder, 'tls'), '');
     mkdirSync(join(folder, 'other'));
@@ -213,8 +212,8 @@ describe('at a later start', () => {
   });
 });
 
-describe('while it runs', () => {
-  test('it is renewed 30 days before its end, of the same key', async () => {
+describe('own certificate at run time', () => {
+  test('renews the certificate 30 days before its expiry with the same key', async () => {
     const bench = open();
     const was = await bench.certificates.open();
     await bench.clock.advance(60_000);
@@ -232,7 +231,7 @@ describe('while it runs', () => {
     expect(bench.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
   });
 
-  test('it gets the name that the machine gets, and keeps one that goes', async () => {
+  test('adds new names of the machine and keeps removed ones', async () => {
     const bench = open();
     const was = await bench.certificates.open();
     bench.names.pop();
@@ -246,7 +245,7 @@ describe('while it runs', () => {
     expect(bench.facts.at(-1)).toMatchObject({ details: { why: 'names' } });
   });
 
-  test('a name that was given to it just now is in it at once, and makes one certificate', async () => {
+  test('adds a requested name immediately, with one certificate for concurrent requests', async () => {
     const bench = open();
     await bench.certificates.open();
     bench.names.push('yard.example');
@@ -255,7 +254,7 @@ describe('while it runs', () => {
     expect(bench.shown).toHaveLength(2);
   });
 
-  test('what fails is said once, tried again, and done when it can be', async () => {
+  test('logs a failed renewal once, and retries it until it succeeds', async () => {
     const bench = open();
     const was = await bench.certificates.open();
     const { note } = bench.fate;
@@ -271,7 +270,7 @@ describe('while it runs', () => {
     expect(bench.log).toEqual(['tls.not_renewed']);
   });
 
-  test('one that is stopped looks no more', async () => {
+  test('ignores new names after it is stopped', async () => {
     const bench = open();
     await bench.certificates.open();
     bench.certificates.stop();

@@ -1,4 +1,4 @@
-/** Calls without a valid token, by address: docs/internals/faults.md, S13. */
+// See docs/internals/faults.md, S13.
 import { expect, test } from 'vitest';
 import { createFailureLimit, type FailureVerdict } from '../../../../../main/http/auth/failure-limit.ts';
 
@@ -17,12 +17,12 @@ function openLimit() {
   };
 }
 
-test('a burst is answered, then the beginning of the limit is told once, and the rest is held back', () => {
+test('counts a burst of failures, reports the start of the limit once, and limits the rest', () => {
   const { fail } = openLimit();
   expect(fail('10.0.0.1', 2_000)).toEqual({ count: 60, begin: 1, limited: 1_939 });
 });
 
-test('one more is answered each second, and after a quiet minute a whole burst', () => {
+test('counts one failure per second after the burst, and a full burst after a quiet minute', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 100);
   wait(3_000);
@@ -31,7 +31,7 @@ test('one more is answered each second, and after a quiet minute a whole burst',
   expect(fail('10.0.0.1', 61)).toEqual({ count: 60, begin: 1, limited: 0 });
 });
 
-test('an address that goes on is told of again after ten minutes', () => {
+test('reports an address that continues again after ten minutes', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 61);
   wait(599_000);
@@ -43,28 +43,28 @@ test('an address that goes on is told of again after ten minutes', () => {
 
 test.each([
   ['another address', '10.0.0.1', '10.0.0.2'],
-  ['another network of version 6', '2001:db8:0:1::1', '2001:db8:0:2::1'],
-  ['an address that is not known', '10.0.0.1', null],
-])('%s has a burst of its own', (_what, first, second) => {
+  ['another IPv6 network', '2001:db8:0:1::1', '2001:db8:0:2::1'],
+  ['an unknown address', '10.0.0.1', null],
+])('gives %s a burst of its own', (_what, first, second) => {
   const { fail } = openLimit();
   fail(first, 100);
   expect(fail(second)).toEqual({ count: 1, begin: 0, limited: 0 });
 });
 
 test.each([
-  ['the same address, as a socket for both versions shows it', '10.0.0.1', '::ffff:10.0.0.1'],
+  ['the IPv4-mapped form of an address', '10.0.0.1', '::ffff:10.0.0.1'],
   ['another address of the same machine', '127.0.0.1', '127.9.8.7'],
-  ['the loopback of version 6', '127.0.0.1', '::1'],
-  ['a neighbour of version 6', '2001:db8:0:1::1', '2001:db8:0:1:ffff:1:2:3'],
-  ['the same, written out', '2001:db8::1', '2001:0db8:0000:0000:0000:0000:0000:0002'],
-  ['the same link, by another name', 'fe80::1%eth0', 'fe80::2%wlan0'],
-])('%s has not', (_what, first, second) => {
+  ['the IPv6 loopback', '127.0.0.1', '::1'],
+  ['a neighbour in the same IPv6 network', '2001:db8:0:1::1', '2001:db8:0:1:ffff:1:2:3'],
+  ['the long form of an IPv6 network', '2001:db8::1', '2001:0db8:0000:0000:0000:0000:0000:0002'],
+  ['the same link-local network on another interface', 'fe80::1%eth0', 'fe80::2%wlan0'],
+])('counts %s together with the first address', (_what, first, second) => {
   const { fail } = openLimit();
   fail(first, 61);
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });
 });
 
-test('of very many addresses the one that was quiet for longest is forgotten, and no other', () => {
+test('drops the address that was quiet longest when there are too many', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);

@@ -1,4 +1,3 @@
-/** Codes of one-time links: each works once, and only until it expires. */
 import { expect, test } from 'vitest';
 import { TokenId } from '../../../../../protocol/ids.ts';
 import { codeLastsMs, createOneTimeCodes } from '../../../../../main/http/auth/one-time-codes.ts';
@@ -24,7 +23,7 @@ function openCodes() {
   };
 }
 
-test('a code is good for one time, and for whom it was made', () => {
+test('redeems a code once, for the token that it was made for', () => {
   const { codes } = openCodes();
   const [mine, yours] = [codes.make(ada), codes.make(bob)];
   expect(codes.redeem(yours)).toEqual(bob);
@@ -33,7 +32,7 @@ test('a code is good for one time, and for whom it was made', () => {
   expect(codes.redeem('')).toBeNull();
 });
 
-test('a code is good until it is ten minutes old', () => {
+test('redeems a code until it is ten minutes old', () => {
   const { codes, wait } = openCodes();
   const [first, second] = [codes.make(ada), codes.make(ada)];
   wait(codeLastsMs - 1);
@@ -42,7 +41,7 @@ test('a code is good until it is ten minutes old', () => {
   expect(codes.redeem(second)).toBeNull();
 });
 
-test('of very many codes the oldest is forgotten', () => {
+test('drops the oldest code when there are too many', () => {
   const { codes } = openCodes();
   const made = Array.from({ length: 101 }, () => codes.make(ada));
   expect(codes.redeem(made[0] ?? '')).toBeNull();

@@ -1,4 +1,3 @@
-/** The OpenAPI document is a complete reference: nothing in it lacks a description. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { describeCalls } from '../../../../../main/http/docs/openapi.ts';
@@ -21,7 +20,7 @@ const operations = Object.entries(asNode(document['paths'])).flatMap(([path, ver
 
 const hasText = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
 
-/** A schema may also take its description from the shape that it refers to, or from one of its alternatives. */
+// A schema may take its description from the schema that it refers to, or from an alternative.
 function isDescribed(schema: Node): boolean {
   const { $ref: reference } = schema;
   if (hasText(schema['description'])) return true;
@@ -30,8 +29,8 @@ function isDescribed(schema: Node): boolean {
   return [...nodes(schema['anyOf']), ...nodes(schema['oneOf'])].some(isDescribed);
 }
 
-/** The paths of all properties without a description, at any depth. */
-function findMute(schema: Node, at: string): readonly string[] {
+// Returns the paths of all properties without a description, at any depth.
+function findUndescribed(schema: Node, at: string): readonly string[] {
   const properties = Object.entries(asNode(schema['properties'])).map(
     ([name, property]) => [`${at}.${name}`, asNode(property)] as const,
   );
@@ -39,8 +38,8 @@ function findMute(schema: Node, at: string): readonly string[] {
   const single = [schema['items'], schema['additionalProperties']].filter(Boolean).map(asNode);
   return [
     ...properties.filter(([, property]) => !isDescribed(property)).map(([name]) => name),
-    ...properties.flatMap(([name, property]) => findMute(property, name)),
-    ...[...inner, ...single].flatMap(one => findMute(one, at)),
+    ...properties.flatMap(([name, property]) => findUndescribed(property, name)),
+    ...[...inner, ...single].flatMap(one => findUndescribed(one, at)),
   ];
 }
 
@@ -48,21 +47,21 @@ const contentOf = (body: unknown): readonly Node[] =>
   Object.values(asNode(asNode(body)['content'])).map(media => asNode(asNode(media)['schema']));
 
 it('describes every property of requests and responses', () => {
-  const mute = operations.flatMap(({ name, operation }) => [
-    ...contentOf(operation['requestBody']).flatMap(schema => findMute(schema, `${name} request`)),
+  const undescribed = operations.flatMap(({ name, operation }) => [
+    ...contentOf(operation['requestBody']).flatMap(schema => findUndescribed(schema, `${name} request`)),
     ...Object.values(asNode(operation['responses'])).flatMap(response =>
-      contentOf(response).flatMap(schema => findMute(schema, `${name} response`)),
+      contentOf(response).flatMap(schema => findUndescribed(schema, `${name} response`)),
     ),
   ]);
-  expect(mute).toEqual([]);
+  expect(undescribed).toEqual([]);
 });
 
-it('describes every property of the shared shapes, and the shapes themselves', () => {
-  const mute = Object.entries(schemas).flatMap(([name, schema]) => [
+it('describes every shared schema and its properties', () => {
+  const undescribed = Object.entries(schemas).flatMap(([name, schema]) => [
     ...(hasText(asNode(schema)['description']) ? [] : [name]),
-    ...findMute(asNode(schema), name),
+    ...findUndescribed(asNode(schema), name),
   ]);
-  expect(mute).toEqual([]);
+  expect(undescribed).toEqual([]);
 });
 
 it('describes every parameter', () => {
@@ -73,19 +72,19 @@ it('describes every parameter', () => {
     })),
   );
   expect(parameters.length).toBeGreaterThan(100);
-  const mute = parameters.filter(({ parameter }) => !hasText(parameter['description']));
-  expect(mute.map(({ name }) => name)).toEqual([]);
+  const undescribed = parameters.filter(({ parameter }) => !hasText(parameter['description']));
+  expect(undescribed.map(({ name }) => name)).toEqual([]);
 });
 
 it('describes every operation and each of its responses', () => {
-  const mute = operations.filter(
+  const undescribed = operations.filter(
     ({ operation }) =>
       !hasText(operation['description']) ||
       Object.values(asNode(operation['responses'])).some(
         response => !('$ref' in asNode(response)) && !hasText(asNode(response)['description']),
       ),
   );
-  expect(mute.map(({ name }) => name)).toEqual([]);
+  expect(undescribed.map(({ name }) => name)).toEqual([]);
 });
 
 it('gives each operation one tag that the document describes', () => {

@@ -2,15 +2,15 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { createTransferHeap } from '../../../../../main/http/listener/transfer-heap.ts';
 
-test('the heap may grow from the first transfer until the last one ends', () => {
-  const said: number[] = [];
-  const heap = createTransferHeap(percent => said.push(percent));
+test('raises the heap limit from the first transfer until the last one ends', () => {
+  const limits: number[] = [];
+  const heap = createTransferHeap(percent => limits.push(percent));
   const [first, second] = [new EventEmitter(), new EventEmitter()];
   const hold = (response: EventEmitter) => heap.hold(response as unknown as Parameters<typeof heap.hold>[0]);
   hold(first);
   hold(second);
   first.emit('close');
-  expect(said).toEqual([300]);
+  expect(limits).toEqual([300]);
   second.emit('close');
-  expect(said).toEqual([300, 0]);
+  expect(limits).toEqual([300, 0]);
 });

@@ -1,4 +1,3 @@
-/** All clients that do not read together use a bounded amount of memory. */
 import { expect, test } from 'vitest';
 import { createUnreadBudget } from '../../../../../main/http/listener/unread-budget.ts';
 
@@ -16,14 +15,14 @@ function readers(...waiting: readonly number[]) {
   return { streams, cut };
 }
 
-test('over the budget the readers furthest behind are cut off first, until a quarter of it is free', () => {
+test('cuts the slowest readers off first until a quarter of the budget is free', () => {
   const { streams, cut } = readers(100, 300, 200, 250);
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) budget.note(stream);
   expect(cut).toEqual([1]);
 });
 
-test('a reader that has caught up meanwhile is not counted', () => {
+test('does not count a reader that has caught up', () => {
   const { streams, cut } = readers(400, 300, 300);
   const budget = createUnreadBudget(800 * kib);
   const [first, second, third] = streams;
@@ -35,7 +34,7 @@ test('a reader that has caught up meanwhile is not counted', () => {
   expect(cut).toEqual([]);
 });
 
-test('what a reader that is gone left unread is not counted', () => {
+test('does not count the unread bytes of a closed reader', () => {
   const { streams, cut } = readers(500, 500);
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) {
@@ -45,7 +44,7 @@ test('what a reader that is gone left unread is not counted', () => {
   expect(cut).toEqual([]);
 });
 
-test('a frame on its way to a reader that keeps up is not counted, for any number of readers', () => {
+test('does not count a frame in flight to readers that keep up', () => {
   const { streams, cut } = readers(...Array.from({ length: 200 }, () => 10));
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) budget.note(stream);

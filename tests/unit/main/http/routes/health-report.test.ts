@@ -1,4 +1,3 @@
-/** The report at `GET /api/cloud/health`: one component per check; the overall status is the worst of them. */
 import { describe, expect, it } from 'vitest';
 import type { HealthComponent } from '../../../../../protocol/health-api.ts';
 import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-report.ts';
@@ -67,7 +66,7 @@ describe('a health report', () => {
     expect(componentOf(changes, name)).toMatchObject({ status, message: expect.stringMatching(message) });
   });
 
-  it('has the worst status of its components', () => {
+  it('reports the worst status of its components', () => {
     expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000 }))).toBe('degraded');
     expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000, freeBytes: null }))).toBe('unhealthy');
   });

@@ -1,4 +1,4 @@
-/** A real shell runs the script, with fake programs in place of those of a machine. */
+// A real shell runs the script with fake programs.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const version = '1.2.3';
 const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 
-/** Says its version, or how it was started. */
+// A worker program that prints its version, or how it was started.
 const worker = (said: string): string =>
   `#!/bin/sh\nif [ "$1" = --version ]; then echo ${said}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
 const [executable, bundle] = [worker(version), `${worker(version)}# the one file\n`];
@@ -23,7 +23,7 @@ interface Machine {
   readonly script?: string;
   readonly fetcher?: 'curl' | 'wget' | null;
   readonly kind?: string;
-  /** Of Node; null for none. */
+  // The version of Node, or null for none.
   readonly node?: string | null;
   readonly without?: readonly string[];
 }
@@ -50,7 +50,7 @@ function openMachine(machine: Machine = {}) {
   const tool = (name: string, text: string): void =>
     writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const { fetcher = 'curl', kind = 'Linux x86_64', node = null } = machine;
-  // Notes how it was called, and gives what is served under the name at the end of the address.
+  // Records its arguments and prints the served file with the name at the end of the URL.
   if (fetcher !== null)
     tool(
       fetcher,
@@ -89,7 +89,7 @@ function openMachine(machine: Machine = {}) {
 
 const at = ['--orchestrator-url', 'http://yard:8001'] as const;
 
-test('what it is given goes to the worker, in its order, and the token by no argument', () => {
+test('passes the options to the worker in order, and the token only through stdin', () => {
   const machine = openMachine();
   const odd = `it's "x" $HOME \`id\``;
   const { status, stdout, stderr } = machine.run(
@@ -107,7 +107,7 @@ test('what it is given goes to the worker, in its order, and the token by no arg
   expect(machine.installed()).toEqual(['trainyard-worker']);
 });
 
-test('a name that looks like an option is a name', () => {
+test('accepts a name that looks like an option', () => {
   const machine = openMachine();
   const { stdout } = machine.run([
     ...at,
@@ -125,9 +125,9 @@ const commandOptions = workerCommand({} as Parameters<typeof workerCommand>[0]).
 const longNames = (options: readonly Option[]): readonly string[] =>
   options.flatMap(({ long }) => long ?? []);
 
-test('gives the worker every option that takes a value together with its value', () => {
+test('passes every option with a value together with its value', () => {
   const taking = longNames(commandOptions.filter(({ required }) => required));
-  // The script reads these, too, and writes them as one word.
+  // The script reads these options itself and passes them on as one word.
   const read = ['--orchestrator-url', '--pin', '--ca-file'];
   const others = taking.filter(option => !read.includes(option));
   expect(others).toContain('--allow-config-scripts');
@@ -142,7 +142,7 @@ test('gives the worker every option that takes a value together with its value',
     });
 });
 
-test('gives the worker its options without a value, and takes no word after them', () => {
+test('passes flags to the worker without taking the next word as a value', () => {
   const flags = longNames(commandOptions.filter(({ required, optional }) => !required && !optional));
   expect(flags).toContain('--persistent');
   const machine = openMachine();
@@ -150,7 +150,7 @@ test('gives the worker its options without a value, and takes no word after them
   for (const flag of flags) expect(stdout).toContain(`${flag} --name rig`);
 });
 
-test('what is there already is not fetched again, and what is another one is replaced', () => {
+test('downloads the worker only when the installed one is missing or different', () => {
   const machine = openMachine();
   machine.run(at);
   expect(machine.calls()).toHaveLength(1);
@@ -161,7 +161,7 @@ test('what is there already is not fetched again, and what is another one is rep
   expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe(executable);
 });
 
-test('--install-only starts nothing, and --dir says where', () => {
+test('starts nothing with --install-only and installs into --dir', () => {
   const machine = openMachine();
   const { stdout, status } = machine.run([...at, '--install-only', '--dir', `${machine.home}/a b`]);
   expect([status, stdout, readdirSync(`${machine.home}/a b`)]).toEqual([0, '', ['trainyard-worker']]);
@@ -175,39 +175,39 @@ test.each([
   ['wget', ['--pin', 'sha256:Ab+/='], '--no-check-certificate --pinnedpubkey=sha256//Ab+/= '],
   ['wget', ['--ca-file', '/ca.pem'], '--ca-certificate=/ca.pem '],
   ['wget', ['--ssl-no-verify'], '--no-check-certificate '],
-] as const)('%s is told whom to take for the orchestrator: %j', (fetcher, args, told) => {
+] as const)('passes server identity options to %s: %j', (fetcher, args, options) => {
   const machine = openMachine({ fetcher });
   expect(machine.run([...at, ...args]).status).toBe(0);
   const [call = ''] = machine.calls();
-  expect(call.startsWith(`${fetcher} ${told}`)).toBe(true);
+  expect(call.startsWith(`${fetcher} ${options}`)).toBe(true);
   expect(call.endsWith(`http://yard:8001/agent/${executableName}`)).toBe(true);
 });
 
-describe('it says what is wrong, and leaves no trace', () => {
+describe('failing installations', () => {
   test.each<readonly [what: string, machine: Machine, args: readonly string[], status: number, said: string]>(
     [
       ['no address', {}, [], 2, 'Say where the orchestrator is'],
       [
-        'an address of something else',
+        'an address with another protocol',
         {},
         ['--orchestrator-url', 'ftp://x'],
         2,
         'Say where the orchestrator is',
       ],
       ['an option without its value', {}, [...at, '--pin'], 2, '--pin needs a value'],
-      ['a pin in another form', {}, [...at, '--pin', 'abc'], 2, '--pin takes sha256:...'],
-      ['no token where one was announced', {}, ['--token-stdin', ...at], 2, 'There is no token'],
-      ['nothing to fetch with', { fetcher: null }, at, 1, 'neither curl nor wget'],
-      ['nothing to check with', { without: ['sha256sum'] }, at, 1, 'no sha256sum, shasum or openssl'],
+      ['a pin in another format', {}, [...at, '--pin', 'abc'], 2, '--pin takes sha256:...'],
+      ['no token after --token-stdin', {}, ['--token-stdin', ...at], 2, 'There is no token'],
+      ['neither curl nor wget', { fetcher: null }, at, 1, 'neither curl nor wget'],
+      ['no program for checksums', { without: ['sha256sum'] }, at, 1, 'no sha256sum, shasum or openssl'],
       [
-        'an orchestrator that does not answer',
+        'an unreachable orchestrator',
         { files: {} },
         at,
         1,
         'could not be fetched from http://yard:8001/agent/',
       ],
       [
-        'another program',
+        'a different program',
         { files: { [executableName]: 'evil' } },
         at,
         1,
@@ -221,20 +221,26 @@ describe('it says what is wrong, and leaves no trace', () => {
         'is not the worker',
       ],
       [
-        'another machine, without Node',
+        'another platform without Node',
         { kind: 'Darwin arm64' },
         at,
         1,
         'needs Node 22.19 or newer: install it',
       ],
       [
-        'another machine, with an old Node',
+        'another platform with an old Node',
         { kind: 'Linux aarch64', node: '18.1.0' },
         at,
         1,
         'this machine has v18.1.0',
       ],
-      ['an orchestrator without any', { script: scriptOf([]) }, at, 1, 'has no worker for this machine'],
+      [
+        'an orchestrator without worker programs',
+        { script: scriptOf([]) },
+        at,
+        1,
+        'has no worker for this machine',
+      ],
     ],
   )('%s', (_what, machine, args, status, said) => {
     const opened = openMachine(machine);
@@ -243,7 +249,7 @@ describe('it says what is wrong, and leaves no trace', () => {
     expect([result.status, result.stdout, opened.installed()]).toEqual([status, '', []]);
   });
 
-  test('and what was there before stays', () => {
+  test('keeps the installed worker when the download is wrong', () => {
     const machine = openMachine({ files: { [executableName]: 'evil' } });
     mkdirSync(machine.bin, { recursive: true });
     writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
@@ -253,19 +259,19 @@ describe('it says what is wrong, and leaves no trace', () => {
   });
 });
 
-describe('the one file for a Node that is there', () => {
+describe('installing the bundle for an existing Node', () => {
   const files = { [bundleName]: bundle, [executableName]: executable };
   test.each<readonly [what: string, machine: Machine]>([
-    ['on another machine', { kind: 'Darwin arm64', node: '24.1.0' }],
-    ['where no executable was built', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
-  ])('%s', (_what, machine) => {
+    ['on another platform', { kind: 'Darwin arm64', node: '24.1.0' }],
+    ['when the orchestrator has no executable', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
+  ])('installs the bundle %s', (_what, machine) => {
     const opened = openMachine({ ...machine, files });
     expect(opened.run(at)).toMatchObject({ status: 0, stdout: expect.stringContaining('started') as string });
     expect(opened.installed()).toEqual(['trainyard-worker', 'trainyard-worker.mjs']);
     expect(readFileSync(join(opened.bin, 'trainyard-worker'), 'utf8')).toBe(bundle);
   });
 
-  test('where the executable does not run, as without the libraries that it needs', () => {
+  test('installs the bundle when the executable cannot run, for example without its libraries', () => {
     const broken = '#!/bin/sh\necho "libstdc++.so.6: cannot open shared object file" >&2; exit 127\n';
     const opened = openMachine({
       node: '24.1.0',
@@ -283,13 +289,13 @@ describe('the one file for a Node that is there', () => {
   });
 });
 
-test.each(['sh', 'dash', 'bash'])('%s takes it', shell => {
+test.each(['sh', 'dash', 'bash'])('is valid syntax for %s', shell => {
   const { error, status } = spawnSync(shell, ['-n'], { input: usual });
-  // Not every machine has all three.
+  // The shell may be missing on this machine.
   expect(error === undefined ? status : 0).toBe(0);
 });
 
-test('of a script that was cut off, wherever, nothing is done', () => {
+test('does nothing when the script is cut off anywhere', () => {
   const machine = openMachine();
   const whole = usual.lastIndexOf('}');
   const cuts = [

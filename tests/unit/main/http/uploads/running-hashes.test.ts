@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createRunningHashes } from '../../../../../main/http/uploads/running-hashes.ts';
 
-test('the hash of a file continues where the last part ended, and nowhere else', () => {
+test('continues the hash of a file only where the last part ended', () => {
   const hashes = createRunningHashes();
-  const begun = hashes.take('file', 0);
-  begun?.update('abc');
-  hashes.keep('file', 3, begun!);
+  const hash = hashes.take('file', 0);
+  hash?.update('abc');
+  hashes.keep('file', 3, hash!);
   expect(hashes.take('other', 3)).toBeNull();
   const found = hashes.take('file', 3);
   expect(found?.update('def').digest('hex')).toBe(createHash('sha256').update('abcdef').digest('hex'));
   expect(hashes.take('file', 3)).toBeNull();
 });
 
-test('a part that begins elsewhere than the last one ended makes the hash unknown', () => {
+test('drops the hash when a part starts elsewhere', () => {
   const hashes = createRunningHashes();
   hashes.keep('file', 3, createHash('sha256').update('abc'));
   expect(hashes.take('file', 2)).toBeNull();
   expect(hashes.take('file', 3)).toBeNull();
 });
 
-test('uploads that never continue take no more than their share of memory', () => {
+test('keeps at most 256 hashes', () => {
   const hashes = createRunningHashes();
   for (let n = 0; n < 257; n += 1) hashes.keep(`file-${n}`, 1, createHash('sha256'));
   expect(hashes.take('file-0', 1)).toBeNull();

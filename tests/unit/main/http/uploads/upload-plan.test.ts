@@ -10,7 +10,7 @@ const planned = (headers: Record<string, string>) => {
   return plan.ok ? plan.value : plan.refusal.code;
 };
 
-describe('what a request says of its bytes', () => {
+describe('planUpload', () => {
   test.each([
     [plain, { length: 10, part: null }],
     [{}, { length: 0, part: null }],
@@ -38,7 +38,7 @@ describe('what a request says of its bytes', () => {
       { ...plain, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
       { ofBody: {}, ofFile: {} },
     ],
-  ])('%o', (headers, plan) => {
+  ])('reads the headers %o', (headers, plan) => {
     expect(planned(headers)).toMatchObject(plan);
   });
 
@@ -57,12 +57,12 @@ describe('what a request says of its bytes', () => {
     [{ ...plain, 'content-md5': base64 }, 'invalid_request'],
     [{ ...plain, 'content-digest': 'md5=:x:' }, 'invalid_request'],
     [{ ...plain, 'repr-digest': `sha-256=:${hex}:` }, 'invalid_request'],
-  ])('%o is refused: %s', (headers, code) => {
+  ])('refuses the headers %o with %s', (headers, code) => {
     expect(planned(headers)).toBe(code);
   });
 });
 
-test('what was said has to be so; what was not said may be anything', () => {
+test('returns the first checksum that does not match, and ignores missing ones', () => {
   const found = { sha256: 'a', md5: 'b', crc32: 'c' };
   expect(mismatch({}, found)).toBeNull();
   expect(mismatch({ sha256: 'a', crc32: 'c' }, found)).toBeNull();

@@ -11,13 +11,13 @@ import {
   thin,
   within,
 } from '../../../../../main/orchestrator/rules/series.ts';
-import { type Bucket } from '../../../../../main/orchestrator/ports/metrics.ts';
+import type { Bucket } from '../../../../../main/orchestrator/ports/metrics.ts';
 
 const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: n * 10, value });
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));
 const none: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
-/** Adds samples as the shell does, one by one or in portions of any size. */
+// Adds samples as the store does, in portions of any size.
 function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): readonly Bucket[] {
   let buckets: readonly Bucket[] = [];
   let width = 1;
@@ -29,8 +29,8 @@ function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): read
   return buckets;
 }
 
-describe('a curve', () => {
-  test('has a bucket for each value as long as there is room', () => {
+describe('building a curve', () => {
+  test('keeps one bucket per value while there is room', () => {
     expect(grow([], [sample(1), sample(2, null)], 1)).toEqual([
       {
         firstStep: 1,
@@ -59,7 +59,7 @@ describe('a curve', () => {
     ]);
   });
 
-  test('puts neighbours together: extremes, mean, the last value, and what was no number', () => {
+  test('merges neighbours and keeps their extremes, mean, last value and gaps', () => {
     const [bucket, ...more] = grow([], [sample(1, 4), sample(2, -2), sample(3, null), sample(4, 7)], 4);
     expect(more).toEqual([]);
     expect(bucket).toEqual({
@@ -82,7 +82,7 @@ describe('a curve', () => {
     });
   });
 
-  test('without steps has none; one that comes later is taken', () => {
+  test('accepts samples without steps', () => {
     const [bucket] = grow(
       [],
       [{ step: null, ms: 0, value: 1 }, sample(3), { step: null, ms: 50, value: 2 }],
@@ -95,14 +95,14 @@ describe('a curve', () => {
     });
   });
 
-  test('of the largest numbers there are has a mean that is one', () => {
+  test('computes a finite mean of the largest numbers', () => {
     const [bucket] = grow([], [sample(1, Number.MAX_VALUE), sample(2, Number.MAX_VALUE)], 2);
     expect(bucket?.mean).toBe(Number.MAX_VALUE);
     const [other] = grow([], [sample(1, Number.MAX_VALUE), sample(2, -Number.MAX_VALUE)], 2);
     expect(other?.mean).toBe(0);
   });
 
-  test('of one value has that as its mean, however it is rounded', () => {
+  test('computes the exact mean of equal values', () => {
     const [bucket] = grow(
       [],
       Array.from({ length: 100 }, (_, n) => sample(n, 0.1)),
@@ -111,18 +111,18 @@ describe('a curve', () => {
     expect(bucket).toMatchObject({ min: 0.1, mean: 0.1, max: 0.1 });
   });
 
-  test('that is full is halved, and its buckets take twice as many from then on', () => {
+  test('halves the buckets of a full curve and doubles their width', () => {
     const full = grow([], samples(9), 1);
     const { buckets, widened } = halve(full, 8);
     expect([buckets.length, widened]).toEqual([5, 2]);
     expect(buckets.map(({ count }) => count)).toEqual([2, 2, 2, 2, 1]);
-    // The one that was left over is filled first.
+    // The half-filled last bucket is filled first.
     expect(grow(buckets, [sample(9), sample(10)], 2).map(({ count }) => count)).toEqual([2, 2, 2, 2, 2, 1]);
     expect(halve(full, 9)).toEqual({ buckets: full, widened: 1 });
     expect(halve(full, 2)).toMatchObject({ widened: 8 });
   });
 
-  test('of a week costs no more than one of an hour, and shows its one spike', () => {
+  test('keeps the single spike of a long curve in bounded space', () => {
     const day = 86_400;
     const portions = Array.from({ length: 7 }, (_, n) =>
       Array.from({ length: day }, (__, at) => sample(n * day + at, n === 3 && at === 5 ? 1e6 : 1)),
@@ -134,7 +134,7 @@ describe('a curve', () => {
     expect(thin(buckets, 50).filter(({ max }) => max === 1e6)).toHaveLength(1);
   });
 
-  test('loses no value, whatever comes in whatever portions', () => {
+  test('loses no value however samples are split into portions', () => {
     const value = fc.option(fc.integer({ min: -1_000, max: 1_000 }), { freq: 10 });
     fc.assert(
       fc.property(
@@ -148,7 +148,7 @@ describe('a curve', () => {
           const numbers = all.flatMap(each => each.value ?? []);
           const kept = keep(portions, most);
           expect(kept.length).toBeLessThanOrEqual(most);
-          // The same as when all of it had come at once.
+          // The result must equal that of adding all samples at once.
           expect(kept.map(({ count, gaps }) => count + gaps)).toEqual(
             keep(
               all.map(each => [each]),
@@ -179,26 +179,26 @@ describe('a curve', () => {
   });
 });
 
-test('pages hold so many buckets each, and the last one the rest', () => {
+test('splits buckets into pages of fixed size', () => {
   expect(pagesOf([])).toEqual([]);
   const buckets = grow([], samples(bucketsOfPage + 1), 1);
   expect(pagesOf(buckets).map(page => page.length)).toEqual([bucketsOfPage, 1]);
   expect(pagesOf(buckets).flat()).toEqual(buckets);
 });
 
-test('thinning leaves what is few enough, and makes as many as were asked for of the rest', () => {
+test('thins a curve to the requested number of buckets, and leaves a short one alone', () => {
   const buckets = grow([], samples(10), 1);
   expect(thin(buckets, 10)).toBe(buckets);
   expect(thin(buckets, 3).map(({ count }) => count)).toEqual([3, 3, 4]);
   expect(thin(buckets, 1)).toHaveLength(1);
 });
 
-describe('a part of a curve', () => {
+describe('cutting a curve', () => {
   const buckets = grow([], [...samples(6), { step: null, ms: 60, value: 1 }], 2);
   const steps = (range: Partial<Range>) =>
     within(buckets, { ...none, ...range }).map(({ firstStep, lastStep }) => [firstStep, lastStep]);
 
-  test('is what reaches into it, by steps or by time', () => {
+  test('returns the buckets that overlap the range of steps or times', () => {
     expect(steps({})).toEqual([
       [0, 1],
       [2, 3],

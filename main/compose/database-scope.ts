@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { type Audit, createSeal, openAudit } from '../audit/index.ts';
+import type { ServerConfig } from '../config.ts';
+import { openHeadFile } from '../host/audit-head.ts';
+import { type DataFolder, makeFolder } from '../host/data-folder.ts';
+import { createWitness } from '../host/witnesses.ts';
+import { auditDaysInForce, localWorkerInForce } from '../host/settings-fixed.ts';
+import { createUploadTokens } from '../host/upload-tokens.ts';
+import type { HttpDeps, HttpServer } from '../http/server.ts';
+import { createOrchestrator, type Orchestrator } from '../orchestrator/index.ts';
+import { createArtifactFiles } from '../store/artifacts/artifact-files.ts';
+import { createContentFiles } from '../../datasets/content-files.ts';
+import { createLocks } from '../../datasets/locks.ts';
+import { type ContentSweep, startContentSweep } from '../store/artifacts/content-sweep.ts';
+import { startArtifactSweep } from '../store/artifacts/artifact-sweep.ts';
+import { createConfigFiles } from '../store/configs/config-files.ts';
+import { createLogFiles, type OpenLogFiles } from '../store/logs/log-files.ts';
+import { type LogSweep, startLogSweep } from '../store/logs/log-sweep.ts';
+import { type DataStore, openDataStore } from '../store/data-store.ts';
+import { createProver } from '../server-proof.ts';
+import { version } from '../../protocol/version.ts';
+import type { TimedDeps, AppContext } from './deps.ts';
+import { createRuntimeSettings } from './runtime-settings.ts';
+
+/** Everything that uses one database, from opening it to closing it. */
+export interface DatabaseScope {
+  readonly orchestrator: Orchestrator;
+  readonly audit: Audit;
+  readonly data: DataStore;
+  readonly http: HttpDeps;
+  /** Call it once the HTTP server serves this scope. */
+  startLocalWorker(): Promise<void>;
+  readonly localWorker: ReturnType<typeof createRuntimeSettings>['localWorker'];
+  readonly sweep: ReturnType<typeof startArtifactSweep>;
+  readonly logs: { readonly files: OpenLogFiles; readonly sweep: LogSweep };
+  readonly contentSweep: ContentSweep;
+}
+
+/** Opens the trainer logs, which are files beside the database. */
+function openLogs(
+  { dataDir, logs, storage }: ServerConfig,
+  parts: TimedDeps,
+  store: DataStore['store'],
+): DatabaseScope['logs'] {
+  const { perAttempt, retentionDays } = logs;
+  const folder = join(dataDir, 'logs');
+  const files = createLogFiles({ ...parts, folder, perAttempt, reserve: storage.reserve });
+  return { files, sweep: startLogSweep({ ...parts, store, files, days: retentionDays }) };
+}
+
+/** Opens the files of datasets, which jobs share. */
+function openContents({ dataDir }: ServerConfig) {
+  const folder = join(dataDir, 'contents');
+  makeFolder(folder);
+  return { folder, files: createContentFiles(folder), locks: createLocks() };
+}
+
+/** Opens the store and the audit of its trail. */
+async function openStore(
+  folder: DataFolder,
+  retentionDays: number | null,
+  targets: readonly string[],
+  parts: TimedDeps,
+) {
+  const seal = createSeal(folder.auditKey);
+  const opened = openDataStore(folder.databaseFile, { ...parts, seal });
+  const audit = await openAudit({
+    ...parts,
+    store: opened.store,
+    seal,
+    key: folder.auditKey,
+    headFile: openHeadFile(folder.auditHeadFile),
+    witnesses: targets.map(createWitness),
+    isRestored: opened.restored !== null,
+    retentionDays,
+  });
+  return { ...opened, audit };
+}
+
+/** Opens everything that uses the database. */
+export async function openScope(context: AppContext): Promise<DatabaseScope> {
+  const { config, parts, folder, adminHash, file, panelDir, programs, isOurHost, restore } = context;
+  const { audit, ...data } = await openStore(
+    folder,
+    auditDaysInForce(config, file.settings),
+    config.auditWitnesses,
+    parts,
+  );
+  const configs = createConfigFiles(config.configsDir);
+  const worker = localWorkerInForce(config, file.settings);
+  const runsLocally = worker !== null;
+  const uploadTokens = createUploadTokens(folder.auditKey);
+  const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
+  const logs = openLogs(config, parts, data.store);
+  const contents = openContents(config);
+  const orchestrator = createOrchestrator({
+    ...parts,
+    ...config,
+    store: data.store,
+    configs,
+    runsLocally,
+    holdingBack: file.settings.gpu_troubles,
+    uploadTokenOf: uploadTokens.of,
+    adminHash: () => adminHash().toString('hex'),
+    onFilesDropped() {
+      sweep.soon();
+      contentSweep.soon();
+    },
+    logFiles: logs.files,
+  });
+  const releaseUploads = orchestrator.files.releaseClosedUploads;
+  const sweep = startArtifactSweep({ ...parts, store: data.store, files, releaseUploads });
+  const collect = orchestrator.files.collectDatasets;
+  const contentSweep = startContentSweep({ ...parts, ...contents, store: data.store, collect });
+  const { localWorker, settings } = createRuntimeSettings({ ...context, orchestrator, audit });
+  return {
+    orchestrator,
+    audit,
+    data,
+    localWorker,
+    sweep,
+    logs,
+    contentSweep,
+    startLocalWorker: () => localWorker.turn(worker),
+    http: {
+      orchestrator,
+      audit: audit.book,
+      backups: { ...data.backups, restore },
+      settings,
+      configs,
+      artifacts: {
+        files,
+        reserveBytes: config.storage.reserve,
+        uploaderOf: uploadTokens.read,
+        pace: parts.uploadPace,
+      },
+      contents,
+      logFiles: logs.files,
+      adminHash,
+      prove: createProver(folder.auditKey),
+      log: parts.log,
+      logRequests: parts.logRequests ?? false,
+      version,
+      panelDir,
+      programs,
+      mono: parts.clock.mono,
+      isOurHost,
+      trustedProxies: config.trustedProxies,
+      failureLimit: parts.failureLimit,
+      socketLimits: parts.socketLimits,
+      downloadLimits: parts.downloadLimits,
+    },
+  };
+}
+
+export async function closeScope(scope: DatabaseScope, http: HttpServer): Promise<void> {
+  // Stop the local worker first, so that it can still report that it goes offline.
+  await scope.localWorker.close();
+  scope.orchestrator.lifecycle.stop();
+  await http.close();
+  await closeFiles(scope);
+  await scope.audit.stop();
+  await scope.data.store.close();
+}
+
+/** Closes the files beside the database. */
+export async function closeFiles({ sweep, logs, contentSweep }: DatabaseScope): Promise<void> {
+  await sweep.stop();
+  await contentSweep.stop();
+  await logs.sweep.stop();
+  await logs.files.close();
+}

@@ -1,0 +1,62 @@
+import type { ServerConfig } from '../config.ts';
+import type { DataFolder } from '../host/data-folder.ts';
+import type { BootReading } from '../host/kept-time.ts';
+import type { MachineAddress } from '../host/addresses.ts';
+import type { AgentProgram } from '../host/local-worker.ts';
+import type { Network } from '../host/network.ts';
+import type { SettingsFile } from '../host/settings-file.ts';
+import type { Certificates } from '../host/tls/index.ts';
+import type { SocketLimits } from '../http/listener/http-listener.ts';
+import type { BackupDesk } from '../http/routes/backup-routes.ts';
+import type { FailureLimit } from '../http/auth/failure-limit.ts';
+import type { HttpDeps } from '../http/server.ts';
+import type { RequestLog } from '../http/listener/requests.ts';
+import type { Clock, Ids, TrustedTime } from '../orchestrator/ports/index.ts';
+
+export interface ComposeDeps {
+  readonly clock: Clock;
+  /** Reads the boot of a machine; defaults to this machine. */
+  readonly boot?: () => BootReading;
+  readonly ids: Ids;
+  readonly log: RequestLog;
+  /** Logs one line per request when true. */
+  readonly logRequests?: boolean;
+  /** The agent program for the worker on this machine. */
+  readonly agent: AgentProgram & {
+    /** Whether the program can run the sample training. */
+    readonly hasSample: boolean;
+  };
+  /** Folder of the built worker programs for rigs to download; null for none. Searched for when absent. */
+  readonly workerPrograms?: string | null;
+  /** Current addresses of this machine; defaults to those of the operating system. */
+  readonly addresses?: () => readonly MachineAddress[];
+  /** Time limits for clients; default in `main/http/listener/http-listener`. */
+  readonly socketLimits?: SocketLimits;
+  /** Limits for downloads of the worker program; default in `main/http/routes/downloads`. */
+  readonly downloadLimits?: HttpDeps['downloadLimits'];
+  /** Minimum pace of uploads; default in `main/http/uploads/receive-body`. */
+  readonly uploadPace?: HttpDeps['artifacts']['pace'];
+  /** Limit on calls without a valid token; default in docs/access.md. */
+  readonly failureLimit?: FailureLimit;
+  /** Called when the disk has failed. Must exit the process at once: no further request may be answered. */
+  readonly onFatal: () => void;
+}
+
+/** Dependencies, plus the trusted time that outlives the process. */
+export type TimedDeps = ComposeDeps & { readonly time: TrustedTime };
+
+/** Dependencies that outlive the database; a restore does not touch them. */
+export interface AppContext {
+  readonly config: ServerConfig;
+  readonly parts: TimedDeps;
+  readonly folder: DataFolder;
+  /** Returns the SHA-256 of the currently valid admin token. */
+  readonly adminHash: () => Buffer;
+  readonly file: SettingsFile;
+  readonly network: Network;
+  readonly certificates: Certificates;
+  readonly panelDir: string | null;
+  readonly programs: HttpDeps['programs'];
+  readonly isOurHost: HttpDeps['isOurHost'];
+  readonly restore: BackupDesk['restore'];
+}

@@ -1,0 +1,67 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Audit } from '../audit/index.ts';
+import type { ServerConfig } from '../config.ts';
+import { ownAddresses } from '../host/addresses.ts';
+import { startLocalWorker } from '../host/local-worker.ts';
+import { workerNameOf } from '../host/local-worker-plan.ts';
+import { createLocalWorkerSwitch } from '../host/local-worker-switch.ts';
+import type { Network } from '../host/network.ts';
+import { createSettings } from '../host/settings.ts';
+import type { SettingsFile } from '../host/settings-file.ts';
+import type { Certificates } from '../host/tls/index.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import { version } from '../../protocol/version.ts';
+import type { TimedDeps } from './deps.ts';
+
+interface SettingsDeps {
+  readonly config: ServerConfig;
+  readonly parts: TimedDeps;
+  readonly file: SettingsFile;
+  readonly network: Network;
+  readonly certificates: Certificates;
+  readonly orchestrator: Orchestrator;
+  readonly audit: Audit;
+}
+
+/** Settings that users change at runtime. */
+export function createRuntimeSettings({
+  config,
+  parts,
+  file,
+  network,
+  certificates,
+  orchestrator,
+  audit,
+}: SettingsDeps) {
+  const localWorker = createLocalWorkerSwitch(settings =>
+    startLocalWorker({
+      ...parts,
+      program: parts.agent,
+      settings,
+      allowConfigScripts: config.localAllowConfigScripts,
+      folder: join(config.dataDir, 'local-worker'),
+      url: network.url,
+      issue: () => orchestrator.workers.local(workerNameOf(hostname())),
+    }),
+  );
+  const settings = createSettings({
+    file,
+    given: config,
+    network,
+    addresses: parts.addresses ?? ownAddresses,
+    identity: () => certificates.shown,
+    openCertificate: certificates.open,
+    refreshCertificate: certificates.refresh,
+    localWorker,
+    orchestrator,
+    keepAuditFor: audit.keepFor,
+    about: {
+      version,
+      configs_dir: config.configsDir,
+      data_dir: config.dataDir,
+      hasSample: parts.agent.hasSample,
+    },
+  });
+  return { localWorker, settings };
+}

@@ -1,0 +1,110 @@
+import type { JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import type { FailureCause } from '../../protocol/job.ts';
+import { JobEventType, type jobUpdates, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import type { WallMs, Actor } from './model.ts';
+
+/** A row of the event log, as stored. Its view is added when it is sent. */
+export type EventFact =
+  | { readonly kind: 'worker'; readonly type: WorkerEventType; readonly workerId: WorkerId }
+  | {
+      readonly kind: 'job';
+      readonly type: JobEventType;
+      readonly jobId: JobId;
+      readonly workerId: WorkerId | null;
+      readonly attempt: number;
+      readonly cause: FailureCause | null;
+      /** The owner of the job that this event deletes: it cannot be looked up afterwards. */
+      readonly user?: string;
+    }
+  | { readonly kind: 'queue'; readonly type: QueueEventType };
+
+/** A row of the audit trail before it is sealed. Each act or transition writes one in its own transaction. */
+export interface AuditFact {
+  readonly at: WallMs;
+  readonly type: AuditType;
+  readonly actor: Actor;
+  readonly target:
+    | { readonly type: 'worker'; readonly id: WorkerId }
+    | { readonly type: 'job'; readonly id: JobId }
+    | { readonly type: 'queue'; readonly id: 'queue' }
+    | { readonly type: 'user'; readonly id: string }
+    | { readonly type: 'settings'; readonly id: 'settings' }
+    | { readonly type: 'config'; readonly id: string }
+    | { readonly type: 'dataset'; readonly id: string }
+    | { readonly type: 'token'; readonly id: TokenId }
+    | { readonly type: 'session'; readonly id: SessionId }
+    /** Method and path. */
+    | { readonly type: 'call'; readonly id: string }
+    | { readonly type: 'audit'; readonly id: 'audit' }
+    | { readonly type: 'backup'; readonly id: string };
+  /** Further details; no secrets. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+const settingsTypes = [
+  'settings.network_changed',
+  'settings.tls_changed',
+  // TLS uses another certificate: created, renewed, or read from other files.
+  'settings.certificate_changed',
+  // The server talks to other machines without TLS. Also recorded at a start.
+  'settings.exposed',
+  'settings.public_url_changed',
+  'settings.local_worker_changed',
+  'settings.audit_retention_changed',
+  'settings.gpu_troubles_changed',
+] as const;
+export type SettingsFactType = (typeof settingsTypes)[number];
+
+/** Types without an event. */
+const ownTypes = [
+  ...settingsTypes,
+  // A job's file: uploaded, or deleted.
+  'artifact.stored',
+  'artifact.deleted',
+  // A completed job's uploads: all done, or given up by a person.
+  'artifact.uploads_done',
+  'artifact.uploads_given_up',
+  'dataset.pushed',
+  'dataset.pinned',
+  'dataset.unpinned',
+  'dataset.removed',
+  'config.created',
+  'config.replaced',
+  'config.deleted',
+  'config.change_failed',
+  'job.report_refused',
+  'auth.signed_in',
+  'auth.signed_out',
+  'auth.refused',
+  'auth.limited',
+  // A browser's session: opened at sign-in, ended by a person, or ended by its token or its age.
+  'session.created',
+  'session.revoked',
+  'session.expired',
+  'token.created',
+  'token.revoked',
+  'backup.made',
+  // The trail itself: old rows removed, replaced by a backup, head missing, replaced by an older database.
+  'audit.trimmed',
+  'audit.restored',
+  'audit.head_lost',
+  'audit.rolled_back',
+  // How many rows of one type from one source were not written, because there were too many.
+  'audit.repeated',
+] as const;
+
+export type AuditType =
+  | WorkerEventType
+  | QueueEventType
+  | Exclude<JobEventType, (typeof jobUpdates)[number]>
+  | (typeof ownTypes)[number];
+
+/** All types of rows of the audit trail. */
+export const auditTypes: readonly AuditType[] = [
+  ...WorkerEventType.options,
+  ...JobEventType.exclude(['job.progress', 'job.outstanding']).options,
+  ...QueueEventType.options,
+  ...ownTypes,
+];
+
+export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };
