@@ -1,4 +1,3 @@
-/** Decisions of the desktop app without Electron: links, window positions, security rules, sleep, quitting. */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,12 +19,12 @@ import { staysAwake } from '../../../../main/desktop/sleep.ts';
 import { nothing } from '../../../../main/desktop/summary.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 
-describe('a link', () => {
+describe('pageOfLink and linkAmong', () => {
   test.each([
     ['trainyard://job/j_abc', '/jobs/j_abc'],
     ['trainyard://job/j_abc/', '/jobs/j_abc'],
     ['TRAINYARD://Worker/w_1-x', '/workers/w_1-x'],
-  ])('%s is to %s', (link, page) => expect(pageOfLink(link)).toBe(page));
+  ])('maps the link %s to page %s', (link, page) => expect(pageOfLink(link)).toBe(page));
 
   test.each([
     'trainyard://job/',
@@ -39,17 +38,17 @@ describe('a link', () => {
     'https://job/j_abc',
     ' trainyard://job/j_abc',
     '',
-  ])('%j is to nothing', link => expect(pageOfLink(link)).toBeNull());
+  ])('maps the link %j to no page', link => expect(pageOfLink(link)).toBeNull());
 
-  test('is found among what the system puts beside it', () => {
+  test('finds a link among other arguments', () => {
     expect(linkAmong(['/opt/trainyard', '--no-sandbox', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
     expect(linkAmong(['/opt/trainyard', 'other://x'])).toBeNull();
     expect(linkAmong(['/opt/trainyard', '--', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
   });
 });
 
-describe('arguments', () => {
-  test('are those of the server, and the app’s own; what else there is is left alone', () => {
+describe('readArguments', () => {
+  test('reads the flags of the server and the app, and ignores others', () => {
     const given = readArguments([
       'dist/main/desktop.js',
       '--remote-debugging-port=0',
@@ -67,7 +66,7 @@ describe('arguments', () => {
     });
   });
 
-  test('are none behind the two dashes that stand before a link', () => {
+  test('ignores flags after the two dashes before a link', () => {
     const link = 'trainyard://job/j_1';
     expect(readArguments(['--hidden', '--', link, '--data-dir', '/evil', '--config=/evil'])).toEqual({
       flags: {},
@@ -76,14 +75,15 @@ describe('arguments', () => {
     });
   });
 
-  test('may be none', () => expect(readArguments([])).toEqual({ flags: {}, isHidden: false, link: null }));
+  test('returns no flags for an empty command line', () =>
+    expect(readArguments([])).toEqual({ flags: {}, isHidden: false, link: null }));
 });
 
-describe('the window', () => {
+describe('placeWindow', () => {
   const laptop = { x: 0, y: 24, width: 1_440, height: 876 };
   const screen = { x: 1_440, y: 0, width: 2_560, height: 1_440 };
 
-  test('is in the middle the first time, and fits', () => {
+  test('centers the window at the first start and fits it into the display', () => {
     expect(placeWindow(null, [laptop])).toEqual({ x: 80, y: 42, width: 1_280, height: 840 });
     expect(placeWindow(null, [{ x: 0, y: 0, width: 800, height: 600 }])).toEqual({
       x: 0,
@@ -93,7 +93,7 @@ describe('the window', () => {
     });
   });
 
-  test('goes where it was, on whichever display', () => {
+  test('restores the window position on any display', () => {
     const there = { x: 1_600, y: 100, width: 1_000, height: 700 };
     expect(placeWindow(there, [laptop, screen])).toEqual(there);
     const half = { x: 1_300, y: 100, width: 900, height: 700 };
@@ -101,15 +101,15 @@ describe('the window', () => {
   });
 
   test.each([
-    ['a display that is gone', { x: 1_600, y: 100, width: 1_000, height: 700 }],
-    ['above what can be seen', { x: 100, y: -400, width: 1_000, height: 700 }],
-    ['below it', { x: 100, y: 890, width: 1_000, height: 700 }],
-    ['too far left to be taken hold of', { x: -950, y: 100, width: 1_000, height: 700 }],
-  ])('comes back into sight from %s', (_where, kept) => {
+    ['a missing display', { x: 1_600, y: 100, width: 1_000, height: 700 }],
+    ['above the display', { x: 100, y: -400, width: 1_000, height: 700 }],
+    ['below the display', { x: 100, y: 890, width: 1_000, height: 700 }],
+    ['too far left to be grabbed', { x: -950, y: 100, width: 1_000, height: 700 }],
+  ])('moves a window back into sight from %s', (_where, kept) => {
     expect(placeWindow(kept, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
   });
 
-  test('is no larger than its display, and no smaller than can be used', () => {
+  test('limits the window to its display and to a minimum size', () => {
     expect(placeWindow({ x: 0, y: 30, width: 5_000, height: 4_000 }, [laptop])).toMatchObject({
       width: 1_440,
       height: 876,
@@ -121,10 +121,10 @@ describe('the window', () => {
   });
 });
 
-describe('the page', () => {
+describe('page security', () => {
   const origin = 'http://127.0.0.1:8001';
 
-  test('loads nothing from elsewhere', () => {
+  test('allows the page to load only its own origin', () => {
     for (const own of [`${origin}/`, `${origin}/api/events`, 'data:image/png;base64,', 'blob:x'])
       expect(mayLoad(own, origin)).toBe(true);
     const others = [
@@ -142,7 +142,7 @@ describe('the page', () => {
     expect(isAt(`${origin}@evil.example/`, origin)).toBe(false);
   });
 
-  test('hands https to the browser of the system, and of its own address the documents of the API', () => {
+  test('opens only https pages and the API docs in the system browser', () => {
     for (const fine of ['https://github.com/x', `${origin}/docs`, `${origin}/docs/x`])
       expect(mayOpenOutside(fine, origin)).toBe(true);
     const others = [
@@ -160,7 +160,7 @@ describe('the page', () => {
     expect(others.filter(other => mayOpenOutside(other, origin))).toEqual([]);
   });
 
-  test('is kept apart, each way by name', () => {
+  test('isolates the page from Node and Electron', () => {
     expect(pagePreferences).toMatchObject({
       contextIsolation: true,
       sandbox: true,
@@ -170,14 +170,14 @@ describe('the page', () => {
     });
   });
 
-  test('is loaded again at once, and later when it is lost again and again', () => {
+  test('reloads a crashed page immediately, and with a delay after repeated crashes', () => {
     const delays = [1, 2, 3, 4, 20].map(losses => reloadDelayMs(Array<number>(losses).fill(1_000), 2_000));
     expect(delays).toEqual([0, 500, 1_000, 2_000, 30_000]);
     expect(reloadDelayMs([1_000, 1_000, 1_000, 90_000], 90_000)).toBe(0);
   });
 });
 
-describe('the computer is kept awake', () => {
+describe('staysAwake', () => {
   const low = { charging: false, level: 0.2 };
 
   test.each([
@@ -187,18 +187,19 @@ describe('the computer is kept awake', () => {
     [1, true, { charging: false, level: 0.21 }, true],
     [1, true, low, false],
     [1, true, { charging: true, level: 0.1 }, true],
-    // What the battery said last was before it was plugged in.
+    // The battery level may be from before the charger was plugged in.
     [1, false, low, true],
-  ])('by %d jobs, on battery %s with %j: %s', (jobs, isOnBattery, battery, isAwake) =>
-    expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
+  ])(
+    'keeps the computer awake for %d jobs (on battery %s with %j): %s',
+    (jobs, isOnBattery, battery, isAwake) => expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
   );
 });
 
-describe('quitting', () => {
+describe('quitQuestion', () => {
   const en = wordsFor(['en-GB']);
   const busy = { ...nothing, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
 
-  test('asks when jobs run here, and says what becomes of them', () => {
+  test('asks before it quits while jobs run, and says what happens to them', () => {
     const asked = quitQuestion({ isGuest: false, summary: busy }, en);
     expect(asked?.message).toBe('Quit while 1 job is running?');
     expect(asked?.detail).toMatch(/keep training/);
@@ -206,13 +207,13 @@ describe('quitting', () => {
 
   test.each([
     ['no orchestrator of its own', null],
-    ['one that somebody else has started', { isGuest: true, summary: busy }],
+    ['an orchestrator that another program started', { isGuest: true, summary: busy }],
     ['no jobs', { isGuest: false, summary: nothing }],
-    ['nothing known', { isGuest: false, summary: null }],
+    ['no known state', { isGuest: false, summary: null }],
   ])('asks nothing with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
 });
 
-test('what starts with the session is quoted as files of its kind want it', () => {
+test('quotes the program in the autostart entry', () => {
   expect(autostartEntry('/opt/Trainyard/trainyard')).toContain(
     '\nExec="/opt/Trainyard/trainyard" --hidden\n',
   );
@@ -221,10 +222,10 @@ test('what starts with the session is quoted as files of its kind want it', () =
   );
 });
 
-describe('the worker of this computer', () => {
+describe('localAgent', () => {
   const places = { resources: '/res', dist: '/checkout/dist/main', platform: 'linux', arch: 'x64' } as const;
 
-  test('is a program of its own in a package', () => {
+  test('returns the packaged worker program', () => {
     const agent = localAgent({ ...places, isPackaged: true, env: { HOME: '/home/x' } });
     expect(agent).toEqual({
       command: ['/res/app.asar.unpacked/dist/agent/trainyard-worker-linux-x64'],
@@ -241,7 +242,7 @@ describe('the worker of this computer', () => {
     ]);
   });
 
-  test('is the command line in a checkout, under the Node that has started the app', () => {
+  test('returns the command line of a checkout, under the Node that started the app', () => {
     const agent = localAgent({
       ...places,
       isPackaged: false,

@@ -1,4 +1,3 @@
-/** Remote orchestrators: how the app stores them and acts as their gateway. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -32,8 +31,8 @@ const keyring: Vault = {
 const pin = `sha256:${'A'.repeat(43)}=`;
 const lab = { name: 'Lab', url: 'https://lab.example:8001/', token: 'tk_secret', pin };
 
-describe('the list of fleets', () => {
-  test('is kept, for its owner alone, and tells no token', async () => {
+describe('createFleets', () => {
+  test('stores fleets readable only by their owner, and returns no tokens', async () => {
     const file = newFile();
     const added = await createFleets(openDesktopSettings(file), keyring).add(lab);
     expect(added).toMatchObject({ ok: true });
@@ -53,7 +52,7 @@ describe('the list of fleets', () => {
     expect(await again.reach(id)).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
   });
 
-  test('says which tokens nothing seals', async () => {
+  test('marks a token as plain when no keyring is available', async () => {
     const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
     await fleets.add({ ...lab, pin: '' });
     const [fleet] = fleets.list();
@@ -61,7 +60,7 @@ describe('the list of fleets', () => {
     expect(await fleets.reach(fleet?.id ?? '')).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
   });
 
-  test('says when a token was sealed on another computer', async () => {
+  test('reports a token that was sealed on another computer', async () => {
     const settings = openDesktopSettings(newFile());
     await createFleets(settings, keyring).add(lab);
     const elsewhere = createFleets(settings, noKeyring);
@@ -73,19 +72,19 @@ describe('the list of fleets', () => {
   });
 
   test.each([
-    ['no address', { url: 'lab' }],
-    ['no way to call', { url: 'ftp://lab.example' }],
-    ['a name and a password in it', { url: 'https://me:word@lab.example' }],
-    ['a query', { url: 'https://lab.example/?x' }],
-    ['a pin that is none', { pin: 'sha256:abc' }],
-    ['a pin for a way without TLS', { url: 'http://lab.example' }],
-  ])('takes none with %s', async (_what, wrong) => {
+    ['an invalid address', { url: 'lab' }],
+    ['an unsupported protocol', { url: 'ftp://lab.example' }],
+    ['a user name and password in the address', { url: 'https://me:word@lab.example' }],
+    ['a query in the address', { url: 'https://lab.example/?x' }],
+    ['an invalid pin', { pin: 'sha256:abc' }],
+    ['a pin for plain HTTP', { url: 'http://lab.example' }],
+  ])('refuses a fleet with %s', async (_what, wrong) => {
     const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
     expect(await fleets.add({ ...lab, ...wrong })).toMatchObject({ ok: false });
     expect(fleets.list()).toEqual([]);
   });
 
-  test('sends a token to no other address than it was given for', async () => {
+  test('never sends a token to an address that it was not entered for', async () => {
     const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
     await fleets.add(lab);
     const [{ id } = { id: '' }] = fleets.list();
@@ -106,14 +105,14 @@ describe('the list of fleets', () => {
   });
 });
 
-describe('settings of the app', () => {
-  test.each(['{', '[]', '{"fleets": 3}', ''])('%j is as if there were none', text => {
+describe('openDesktopSettings', () => {
+  test.each(['{', '[]', '{"fleets": 3}', ''])('uses the defaults when the file contains %j', text => {
     const file = newFile();
     writeFileSync(file, text);
     expect(openDesktopSettings(file).now).toMatchObject({ fleets: [], shown: null, runs_own: true });
   });
 
-  test('that the disk does not take are in force all the same, and it is said', () => {
+  test('applies a change that cannot be saved, and returns the error', () => {
     const file = newFile();
     mkdirSync(file);
     const settings = openDesktopSettings(`${file}/no/such/folder.json`);
@@ -127,7 +126,7 @@ interface Far {
   readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
 }
 
-/** An orchestrator that writes down how it is called, and answers as the path says. */
+/** Starts an orchestrator that records its calls and answers by path. */
 async function startFar(): Promise<Far> {
   const calls: Far['calls'] = [];
   const server = createServer((request, response) => {
@@ -184,8 +183,8 @@ async function startGateway(fleet: () => FarFleet | null, port = 0) {
   return { gateway, ask };
 }
 
-describe('the gateway', () => {
-  test('hands calls on under the token of the fleet, and nothing of the page with them', async () => {
+describe('the gateway to a fleet', () => {
+  test("forwards calls with the token of the fleet, without the page's own headers", async () => {
     const far = await startFar();
     const { gateway, ask } = await startGateway(() => far.fleet);
     const answer = await ask('/api/queue/submit?x=1', {
@@ -211,7 +210,7 @@ describe('the gateway', () => {
     expect(JSON.stringify(far.calls)).not.toContain(gateway.bearer);
   });
 
-  test('hands back what is refused, and streams as they come', async () => {
+  test('returns refusals and streams of the fleet', async () => {
     const far = await startFar();
     const { ask } = await startGateway(() => far.fleet);
     expect((await ask('/api/no')).status).toBe(409);
@@ -227,7 +226,7 @@ describe('the gateway', () => {
     expect(far.calls.at(-1)?.headers['last-event-id']).toBe('7');
   });
 
-  test('breaks off where the fleet is not reached, or would send the call elsewhere', async () => {
+  test('aborts the call when the fleet is unreachable or redirects', async () => {
     const far = await startFar();
     const { ask } = await startGateway(() => far.fleet);
     for (const path of ['/api/gone', '/api/away']) await expect(ask(path)).rejects.toThrow();
@@ -236,7 +235,7 @@ describe('the gateway', () => {
     await expect(nobody.ask('/api/queue')).rejects.toThrow();
   });
 
-  test('is held to the pin of the fleet: calls and streams, and no token to anybody else', async () => {
+  test('checks the pin of the fleet for calls and streams before it sends a token', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const far = await startFar();
     const secure = await startListener(ours, { to: far.fleet.url });
@@ -259,7 +258,7 @@ describe('the gateway', () => {
     expect(far.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
   });
 
-  test('serves the panel of the app itself, under its policy; of a fleet it shows no page', async () => {
+  test("serves the app's own panel, and no pages of the fleet", async () => {
     const far = await startFar();
     const { ask } = await startGateway(() => far.fleet);
     const page = await ask('/jobs/j_1');
@@ -270,7 +269,7 @@ describe('the gateway', () => {
     expect(far.calls).toEqual([]);
   });
 
-  test('answers nobody but the window, and only by its own address', async () => {
+  test("answers only the app's window at its own address", async () => {
     const far = await startFar();
     const { gateway, ask } = await startGateway(() => far.fleet);
     for (const authorization of ['', 'Bearer', 'Bearer x', `Bearer ${gateway.bearer}x`, gateway.bearer]) {
@@ -286,7 +285,7 @@ describe('the gateway', () => {
     expect(far.calls).toEqual([]);
   });
 
-  test('has a bearer of its own each time, and its old port where that is free', async () => {
+  test('creates a new bearer at each start and reuses its port when it is free', async () => {
     const first = await startGateway(() => null);
     const port = Number(new URL(first.gateway.origin).port);
     const beside = await startGateway(() => null, port);

@@ -1,4 +1,3 @@
-/** Which events of a fleet reach the tray and the notifications. */
 import { describe, expect, test } from 'vitest';
 import { createBurst, type Notice, noticeOf, tell } from '../../../../main/desktop/notices.ts';
 import { follow, nothing, present, type Summary, summaryOf } from '../../../../main/desktop/summary.ts';
@@ -52,7 +51,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
     },
   });
 
-describe('the summary', () => {
+describe('summaryOf and follow', () => {
   const read = summaryOf({
     workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
     jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
@@ -60,13 +59,13 @@ describe('the summary', () => {
     mayPause: false,
   });
 
-  test('counts who is there, and the jobs that somebody has', () => {
+  test('counts connected workers and live jobs', () => {
     expect(present(read)).toBe(1);
     expect([...read.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
     expect(read.isPaused).toBeNull();
   });
 
-  test('follows events, those that it knows already, too', () => {
+  test('applies events, including ones that it has seen before', () => {
     const steps = [
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
@@ -81,7 +80,7 @@ describe('the summary', () => {
     expect([...now.workers]).toEqual([['w_one', 'busy']]);
   });
 
-  test('knows no share where nothing was said of the whole', () => {
+  test('returns no percentage when the total is unknown', () => {
     for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
       expect(
         follow(nothing, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
@@ -93,7 +92,7 @@ describe('the summary', () => {
   });
 });
 
-describe('the tray', () => {
+describe('trayMenu and trayText', () => {
   const summary = [1, 2].reduce<Summary>(
     (before, n) => follow(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
     { ...nothing, isPaused: false, mayPause: true },
@@ -101,7 +100,7 @@ describe('the tray', () => {
   const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
     trayMenu(state, en).map(item => (item.kind === 'line' ? null : item.label));
 
-  test('shows how things are, what runs with its share, and the ways on and out', () => {
+  test('shows the state of the fleet, its running jobs and the commands', () => {
     expect(labels({ fleet: 'Lab', summary })).toEqual([
       'Lab: no workers, 2 jobs running',
       'config j_1  10 %',
@@ -116,7 +115,7 @@ describe('the tray', () => {
     expect(job).toMatchObject({ act: { type: 'open', page: '/jobs/j_1' } });
   });
 
-  test('resumes what is paused, and offers neither where that is not known', () => {
+  test('offers resume for a paused queue, and neither when the state is unknown', () => {
     expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume queue');
     expect(trayText({ fleet: 'Lab', summary: { ...nothing, isPaused: true } }, en)).toBe(
       'Lab: no workers, no jobs running, queue paused',
@@ -129,10 +128,10 @@ describe('the tray', () => {
       expect(labels({ fleet: 'Lab', ...state }).join()).not.toMatch(/Pause|Resume/);
   });
 
-  test('says when the orchestrator is not reached', () =>
+  test('says that an orchestrator is not reachable', () =>
     expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
-  test('stays short', () => {
+  test('limits the length of the menu and of its labels', () => {
     const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
       follow,
       nothing,
@@ -150,23 +149,24 @@ describe('the tray', () => {
   });
 });
 
-describe('a notice', () => {
+describe('notices', () => {
   const done = { ...running('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
 
   test.each([
     ['job.completed', 'job_completed'],
     ['job.failed', 'job_failed'],
     ['job.recovering', 'worker_lost'],
-  ] as const)('comes of %s, unless it is switched off', (type, kind) => {
+  ] as const)('creates a notice for %s unless it is switched off', (type, kind) => {
     expect(noticeOf(null, jobEvent(type, done), all)).toMatchObject({ kind, name: 'config j_1' });
     expect(noticeOf(null, jobEvent(type, done), { ...all, [kind]: false })).toBeNull();
   });
 
-  test.each(['job.cancelled', 'job.running', 'job.progress', 'job.requeued'])('does not come of %s', type =>
-    expect(noticeOf(null, jobEvent(type, done), all)).toBeNull(),
+  test.each(['job.cancelled', 'job.running', 'job.progress', 'job.requeued'])(
+    'creates no notice for %s',
+    type => expect(noticeOf(null, jobEvent(type, done), all)).toBeNull(),
   );
 
-  test('does not come of a job that is gone, nor of a worker that said goodbye', () => {
+  test('creates no notice for a deleted job or a worker that disconnected', () => {
     expect(noticeOf(null, jobEvent('job.completed', null), all)).toBeNull();
     const left = workerView({ status: 'offline', status_reason: 'goodbye' });
     expect(noticeOf(null, jobEvent('job.recovering', done, left), all)).toBeNull();
@@ -187,7 +187,7 @@ describe('a notice', () => {
     page: kind === 'worker_lost' ? '/workers/w_1' : `/jobs/j_${n}`,
   });
 
-  test('is told by itself, and many are told as one', () => {
+  test('shows single notices one by one and several as one', () => {
     expect(tell([notice('job_failed')], en)).toEqual([
       { title: 'Job failed', body: 'config 1: out of memory', fleet: null, page: '/jobs/j_1' },
     ]);
@@ -207,7 +207,7 @@ describe('a notice', () => {
     expect(tell([], en)).toEqual([]);
   });
 
-  test('waits for those that come with it, and in a storm ever longer', async () => {
+  test('collects notices that arrive together, with longer delays in a storm', async () => {
     const clock = createVirtualClock();
     const shown: number[] = [];
     const burst = createBurst({ after: clock.after, show: notices => shown.push(notices.length) });
@@ -222,7 +222,7 @@ describe('a notice', () => {
     expect(shown.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
     expect(shown.reduce((sum, n) => sum + n, 0)).toBe(65);
-    // It is over: the next one is told soon.
+    // The storm is over, so the next notice is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
     expect(shown.at(-1)).toBe(1);

@@ -1,9 +1,8 @@
-/** The app's texts outside its page, in each language of the panel. */
 import { describe, expect, test } from 'vitest';
 import { wordsFor } from '../../../../../main/desktop/words/index.ts';
 import { languages } from '../../../../../renderer/i18n/index.ts';
 
-/** Every text with this count and these names in it. */
+// Returns every text with this count and sample names inserted.
 function textsOf(words: object, n: number): readonly string[] {
   return Object.values(words).flatMap((word: unknown): readonly string[] => {
     if (typeof word === 'string') return [word];
@@ -12,10 +11,10 @@ function textsOf(words: object, n: number): readonly string[] {
   });
 }
 
-describe.each(Object.keys(languages))('in %s', language => {
+describe.each(Object.keys(languages))('texts of the app in %s', language => {
   const words = wordsFor([language]);
 
-  test('every text says something, and counts what it counts', () => {
+  test('has a text for every key, with the count where one is expected', () => {
     expect(textsOf(words, 7).filter(text => text.trim() === '')).toEqual([]);
     for (const name of [
       'moreJobs',
@@ -32,18 +31,18 @@ describe.each(Object.keys(languages))('in %s', language => {
     expect(words.itHad('flux')).toContain('flux');
   });
 
-  test('nothing is told by nothing in a list', () => {
+  test('omits empty counts from a list', () => {
     expect([words.completed(0), words.failed(0), words.lost(0)]).toEqual(['', '', '']);
     expect(words.jobsRunning(0)).not.toBe('');
   });
 
-  test('is its own', () => {
+  test('differs from English', () => {
     const isEnglish = words.quit === wordsFor(['en']).quit;
     expect(isEnglish).toBe(language === 'en');
   });
 });
 
-test('the first language of the system that there is counts', () => {
+test('uses the first language of the system that has texts', () => {
   expect(wordsFor(['fr-FR', 'ja-JP', 'en']).pause).toBe(wordsFor(['ja']).pause);
   expect(wordsFor(['zh-Hant-TW']).quitShort).toBe('退出');
   expect(wordsFor(['fr', 'de']).quitShort).toBe('Quit');
