@@ -1,4 +1,4 @@
-/** Reading and verifying the audit trail: docs/internals/faults.md, I5 and S21. */
+// See docs/internals/faults.md, I5 and S21.
 import { describe, expect, test } from 'vitest';
 import { createSeal } from '../../../../main/audit/chain.ts';
 import type { AuditRow, AuditTrail } from '../../../../main/orchestrator/ports/index.ts';
@@ -6,7 +6,7 @@ import { AuditEntry, type AuditFault } from '../../../../protocol/admin-api.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../../support/seal.ts';
 import { makeRow } from './builders.ts';
 
-/** So many rows, as they are written. */
+/** Creates this many valid rows. */
 function makeRows(count: number): AuditRow[] {
   const rows: AuditRow[] = [];
   for (let seq = 1; seq <= count; seq++) {
@@ -44,9 +44,9 @@ const bad = (checked: number, seq: number, problem: string) => ({
   anchor: null,
 });
 
-describe('a trail that nobody has touched', () => {
-  // Read in pages of 2,000: none, one short, exactly one, one and a bit, exactly two.
-  test.each([0, 1, 2, 1_999, 2_000, 2_001, 4_000])('of %d rows is valid', async count => {
+describe('verifying an intact trail', () => {
+  // The trail is read in pages of 2,000 rows: none, one less, one page, slightly more, two pages.
+  test.each([0, 1, 2, 1_999, 2_000, 2_001, 4_000])('accepts a trail of %d rows', async count => {
     expect(await verify(makeRows(count))).toEqual({
       valid: true,
       checked: count,
@@ -56,13 +56,13 @@ describe('a trail that nobody has touched', () => {
     });
   });
 
-  test('is valid while it grows', async () => {
+  test('accepts a trail that grows during the verification', async () => {
     const rows = makeRows(6_000);
     const written = rows.slice(0, 2_000);
     const reading: AuditTrail = {
       ...trailOf(written),
       after(seq, limit) {
-        // Others write while the next page is waited for.
+        // Other rows are written before the next page is read.
         setImmediate(() => written.push(...rows.slice(written.length, written.length + 1_500)));
         return written.filter(row => row.seq > seq).slice(0, limit);
       },
@@ -72,7 +72,7 @@ describe('a trail that nobody has touched', () => {
   });
 });
 
-describe('what was done to it shows', () => {
+describe('verifying a changed trail', () => {
   const columns: Readonly<Partial<AuditRow>> = {
     at: 1,
     type: 'worker.back',
@@ -86,7 +86,7 @@ describe('what was done to it shows', () => {
   };
 
   test.each(Object.entries(columns))(
-    'a changed %s, in the first row, the middle and the last',
+    'detects a changed %s in the first, the middle and the last row',
     async (name, value) => {
       for (const seq of [1, 3, 5]) {
         const rows = makeRows(5).map(row => (row.seq === seq ? { ...row, [name]: value } : row));
@@ -95,23 +95,23 @@ describe('what was done to it shows', () => {
     },
   );
 
-  test('every column is covered', () => {
+  test('has a test for every column of a row', () => {
     expect(new Set([...Object.keys(columns), 'seq'])).toEqual(new Set(Object.keys(makeRow())));
   });
 
-  test.each([1, 3])('row %d removed', async seq => {
+  test.each([1, 3])('detects that row %d was removed', async seq => {
     const rows = makeRows(5).filter(row => row.seq !== seq);
     expect(await verify(rows)).toEqual(bad(seq - 1, seq, 'the row is missing'));
   });
 
-  test('a removed row, and the others moved up', async () => {
+  test('detects a removed row when the later ones are renumbered', async () => {
     const rows = makeRows(5)
       .filter(({ seq }) => seq !== 3)
       .map((row, index) => ({ ...row, seq: index + 1 }));
     expect(await verify(rows, 4)).toEqual(bad(2, 3, 'the row was changed'));
   });
 
-  test('a row put in between, and the others moved down', async () => {
+  test('detects an inserted row when the later ones are renumbered', async () => {
     const [one, two, ...rest] = makeRows(5);
     if (one === undefined || two === undefined) throw new Error('there are no rows');
     const moved = rest.map(row => ({ ...row, seq: row.seq + 1 }));
@@ -120,19 +120,19 @@ describe('what was done to it shows', () => {
     );
   });
 
-  test.each([0, -1, -1e15])('a row put in before the first, with the number %d', async seq => {
+  test.each([0, -1, -1e15])('detects a row inserted before the first with number %d', async seq => {
     const rows = makeRows(3);
     expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
       bad(0, seq, 'the row was inserted'),
     );
   });
 
-  test('a row put in at the end', async () => {
+  test('detects a row appended at the end', async () => {
     const rows = makeRows(3);
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })])).toEqual(
       bad(3, 4, 'the row was changed'),
     );
-    // Also with a number that was not given yet.
+    // The same is true for a number that was not issued yet.
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
       bad(3, 4, 'the row was changed'),
     );
@@ -142,41 +142,41 @@ describe('what was done to it shows', () => {
   });
 
   test.each([
-    ['the newest row', 4],
-    ['all rows but one', 1],
-    ['every row', 0],
-  ])('%s cut off', async (_what, left) => {
+    ['the newest row is', 4],
+    ['all rows but one are', 1],
+    ['every row is', 0],
+  ])('detects that %s cut off', async (_what, left) => {
     expect(await verify(makeRows(5).slice(0, left), 5)).toEqual(
       bad(left, left + 1, 'the newest rows are missing'),
     );
   });
 
-  test('a tail that was cut off at the end of a page', async () => {
+  test('detects a trail that was cut off at the end of a page', async () => {
     expect(await verify(makeRows(2_000), 2_001)).toEqual(bad(2_000, 2_001, 'the newest rows are missing'));
   });
 
-  test('two rows that have changed places', async () => {
+  test('detects two rows that were swapped', async () => {
     const rows = makeRows(5).map(row =>
       row.seq === 2 ? { ...row, seq: 3 } : row.seq === 3 ? { ...row, seq: 2 } : row,
     );
     expect(await verify(rows.toSorted((a, b) => a.seq - b.seq))).toEqual(bad(1, 2, 'the row was changed'));
   });
 
-  test('a trail that was written with another key', async () => {
+  test('detects a trail that was sealed with another key', async () => {
     const other = createSeal(new Uint8Array(32).fill(8));
     expect(await verify(makeRows(5), 5, other)).toEqual(bad(0, 1, 'the row was changed'));
   });
 
-  test('far down, on a later page', async () => {
+  test('detects a changed row on a later page', async () => {
     const rows = makeRows(4_500).map(row => (row.seq === 4_321 ? { ...row, at: 0 } : row));
     expect(await verify(rows)).toEqual(bad(4_320, 4_321, 'the row was changed'));
   });
 });
 
-describe('a list', () => {
+describe('listing the trail', () => {
   const listed = (...rows: readonly AuditRow[]) => bookOf(trailOf(rows)).list(auditFilter());
 
-  test('shows rows in the words of the contract', () => {
+  test('returns rows in the format of the API', () => {
     const [row] = makeRows(1);
     if (row === undefined) throw new Error('there is no row');
     expect(listed(row)).toEqual({
@@ -199,13 +199,13 @@ describe('a list', () => {
   });
 
   test.each<[what: string, Partial<AuditRow>, shown: object]>([
-    ['details that are no JSON', { details: '{"why"' }, { details: { unreadable: '{"why"' } }],
-    ['details that are no object', { details: '42' }, { details: { unreadable: '42' } }],
+    ['details that are not JSON', { details: '{"why"' }, { details: { unreadable: '{"why"' } }],
+    ['details that are not an object', { details: '42' }, { details: { unreadable: '42' } }],
     ['details that are null', { details: 'null' }, { details: { unreadable: 'null' } }],
-    ['details that are empty', { details: '' }, { details: { unreadable: '' } }],
-    ['a time that is none', { at: 9e15 }, { at: '9999-12-31T23:59:59.999Z' }],
-    ['a time before all times', { at: -9e15 }, { at: '0000-01-01T00:00:00.000Z' }],
-  ])('is not kept from being read by a row with %s', (_what, changes, shown) => {
+    ['empty details', { details: '' }, { details: { unreadable: '' } }],
+    ['a time beyond the maximum', { at: 9e15 }, { at: '9999-12-31T23:59:59.999Z' }],
+    ['a time before the minimum', { at: -9e15 }, { at: '0000-01-01T00:00:00.000Z' }],
+  ])('returns a valid entry for a row with %s', (_what, changes, shown) => {
     const { entries } = listed(makeRow(changes), makeRow({ seq: 8 }));
     expect(entries).toHaveLength(2);
     expect(entries[1]).toMatchObject(shown);
@@ -213,7 +213,7 @@ describe('a list', () => {
   });
 });
 
-describe('a comparison with a witness', () => {
+describe('comparing the trail with a witness', () => {
   const rows = makeRows(6);
   const marks = rows.map(({ seq, hash }) => ({ seq, hash }));
 
@@ -225,7 +225,7 @@ describe('a comparison with a witness', () => {
     });
   });
 
-  test('names the first row that is missing or another one', () => {
+  test('reports the first row that is missing or different', () => {
     const older = bookOf(trailOf(rows.slice(0, 4)), testSeal);
     expect(older.compare(marks)).toMatchObject({
       checked: 4,
@@ -235,7 +235,7 @@ describe('a comparison with a witness', () => {
     expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
   });
 
-  test('passes over rows that retention removed, and uses the anchor for the last of them', () => {
+  test('skips rows that retention removed, and uses the anchor for the last one', () => {
     const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
     const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
     expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });

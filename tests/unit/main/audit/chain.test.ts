@@ -1,4 +1,4 @@
-/** The seal of an audit row: docs/internals/faults.md, I5 and S21. */
+// See docs/internals/faults.md, I5 and S21.
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ const key = new Uint8Array(32).fill(7);
 const seal = createSeal(key);
 const row = makeRow();
 
-test('is an HMAC-SHA256 over the hash before and every field, in lower-case hex', () => {
+test('seals a row with HMAC-SHA256 over the previous hash and every field, in lower-case hex', () => {
   const text = JSON.stringify([
     'before',
     7,
@@ -26,7 +26,7 @@ test('is an HMAC-SHA256 over the hash before and every field, in lower-case hex'
   expect(seal('before', row)).toMatch(/^[0-9a-f]{64}$/);
 });
 
-describe('is another one', () => {
+describe('differences of the seal', () => {
   test.each(
     Object.entries({
       seq: 8,
@@ -44,23 +44,23 @@ describe('is another one', () => {
   });
 
   test.each([
-    ['another hash before it', seal('other', row)],
-    ['none before it', seal(null, row)],
-    ['the text of none before it', seal('null', row)],
-    ['another key', createSeal(new Uint8Array(32).fill(8))('before', row)],
+    ['a different previous hash', seal('other', row)],
+    ['no previous hash', seal(null, row)],
+    ['the text "null" as previous hash', seal('null', row)],
+    ['another key', createSeal(new Uint8Array(32).fill(8))('a different key', row)],
     ['a shorter key', createSeal(new Uint8Array(31).fill(7))('before', row)],
-    ['no actor instead of one', seal('before', { ...row, actor_id: null })],
-    ['the text of none instead of an actor', seal('before', { ...row, actor_id: 'null' })],
+    ['no actor', seal('before', { ...row, actor_id: null })],
+    ['the text "null" as actor', seal('before', { ...row, actor_id: 'null' })],
     [
-      'what moves from one field to the next',
+      'text moved from one field to the next',
       seal('before', { ...row, actor_id: 'w_11', address: '0.0.0.7' }),
     ],
-  ])('for %s', (_what, other) => {
+  ])('returns a different seal for %s', (_what, other) => {
     expect(other).not.toBe(seal('before', row));
   });
 });
 
-test('no two different rows have the same one, whatever stands in them', () => {
+test('never returns the same seal for two different rows', () => {
   const text = fc.string({ unit: 'binary', maxLength: 8 });
   const made = fc.record({
     before: fc.option(text),

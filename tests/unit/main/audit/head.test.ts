@@ -1,4 +1,4 @@
-/** The head of the trail, which is stored beside the database: docs/internals/faults.md, S21. */
+// See docs/internals/faults.md, S21.
 import { describe, expect, test } from 'vitest';
 import { createMarkSeal } from '../../../../main/audit/chain.ts';
 import { type HeadFile, keepHead } from '../../../../main/audit/head.ts';
@@ -10,7 +10,7 @@ import { makeRow } from './builders.ts';
 interface TestTrail extends AuditTrail {
   readonly rows: AuditRow[];
   grow(count: number): void;
-  /** Rows and numbers from there on are as if they had never been. */
+  // Removes all rows and numbers from this one on.
   cut(seq: number): void;
   trimTo(seq: number): void;
 }
@@ -75,8 +75,8 @@ function start(trail: TestTrail, file: TestFile) {
 const seqIn = ({ text }: TestFile): number | null =>
   text === null ? null : (JSON.parse(text) as { readonly seq: number }).seq;
 
-describe('the head', () => {
-  test('is written at the start, follows the trail within five seconds, and once more at the end', async () => {
+describe('head of the trail', () => {
+  test('writes the head at the start, within five seconds of new rows, and at the stop', async () => {
     const [trail, file] = [openTrail(3), openFile()];
     const { keeper, clock, verify } = start(trail, file);
     expect(seqIn(file)).toBe(3);
@@ -94,14 +94,14 @@ describe('the head', () => {
     expect(seqIn(file)).toBe(6);
   });
 
-  test('of an empty trail stands for nothing, and is there all the same', async () => {
+  test('writes a head for an empty trail', async () => {
     const [trail, file] = [openTrail(0), openFile()];
     const { verify } = start(trail, file);
     expect(seqIn(file)).toBe(0);
     expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
   });
 
-  test('may lag behind when the process is killed: what was written since is there, and that is right', async () => {
+  test('accepts a head that is behind the rows after a killed process', async () => {
     const [trail, file] = [openTrail(0), openFile()];
     start(trail, file);
     trail.grow(4);
@@ -110,7 +110,7 @@ describe('the head', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
-  test('shows a tail that was cut off, numbers and all, now and after the next start', async () => {
+  test('detects a trail that was cut off together with its counter, also after a restart', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     const { verify, keeper, clock } = start(trail, file);
     trail.cut(4);
@@ -126,7 +126,7 @@ describe('the head', () => {
     expect(await start(trail, file).verify()).toMatchObject(missing);
   });
 
-  test('shows a tail that was cut off and has grown again', async () => {
+  test('detects a trail that was cut off and has grown again', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     const { verify, clock } = start(trail, file);
     trail.cut(4);
@@ -143,15 +143,15 @@ describe('the head', () => {
   });
 
   test.each<readonly [what: string, change: (head: SealedMark) => unknown]>([
-    ['a number that was changed', head => ({ ...head, seq: 3 })],
-    ['a hash that was changed', head => ({ ...head, hash: 'f'.repeat(64) })],
-    ['a time that was changed', head => ({ ...head, at: 1 })],
+    ['a changed number', head => ({ ...head, seq: 3 })],
+    ['a changed hash', head => ({ ...head, hash: 'f'.repeat(64) })],
+    ['a changed time', head => ({ ...head, at: 1 })],
     ['the seal of an anchor', head => ({ ...head, seal: testMarkSeal('anchor', head) })],
     [
       'the seal of another key',
       head => ({ ...head, seal: createMarkSeal(new Uint8Array(32))('head', head) }),
     ],
-  ])('with %s does not fit, and is left as it is', async (_what, change) => {
+  ])('rejects a head with %s and does not overwrite it', async (_what, change) => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     const forged = JSON.stringify(change(JSON.parse(file.text ?? '') as SealedMark));
@@ -174,7 +174,7 @@ describe('the head', () => {
     '{"seq":1,"at":1,"hash":1,"seal":""}',
     '{"seq":1,"at":"","hash":"","seal":""}',
     '{"seq":1,"at":1,"hash":""}',
-  ])('that is %j is none, and that shows', async text => {
+  ])('treats the head %j as unreadable', async text => {
     const { verify } = start(openTrail(5), openFile(text));
     expect(await verify()).toMatchObject({
       valid: false,
@@ -183,7 +183,7 @@ describe('the head', () => {
     });
   });
 
-  test('that can not be read shows, and a disk that does not take it is warned of', async () => {
+  test('detects an unreadable head, and warns when the disk refuses to write it', async () => {
     const file = openFile();
     file.fails = true;
     expect((await start(openTrail(5), file).verify()).valid).toBe(false);
@@ -197,7 +197,7 @@ describe('the head', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
-  test('stands for a trail that was replaced, once that is accepted', async () => {
+  test('moves to a replaced trail once that is accepted', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     trail.cut(3);
@@ -209,7 +209,7 @@ describe('the head', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 3 });
   });
 
-  test.each([2, 4, 5])('fits when retention has removed all up to row %d of 5', async seq => {
+  test.each([2, 4, 5])('fits when retention has removed the rows up to %d of 5', async seq => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     trail.grow(1);
@@ -220,8 +220,8 @@ describe('the head', () => {
   });
 });
 
-describe('what retention has removed', () => {
-  test('is vouched for by an anchor that nobody can forge', async () => {
+describe('anchor of removed rows', () => {
+  test('accepts missing first rows only with a sealed anchor', async () => {
     const trail = openTrail(5);
     const honest = { ...trail, anchor: () => null };
     trail.rows.splice(0, 2);
@@ -238,7 +238,7 @@ describe('what retention has removed', () => {
     });
   });
 
-  test('is not mistaken for rows that were put in before it', async () => {
+  test('ignores rows that were inserted before the anchor', async () => {
     const trail = openTrail(5);
     trail.trimTo(2);
     trail.rows.unshift(makeRow({ seq: 2, hash: '' }));
@@ -246,7 +246,7 @@ describe('what retention has removed', () => {
   });
 });
 
-describe('a range', () => {
+describe('verifying a range of rows', () => {
   const verify = (trail: TestTrail, from: number | null, to: number | null) =>
     bookOf(trail).verify({ from, to });
 
@@ -261,14 +261,14 @@ describe('a range', () => {
     [9, null, 0],
     [4, 2, 0],
     [3, 99, 4],
-  ])('from %j to %j is checked, %d rows', async (from, to, checked) => {
+  ])('verifies the range from %j to %j, %d rows', async (from, to, checked) => {
     const verdict = await verify(openTrail(6), from, to);
     expect(verdict).toMatchObject(
       to === 99 ? { valid: true, checked } : { valid: true, checked, first_bad: null },
     );
   });
 
-  test('says nothing of what lies outside of it', async () => {
+  test('ignores changed rows outside the range', async () => {
     const trail = openTrail(6);
     trail.rows.splice(1, 1, { ...makeRow({ seq: 2, details: 'forged' }), hash: trail.rows[1]?.hash ?? '' });
     expect(await verify(trail, 3, 6)).toMatchObject({ valid: true, checked: 4 });
@@ -276,7 +276,7 @@ describe('a range', () => {
     expect(await verify(trail, 2, 2)).toMatchObject({ valid: false, first_bad: { seq: 2 } });
   });
 
-  test('begins where retention has left off', async () => {
+  test('starts after the rows that retention removed', async () => {
     const trail = openTrail(6);
     trail.trimTo(3);
     expect(await verify(trail, 1, 5)).toMatchObject({ valid: true, checked: 2 });

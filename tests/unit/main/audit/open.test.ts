@@ -1,4 +1,3 @@
-/** What opening the trail detects: a restored backup, a missing head, a truncated end. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { HeadFile } from '../../../../main/audit/head.ts';
 import { createSeal, openAudit } from '../../../../main/audit/index.ts';
@@ -82,9 +81,9 @@ function openBench(): Bench {
 
 const newest = ({ store }: Bench) => store.audit.row(store.audit.lastSeq());
 
-test('a new trail is nothing to speak of, and neither is one whose process was killed, or that goes on', async () => {
+test('opens a new, a killed and a continued trail without a warning', async () => {
   const bench = openBench();
-  // Killed: nobody has stopped it, and no head was written since.
+  // The process was killed: nothing stopped the trail and wrote its head.
   await bench.open();
   await bench.act(2);
   const audit = await bench.open({ days: 30 });
@@ -97,7 +96,7 @@ test('a new trail is nothing to speak of, and neither is one whose process was k
   expect(bench.logged).toEqual([]);
 });
 
-test('a head that is gone is told of, once, and a new one begins', async () => {
+test('records a missing head once and starts a new one', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
   await bench.act(2);
@@ -111,11 +110,11 @@ test('a head that is gone is told of, once, and a new one begins', async () => {
     first_bad: { seq: 3, code: 'head_lost' },
   });
   expect(bench.logged).toEqual(['audit.head_lost']);
-  // Once somebody has looked into it, the rest is verified on its own.
+  // The rows after the record verify on their own.
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
-test('a head that is gone shows also when all rows are gone with it', async () => {
+test('records a missing head even when all rows are gone too', async () => {
   const bench = openBench();
   await bench.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
   const audit = await bench.open();
@@ -123,7 +122,7 @@ test('a head that is gone shows also when all rows are gone with it', async () =
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ first_bad: { seq: 1, code: 'head_lost' } });
 });
 
-test('a backup in its place is told of, with what the head stood for, and the head stands for that', async () => {
+test('records a restored backup with the rows that it lost, and moves the head to it', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
   await bench.act(2);
@@ -143,7 +142,7 @@ test('a backup in its place is told of, with what the head stood for, and the he
   expect(await audit.book.verify({ from: seq + 2, to: null })).toMatchObject({ valid: true });
 });
 
-test('a backup in its place that has every row which the head stands for has lost nothing', async () => {
+test('records a restored backup that has every row of the head without lost rows', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
   await bench.act(2);
@@ -159,7 +158,7 @@ interface Named {
   readonly head?: object | null;
 }
 
-/** A trail of its own under the head of another one, which has it be replaced: as a crash leaves the two. */
+// Creates a trail next to the head of the one it replaced, as a crash leaves them.
 async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<Bench> {
   const before = openBench();
   await before.act(5);
@@ -180,7 +179,7 @@ async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<
   return bench;
 }
 
-test('a trail that says itself, sealed, which head it takes the place of is gone on with: once', async () => {
+test('continues a trail whose sealed newest row names the head that it replaced, once', async () => {
   const bench = await replaced();
   const audit = await bench.open();
   expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.restored' });
@@ -196,10 +195,10 @@ test('a trail that says itself, sealed, which head it takes the place of is gone
 
 test.each<[string, Named]>([
   ['names another head', { head: { seq: 5, hash: 'of another trail' } }],
-  ['names none', { head: null }],
-  ['names what is no head', { head: ['5'] }],
-  ['is no word of a restore', { type: 'queue.paused' }],
-])('one whose newest row %s proves nothing: the end was cut off', async (_what, named) => {
+  ['names no head', { head: null }],
+  ['names an invalid head', { head: ['5'] }],
+  ['is of another type', { type: 'queue.paused' }],
+])('reports a broken trail when its newest row %s', async (_what, named) => {
   const bench = await replaced(named);
   const { text } = bench.file;
   const audit = await bench.open();
@@ -208,7 +207,7 @@ test.each<[string, Named]>([
   expect(bench.file.text).toBe(text);
 });
 
-test('neither does one that goes on behind that row, or whose head is not ours', async () => {
+test('reports a broken trail when rows follow, or the head has another seal', async () => {
   const goneOn = await replaced();
   await goneOn.act(1);
   await goneOn.open();
@@ -219,7 +218,7 @@ test('neither does one that goes on behind that row, or whose head is not ours',
   expect(foreign.logged).toEqual(['audit.broken']);
 });
 
-test('nor does a row that somebody without the key has put there', async () => {
+test('reports a broken trail when the restore row is not sealed with the key', async () => {
   const bench = await replaced();
   const { audit } = bench.store;
   const forged = { ...bench.store, audit: { ...audit, row: (seq: number) => forgedRow(audit.row(seq)) } };
@@ -231,7 +230,7 @@ test('nor does a row that somebody without the key has put there', async () => {
 const forgedRow = <R extends { readonly type: string } | null>(row: R): R =>
   row?.type === 'audit.restored' ? { ...row, actor_id: 'somebody' } : row;
 
-test('a head that can not be read is told of as none', async () => {
+test('treats an unreadable head as missing', async () => {
   const bench = openBench();
   await bench.act(1);
   bench.file.text = '{';
@@ -239,7 +238,7 @@ test('a head that can not be read is told of as none', async () => {
   expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 1, head: null });
 });
 
-test('an end that was cut off is an error in the log, and keeps nobody from starting', async () => {
+test('logs a trail that was cut off, and starts anyway', async () => {
   const bench = openBench();
   await (await bench.open()).stop();
   await bench.act(3);
@@ -250,7 +249,7 @@ test('an end that was cut off is an error in the log, and keeps nobody from star
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
 });
 
-test('neither does a disk that does not take what is to be told', async () => {
+test('starts when a full disk refuses the record of a missing head', async () => {
   const bench = openBench();
   await bench.act(1);
   const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
@@ -260,13 +259,13 @@ test('neither does a disk that does not take what is to be told', async () => {
     first_bad: { code: 'head_lost' },
   });
   expect(bench.logged).toEqual(['audit.head_lost', 'audit.not_told']);
-  // A new head would hide that the old one is gone: the next start tells.
+  // A new head would hide that the old one is missing. The next start records it.
   expect(bench.file.text).toBeNull();
   await bench.open();
   expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
 });
 
-test('what it holds is counted and given out in portions', async () => {
+test('counts and lists a large trail in pages', async () => {
   const bench = openBench();
   await bench.act(1_100);
   const { book } = await bench.open();
@@ -291,7 +290,7 @@ test('what it holds is counted and given out in portions', async () => {
   expect([...book.export({ ...all, type: 'job.*' })]).toEqual([]);
 });
 
-/** A witness that remembers marks as a file does. */
+/** Creates a witness that stores marks in memory. */
 function createRemembering(marks: { readonly seq: number; readonly hash: string }[]): Witness {
   return {
     name: '/var/log/witness',
@@ -300,7 +299,7 @@ function createRemembering(marks: { readonly seq: number; readonly hash: string 
   };
 }
 
-test('a trail that lacks the newest row of its witness says once that it was rolled back', async () => {
+test('records a rollback once when the newest row of a witness is missing', async () => {
   const bench = openBench();
   const witnesses = [createRemembering([{ seq: 9, hash: 'f'.repeat(64) }])];
   await bench.act(2);
@@ -326,7 +325,7 @@ test('a trail that lacks the newest row of its witness says once that it was rol
   expect(newest(bench)).toMatchObject({ seq: 4 });
 });
 
-test('a trail that has the newest row of its witness goes on without a word', async () => {
+test('opens without a warning when the trail has the newest row of its witness', async () => {
   const bench = openBench();
   const marks: { seq: number; hash: string }[] = [];
   await bench.act(3);
@@ -339,7 +338,7 @@ test('a trail that has the newest row of its witness goes on without a word', as
   expect(bench.logged).toEqual([]);
 });
 
-test('a restored backup is accounted for by its own row and not taken for a rollback', async () => {
+test('does not report a rollback when a restored backup lacks the row of a witness', async () => {
   const bench = openBench();
   await bench.act(1);
   await bench.open({
@@ -349,7 +348,7 @@ test('a restored backup is accounted for by its own row and not taken for a roll
   expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
 });
 
-test('a witness that cannot be read does not keep the server from starting', async () => {
+test('starts when a witness cannot be read', async () => {
   const bench = openBench();
   const witness: Witness = {
     name: '/var/log/witness',

@@ -1,4 +1,3 @@
-/** What a restored trail records about the trail that it has replaced. */
 import { expect, test } from 'vitest';
 import { accountOf, isAccountedFor } from '../../../../main/audit/restored.ts';
 import type {
@@ -14,7 +13,7 @@ const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'ours' }
 const keeper = { head: () => head, fits: () => false, isSealed: () => true };
 const naming = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
-/** Sealed behind a row, or an anchor, of this hash; null for the first of all. */
+/** Creates a row that is sealed after a row or anchor with this hash, or as the first row with null. */
 function restored(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };
@@ -29,7 +28,7 @@ const trailOf = (rows: readonly AuditRow[], anchor: AuditMark | null = null): Au
 
 const accountsFor = (trail: AuditTrail): boolean => isAccountedFor(trail, testSeal, keeper);
 
-test('a head is accounted for by a row behind another one, behind an anchor, and as the first of all', () => {
+test('accepts a restore row after another row, after an anchor, and as the first row', () => {
   const other = makeRow({ seq: 6, hash: 'of-six' });
   expect(accountsFor(trailOf([other, restored('of-six', naming)]))).toBe(true);
   const anchor = { seq: 6, hash: 'of-anchor', at: 1_000 };
@@ -38,13 +37,13 @@ test('a head is accounted for by a row behind another one, behind an anchor, and
 });
 
 test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON'])(
-  'a row that says %s accounts for nothing',
+  'rejects a restore row with the details %s',
   details => {
     expect(accountsFor(trailOf([restored(null, details)]))).toBe(false);
   },
 );
 
-test('neither does a trail without rows, and it stands nowhere', () => {
+test('rejects a trail without rows, and returns no account of it', () => {
   expect(accountsFor(trailOf([]))).toBe(false);
   expect(accountOf(trailOf([]), null)).toEqual({ was: null, head: null });
   expect(accountOf(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({

@@ -1,4 +1,4 @@
-/** Old rows are removed, and the rest still verifies: docs/internals/worker-contract.md, A8. */
+// See docs/internals/worker-contract.md, A8.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRetention } from '../../../../main/audit/retention.ts';
 import type { Store } from '../../../../main/orchestrator/ports/index.ts';
@@ -12,7 +12,7 @@ interface Bench {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly warned: readonly string[];
-  /** Rows of so many days ago. */
+  // Writes this many rows dated that many days ago.
   write(daysAgo: number, count: number): Promise<void>;
   start(days: number | null): ReturnType<typeof startRetention>;
 }
@@ -45,8 +45,8 @@ function openBench(): Bench {
 
 const seqs = ({ store }: Bench): readonly number[] => store.audit.after(0, 9_999).map(({ seq }) => seq);
 
-describe('retention', () => {
-  test('removes what is older, leaves an anchor, and writes down how much that was', async () => {
+describe('startRetention', () => {
+  test('removes older rows, leaves an anchor and records the count', async () => {
     const bench = openBench();
     await bench.write(40, 3);
     await bench.write(10, 2);
@@ -67,7 +67,7 @@ describe('retention', () => {
     await retention.stop();
   });
 
-  test('goes on every six hours, and from where it left off', async () => {
+  test('runs every six hours and continues where it stopped', async () => {
     const bench = openBench();
     await bench.write(29.9, 3);
     await bench.write(0, 1);
@@ -81,7 +81,7 @@ describe('retention', () => {
     expect(seqs(bench)).toEqual([4, 5]);
   });
 
-  test('is set while it runs: what is old by then goes soon, and stays from when it is taken back', async () => {
+  test('applies a new retention period soon, and stops removing when it is lifted', async () => {
     const bench = openBench();
     await bench.write(40, 2);
     await bench.write(20, 2);
@@ -104,18 +104,18 @@ describe('retention', () => {
     expect(bench.warned).toEqual([]);
   });
 
-  test('takes many at a time, and never the newest of all', async () => {
+  test('removes rows in portions and never the newest row', async () => {
     const bench = openBench();
     await bench.write(29, 2_500);
     const retention = bench.start(1);
     await bench.clock.advance(60_000);
     await retention.stop();
-    // What says so, one for each portion: by then the last of the old ones was not the newest any more.
+    // Each portion writes a record, so the last old row is no longer the newest.
     expect(seqs(bench)).toEqual([2_501, 2_502, 2_503]);
     expect((await bookOf(bench.store.audit).verify(wholeTrail)).valid).toBe(true);
   });
 
-  test.each([1_000, 2_000])('writes down all that it removes, %d rows at once too', async count => {
+  test.each([1_000, 2_000])('records the removal of all %d rows', async count => {
     const bench = openBench();
     await bench.write(40, count);
     await bench.write(0, 1);
@@ -130,7 +130,7 @@ describe('retention', () => {
     expect(written.reduce((sum, { rows }) => sum + rows, 0)).toBe(count);
   });
 
-  test('stops at the first row that is young, whatever stands behind it', async () => {
+  test('stops at the first young row, whatever follows it', async () => {
     const bench = openBench();
     await bench.write(40, 1);
     await bench.write(1, 1);
@@ -145,7 +145,7 @@ describe('retention', () => {
   test.each([
     ['ahead', 3_650],
     ['back', -3_650],
-  ])('removes nothing when the clock jumps ten years %s while it runs', async (_what, days) => {
+  ])('removes nothing when the clock jumps ten years %s', async (_what, days) => {
     const bench = openBench();
     await bench.write(0, 5);
     const retention = bench.start(30);
@@ -156,7 +156,7 @@ describe('retention', () => {
     expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('tells why it could not, and stops when it is asked to in the middle of it', async () => {
+  test('logs a failed removal, and stops during it when asked', async () => {
     const bench = openBench();
     await bench.write(40, 2);
     await bench.write(0, 1);
@@ -185,7 +185,7 @@ describe('retention', () => {
     expect(seqs(bench)).toEqual([1, 2, 3]);
   });
 
-  test('ends between two portions when it is asked to', async () => {
+  test('stops between two portions when asked', async () => {
     const bench = openBench();
     await bench.write(40, 1_500);
     await bench.write(0, 1);
@@ -209,7 +209,7 @@ describe('retention', () => {
     expect(seqs(bench)).toHaveLength(502);
   });
 
-  test('leaves a disk alone that takes no changes', async () => {
+  test('removes nothing while the disk is full', async () => {
     const bench = openBench();
     await bench.write(40, 2);
     await bench.write(0, 1);
@@ -228,7 +228,7 @@ describe('retention', () => {
     expect(seqs(bench)).toEqual([1, 2, 3]);
   });
 
-  test('of an empty trail does nothing', async () => {
+  test('does nothing for an empty trail', async () => {
     const bench = openBench();
     const retention = bench.start(30);
     await bench.clock.advance(60_000);
@@ -237,7 +237,7 @@ describe('retention', () => {
   });
 });
 
-test('no row goes but in the name of an anchor, and the anchor only moves on', async () => {
+test('removes rows only up to an anchor, which never moves back', async () => {
   const bench = openBench();
   await bench.write(40, 5);
   const mark = (seq: number) => {

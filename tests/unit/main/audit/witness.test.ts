@@ -1,15 +1,14 @@
-/** How often a witness outside the data folder receives the newest row, and what happens when it does not answer. */
 import { expect, onTestFinished, test } from 'vitest';
 import { startWitness, type WitnessMark } from '../../../../main/audit/witness.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { makeRow } from './builders.ts';
 
 function openBench(options: { readonly rows?: number; readonly answers?: () => Promise<void> } = {}) {
-  const { rows: begun = 1, answers = async () => {} } = options;
+  const { rows: initialRows = 1, answers = async () => {} } = options;
   const clock = createVirtualClock();
-  const told: WitnessMark[] = [];
+  const marks: WitnessMark[] = [];
   const logged: string[] = [];
-  let count = begun;
+  let count = initialRows;
   const trail = {
     lastSeq: () => count,
     row: (seq: number) => (seq === 0 ? null : makeRow({ seq, hash: `hash-${seq}` })),
@@ -22,7 +21,7 @@ function openBench(options: { readonly rows?: number; readonly answers?: () => P
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
       await Promise.race([answers(), aborted]);
-      told.push(mark);
+      marks.push(mark);
     },
   };
   const started = startWitness({ trail, witness, clock, log });
@@ -30,13 +29,13 @@ function openBench(options: { readonly rows?: number; readonly answers?: () => P
   return {
     clock,
     logged,
-    seqs: () => told.map(({ seq }) => seq),
+    seqs: () => marks.map(({ seq }) => seq),
     add: (rows: number) => void (count += rows),
     stop: started.stop,
   };
 }
 
-test('is told at the start, of many rows together once a minute, and at the end', async () => {
+test('notifies the witness at the start, at most once a minute, and at the stop', async () => {
   const bench = openBench();
   await bench.clock.settle();
   for (let second = 0; second < 120; second += 5) {
@@ -49,7 +48,7 @@ test('is told at the start, of many rows together once a minute, and at the end'
   expect(bench.seqs().at(-1)).toBe(26);
 });
 
-test('is told earlier when five hundred rows were added, and of nothing when none was', async () => {
+test('notifies the witness early after five hundred rows, and never without new rows', async () => {
   const bench = openBench();
   await bench.clock.settle();
   bench.add(500);
@@ -60,7 +59,7 @@ test('is told earlier when five hundred rows were added, and of nothing when non
   expect(bench.seqs()).toEqual([1, 501]);
 });
 
-test('that fails is told of in the log once, and tried again', async () => {
+test('logs a failing witness once and tries again', async () => {
   let works = false;
   const bench = openBench({ answers: () => (works ? Promise.resolve() : Promise.reject(new Error('full'))) });
   await bench.clock.advance(60_000);
@@ -70,7 +69,7 @@ test('that fails is told of in the log once, and tried again', async () => {
   expect(bench.seqs()).toEqual([1]);
 });
 
-test('that does not answer is given up after ten seconds, and has nobody wait at the end', async () => {
+test('gives up on an unresponsive witness after ten seconds, and does not delay the stop', async () => {
   const bench = openBench({ answers: () => new Promise(() => {}) });
   await bench.clock.advance(10_000);
   expect(bench.logged).toEqual(['audit.witness_failed']);
@@ -79,7 +78,7 @@ test('that does not answer is given up after ten seconds, and has nobody wait at
   await stopped;
 });
 
-test('of an empty trail is told nothing', async () => {
+test('does not notify the witness about an empty trail', async () => {
   const bench = openBench({ rows: 0 });
   await bench.clock.advance(60_000);
   await bench.stop();
