@@ -29,7 +29,7 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   group(
     'configs',
     'List and edit training configs',
-    async () => (await import('./configs/index.ts')).configCommands,
+    async () => (await import('./configs.ts')).configCommands,
   ),
   group('data', 'Store and list training data', async () => (await import('./data/index.ts')).dataCommands),
   group(
@@ -45,17 +45,17 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   group(
     'backup',
     'Create, list and restore database backups',
-    async () => (await import('./backup/index.ts')).backupCommands,
+    async () => (await import('./backup.ts')).backupCommands,
   ),
   group(
     'tokens',
     'Create, list and revoke access tokens',
-    async () => (await import('./tokens/index.ts')).tokenCommands,
+    async () => (await import('./tokens.ts')).tokenCommands,
   ),
   group(
     'sessions',
     'List and revoke browser sessions',
-    async () => (await import('./sessions/index.ts')).sessionCommands,
+    async () => (await import('./sessions.ts')).sessionCommands,
   ),
   group(
     'settings',

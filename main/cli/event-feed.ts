@@ -1,8 +1,20 @@
 import { eventsApi } from '../../protocol/admin-api.ts';
-import { type Answer, type AnswerBody, type CallFailure, type Fetch, urlOf } from '../../protocol/client.ts';
+import {
+  type Answer,
+  type AnswerBody,
+  type CallFailure,
+  type Fetch,
+  piecesOf,
+  urlOf,
+} from '../../protocol/client.ts';
 import { UiEvent } from '../../protocol/events.ts';
 import { Problem } from '../../protocol/problem.ts';
-import { textsOf } from './body-text.ts';
+
+/** Yields the body as text while it arrives. Fails like `piecesOf`. */
+export async function* textsOf(body: AnswerBody): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  for await (const piece of piecesOf(body)) yield decoder.decode(piece, { stream: true });
+}
 
 export interface FeedAddress {
   readonly url: string;

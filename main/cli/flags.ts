@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import type { Flags } from '../config.ts';
+import { exitCodes, fail } from './failure.ts';
 
 /** Returns the flags by their names in the help and in config files, not in commander's camel case. Aliases are resolved. */
 export function flagsOf(command: Command): Flags {
@@ -80,3 +82,37 @@ export const collect = (value: string, earlier: readonly string[] = []): readonl
   ...earlier,
   value,
 ];
+
+/** Adds examples at the end of the help of a command. */
+export const withExamples = (command: Command, examples: readonly string[]): Command =>
+  examples.length === 0
+    ? command
+    : command.addHelpText('after', `\nExamples:\n${examples.map(each => `  $ ${each}`).join('\n')}`);
+
+interface Schema<T> {
+  safeParse(
+    value: unknown,
+    messages: typeof plainIssues,
+  ):
+    | { readonly success: true; readonly data: T }
+    | {
+        readonly success: false;
+        readonly error: {
+          readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+        };
+      };
+}
+
+/** Validates flags and arguments against the protocol's schema; ends the command when they are invalid. */
+export function readInput<T>(
+  schema: Schema<T>,
+  value: unknown,
+  /** The name of each field for people. */
+  names: Readonly<Record<string, string>>,
+): T {
+  const parsed = schema.safeParse(value, plainIssues);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = String(issue?.path[0] ?? '');
+  return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}`);
+}

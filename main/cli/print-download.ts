@@ -1,7 +1,7 @@
 import type { Call } from '../../protocol/call.ts';
 import { type Answer, type AnswerBody, type CallInput, type Fetch, urlOf } from '../../protocol/client.ts';
 import { Problem } from '../../protocol/problem.ts';
-import { textsOf } from './body-text.ts';
+import { textsOf } from './event-feed.ts';
 import { exitCodes, fail, failureOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 

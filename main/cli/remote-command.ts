@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Flags } from '../config.ts';
 import { CommandEnd, exitCodes } from './failure.ts';
-import { withExamples } from './examples.ts';
-import { collect, flagsOf, wordList } from './flags.ts';
+import { collect, flagsOf, withExamples, wordList } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';

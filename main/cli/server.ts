@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { findSample } from '../../agent/simulated/sample.ts';
 import { type Flags, loadServerConfig } from '../config.ts';
-import { withExamples } from './examples.ts';
-import { collect, flagsOf, isOn } from './flags.ts';
+import { collect, flagsOf, isOn, withExamples } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { workerCommand } from '../../agent/cli/command.ts';
 import { version } from '../../protocol/version.ts';
-import { withExamples } from './examples.ts';
+import { withExamples } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
 const examples = [

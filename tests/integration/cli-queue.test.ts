@@ -5,7 +5,7 @@
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { everyPage } from '../../main/cli/jobs/pages.ts';
+import { everyPage } from '../../main/cli/jobs/find.ts';
 import { openRemote } from '../../main/cli/remote.ts';
 import { createClient } from '../../protocol/client.ts';
 import type { JobDetail } from '../../protocol/job.ts';

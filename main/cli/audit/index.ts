@@ -1,8 +1,136 @@
+import type { Command } from 'commander';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { Flags } from '../../config.ts';
+import { numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
+import { printOne, printRows } from '../output.ts';
+import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { exportAll } from './export.ts';
-import { list, ofUser, security } from './list.ts';
-import { stats } from './stats.ts';
+import type { Remote } from '../remote.ts';
+import type { Column } from '../table.ts';
 import { verify } from './verify.ts';
+
+/** Adds the filter options that all audit commands share. */
+const withSieve = (command: Command): Command =>
+  command
+    .option('--type <type>', 'only entries of this type, such as worker.created or worker.*')
+    .option('--event-type <type>', 'same as --type')
+    .option('--actor <id>', 'only actions of this token or worker')
+    .option('--target <id>', 'only entries about the worker, job or token with this id')
+    .option('--since <time>', 'only entries from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z')
+    .option('--until <time>', 'only entries before this time');
+
+const sieveOf = (flags: Flags) => ({
+  event_type: textOf(flags, 'type') ?? textOf(flags, 'event-type') ?? undefined,
+  actor_id: textOf(flags, 'actor') ?? undefined,
+  target_id: textOf(flags, 'target') ?? undefined,
+  since: textOf(flags, 'since') ?? undefined,
+  until: textOf(flags, 'until') ?? undefined,
+});
+
+/** The option for each request field, for messages. */
+const sieveFlags = {
+  event_type: '--type',
+  actor_id: '--actor',
+  target_id: '--target',
+  since: '--since',
+  until: '--until',
+};
+
+type Entry = ValueOf<typeof auditApi.list>['entries'][number];
+
+const columns: readonly Column<Entry>[] = [
+  { title: 'SEQ', text: ({ seq }) => String(seq) },
+  { title: 'AT', text: ({ at }) => at },
+  {
+    title: 'WHO',
+    text: ({ actor_type: type, actor_id: id }) => (id === null || id === type ? type : `${type} ${id}`),
+  },
+  { title: 'WHAT', text: ({ event_type: type }) => type },
+  { title: 'TO', text: ({ target_id: id }) => id },
+  { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
+];
+
+/** Adds the options for paging. */
+const withPage = (command: Command): Command =>
+  withSieve(command)
+    .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber);
+
+const pageOf = ({ flags }: Remote) => ({
+  ...sieveOf(flags),
+  limit: numberOf(flags, 'limit') ?? undefined,
+  offset: numberOf(flags, 'offset') ?? undefined,
+});
+const pageFlags = { ...sieveFlags, limit: '--limit', offset: '--offset' };
+
+const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
+  printRows(remote, { answer, rows: answer.entries, columns, none: 'No matching entries' });
+
+const list: RemoteSpec = {
+  name: 'list',
+  description: 'List audit entries, newest first',
+  shape: withPage,
+  async act(remote) {
+    const query = readInput(auditApi.list.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.list, { query }));
+  },
+};
+
+const ofUser: RemoteSpec = {
+  name: 'user',
+  description: 'List actions of a user or worker, newest first',
+  shape: command => withPage(command.argument('<id>', 'token name, "admin", or worker id')),
+  async act(remote, [id = '']) {
+    const query = readInput(auditApi.user.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.user, { params: { id }, query }));
+  },
+};
+
+const security: RemoteSpec = {
+  name: 'security',
+  description: 'List security events, newest first: sign-ins, rejections, token and settings changes',
+  shape: withPage,
+  async act(remote) {
+    const query = readInput(auditApi.security.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.security, { query }));
+  },
+};
+
+type Counted = ValueOf<typeof auditApi.stats>['by_type'];
+
+const stats: RemoteSpec = {
+  name: 'stats',
+  description: 'Count audit entries by type and actor',
+  shape: withSieve,
+  async act(remote) {
+    const query = readInput(auditApi.stats.query, sieveOf(remote.flags), sieveFlags);
+    const answer = await remote.ask(auditApi.stats, { query });
+    printOne(remote, {
+      answer,
+      facts: [
+        ['Entries', String(answer.total)],
+        ['First', answer.first_at],
+        ['Last', answer.last_at],
+        ['What', counts(answer.by_type)],
+        ['Who', counts(answer.by_actor)],
+      ],
+    });
+  },
+};
+
+const counts = (counted: Counted): string | null =>
+  counted.map(({ name, count }) => `${count} ${name}`).join('\n') || null;
+
+const exportAll: RemoteSpec = {
+  name: 'export',
+  description: 'Print all entries as JSON lines, oldest first',
+  shape: withSieve,
+  async act(remote) {
+    const query = readInput(auditApi.export.query, sieveOf(remote.flags), sieveFlags);
+    await printDownload(remote, auditApi.export, { query });
+  },
+};
 
 /** Subcommands of `trainyard audit`, in the order of the help. */
 export const auditCommands: readonly RemoteSpec[] = [list, ofUser, security, verify, stats, exportAll];

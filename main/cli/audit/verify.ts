@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { auditApi, readWitnessMark, type WitnessMark } from '../../../protocol/admin-api.ts';
 import { exitCodes, fail } from '../failure.ts';
-import { numberOf, textOf, wholeNumber } from '../flags.ts';
-import { readInput } from '../input.ts';
+import { numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';

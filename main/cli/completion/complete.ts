@@ -5,8 +5,8 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Invocation } from '../invocation.ts';
 import { openRemote } from '../remote.ts';
 import { plain } from '../table.ts';
-import { workerStatus } from '../workers/text.ts';
-import { type Candidate, type Wanted, walk } from './walk.ts';
+import { workerStatus } from '../workers/worker.ts';
+import { type Candidate, walk, type Wanted } from './walk.ts';
 
 /** Beyond this delay, completion feels stuck. */
 const patienceMs = 500;

@@ -1,7 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import type { Flags } from '../../config.ts';
-import { JobArgument } from '../jobs/argument.ts';
-import type { JobQuery } from '../jobs/pages.ts';
+import { JobArgument, type JobQuery } from '../jobs/find.ts';
 
 export interface Candidate {
   readonly word: string;

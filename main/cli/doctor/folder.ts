@@ -1,7 +1,19 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../failure.ts';
-import { type Check, failed, passed, skipped } from './check.ts';
+
+/** A check and its result. */
+export type Check = {
+  readonly what: string;
+  /** `skipped`: there was nothing to check. */
+  readonly result: 'ok' | 'failed' | 'skipped';
+  /** The finding; after a failure also what to do. */
+  readonly detail: string;
+};
+
+export const passed = (what: string, detail: string): Check => ({ what, result: 'ok', detail });
+export const failed = (what: string, detail: string): Check => ({ what, result: 'failed', detail });
+export const skipped = (what: string, detail: string): Check => ({ what, result: 'skipped', detail });
 
 /** Free disk space. Below this, the server will soon refuse changes. */
 const minFreeBytes = 512 * 1024 ** 2;

@@ -11,8 +11,7 @@ import type { Invocation } from '../invocation.ts';
 import { printRows } from '../output.ts';
 import { warnOfToken, withConnection, withOutput } from '../remote-command.ts';
 import type { Column } from '../table.ts';
-import { type Check, failed, passed, skipped } from './check.ts';
-import { checkFolder } from './folder.ts';
+import { type Check, checkFolder, failed, passed, skipped } from './folder.ts';
 
 const timeoutMs = 5_000;
 

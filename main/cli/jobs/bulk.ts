@@ -6,7 +6,7 @@ import { isOn } from '../flags.ts';
 import { printRows } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
-import { everyPage } from './pages.ts';
+import { everyPage } from './find.ts';
 
 /** Adds `--yes`, and `-f, --force` as in SimpleTuner. */
 export const withYes = (command: Command): Command =>

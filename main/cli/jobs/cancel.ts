@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
-import { isWaiting } from '../../../protocol/job.ts';
+import { finalStatuses, isWaiting } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { isOn, wordsAmong } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import { among, JobArgument, takesJob } from './argument.ts';
-import { actOnAll, cancelOne, jobsWith, waitingFirst, withYes } from './bulk.ts';
-import { findJob, showJob } from './find.ts';
+import { actOnAll, cancelOne, jobsWith, purgeOne, waitingFirst, withYes } from './bulk.ts';
+import { among, findJob, JobArgument, showJob, takesJob } from './find.ts';
 
 /** `running` means every job on a worker, as in the queue's `total_running`. */
 const onWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
@@ -64,3 +63,36 @@ export const release: RemoteSpec = {
     showJob(remote, await remote.ask(queueApi.release, { params: { id } }));
   },
 };
+
+const waitingStatuses = ['pending', 'blocked'] as const;
+const purgeable = [...waitingStatuses, 'queued', ...finalStatuses];
+
+export const purge: RemoteSpec = {
+  name: 'purge',
+  description: 'Delete jobs by status. Pending jobs are cancelled first',
+  shape: command => withYes(addPurgeOptions(command)),
+  async act(remote) {
+    const { flags } = remote;
+    const { status } = flags;
+    const named = Array.isArray(status) ? status.map(String) : [];
+    const statuses = isOn(flags, 'all') ? [...waitingStatuses, ...finalStatuses] : named;
+    if (statuses.length === 0) fail(exitCodes.usage, 'Specify --status STATUS or --all');
+    await actOnAll(remote, {
+      jobs: await jobsWith(remote, statuses),
+      verb: 'Delete, with their files and logs,',
+      act: purgeOne(remote),
+    });
+  },
+};
+
+const addPurgeOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('-s, --status <status>', 'only these statuses, separated by commas; repeatable')
+        .choices(purgeable)
+        .argParser((text: string, before: readonly string[] | undefined) => [
+          ...(before ?? []),
+          ...wordsAmong('status', purgeable)(text),
+        ]),
+    )
+    .addOption(new Option('--all', 'all jobs that are not on a worker').conflicts('status'));

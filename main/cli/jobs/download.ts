@@ -6,13 +6,11 @@ import { CommandEnd, exitCodes, fail, type Failure } from '../failure.ts';
 import { isOn, textOf } from '../flags.ts';
 import { printRows } from '../output.ts';
 import { bar, createDisplay } from '../progress-bar.ts';
-import type { Remote } from '../remote.ts';
 import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
-import { among, takesJob } from './argument.ts';
-import { everyArtifact } from './artifacts.ts';
-import { filesNamed, filesOfCheckpoint } from './chosen-files.ts';
-import { findNewestJob } from './find.ts';
+import { everyArtifact, filesNamed, filesOfCheckpoint } from './files.ts';
+import { among, findNewestJob, takesJob } from './find.ts';
 import { saveFile } from './save-file.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {

@@ -1,13 +1,58 @@
-import { queueApi } from '../../../protocol/queue-api.ts';
+import { Argument, type Command } from 'commander';
+import type { CallInput, ValueOf } from '../../../protocol/client.ts';
 import { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import { finalStatuses, type JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { choose } from '../choose.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
-import { among } from './argument.ts';
-import { everyPage, type JobQuery } from './pages.ts';
 import { jobFacts } from './text.ts';
+
+export type JobQuery = NonNullable<CallInput<typeof queueApi.list>['query']>;
+type JobPage = ValueOf<typeof queueApi.list>;
+
+/** Maximum page size of the orchestrator. */
+const maxPage = 500;
+
+/** Fetches all matching jobs as one page. It leaves out jobs submitted in the meantime. */
+export async function everyPage(
+  { ask }: Pick<Remote, 'ask'>,
+  query: JobQuery,
+  limit = maxPage,
+): Promise<JobPage> {
+  const first = await ask(queueApi.list, { query: { ...query, limit } });
+  const entries = [...first.entries];
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const page = await ask(queueApi.list, { query: { ...query, limit, cursor } });
+    entries.push(...page.entries);
+    cursor = page.next_cursor;
+  }
+  return { ...first, entries, next_cursor: null };
+}
+
+/** Job filters of the commands. A config name selects among these jobs only, and completion offers only these. */
+export const among = {
+  all: {},
+  unended: { include_completed: 'false' },
+  ended: { status: finalStatuses.join(',') },
+  running: { status: 'running' },
+  pending: { status: 'pending' },
+  blocked: { blocked: 'true' },
+} as const satisfies Readonly<Record<string, JobQuery>>;
+
+/** A job among those that a command accepts. */
+export class JobArgument extends Argument {
+  readonly which: JobQuery;
+
+  constructor(which: JobQuery, name = '<job>') {
+    super(name, 'job id, the start of a job id, or a config name');
+    this.which = which;
+  }
+}
+
+export const takesJob = (command: Command, which: JobQuery): Command =>
+  command.addArgument(new JobArgument(which));
 
 /** Maximum length of a search text in the orchestrator. */
 const maxText = 200;

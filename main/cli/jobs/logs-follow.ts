@@ -8,8 +8,7 @@ import { FeedRefused, openFeed } from '../event-feed.ts';
 import { CommandEnd, failureOf, reasonOf } from '../failure.ts';
 import { FeedLost, live, persist } from '../live.ts';
 import type { Remote } from '../remote.ts';
-import type { LogPrinter } from './logs-print.ts';
-import { printTail } from './logs-tail.ts';
+import { type LogPrinter, printTail } from './logs-print.ts';
 
 interface Wanted {
   readonly id: JobId;

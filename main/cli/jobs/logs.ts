@@ -1,15 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { JobId } from '../../../protocol/ids.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
-import { isOn, numberOf, textOf, wholeNumber } from '../flags.ts';
-import { readInput } from '../input.ts';
+import { isOn, numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import { among, takesJob } from './argument.ts';
-import { findNewestJob } from './find.ts';
+import { among, findNewestJob, takesJob } from './find.ts';
 import { followLogs } from './logs-follow.ts';
-import { createLogPrinter, type LogPrinter } from './logs-print.ts';
-import { printTail } from './logs-tail.ts';
+import { createLogPrinter, type LogPrinter, printTail } from './logs-print.ts';
 
 const usual = 200;
 const inSearch = 1_000;

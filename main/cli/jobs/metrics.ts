@@ -6,8 +6,7 @@ import { printRows } from '../output.ts';
 import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
-import { among, takesJob } from './argument.ts';
-import { findNewestJob } from './find.ts';
+import { among, findNewestJob, takesJob } from './find.ts';
 import { sparkline } from './sparkline.ts';
 
 /** One metric key across all attempts. */

@@ -6,9 +6,9 @@ import { isOn } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
-import { explanationFacts } from './explanation.ts';
 import { warningsText } from './text.ts';
-import { concludeJob, createJobDisplay, followJob } from './follow.ts';
+import { concludeJob, createJobDisplay, followJob } from './watch.ts';
+import { explanationFacts } from './why.ts';
 
 type Submitted = ValueOf<typeof queueApi.retry>;
 type Accepted = Extract<Submitted, { readonly success: true }>;

@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander';
-import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { FailureCause, OnLostContact, priorities, Target } from '../../../protocol/job.ts';
+import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
-import { addLabel, collect, decimal, isOn, timeSpan, wholeNumber, wordsAmong } from '../flags.ts';
-import { readInput } from '../input.ts';
-import type { Remote } from '../remote.ts';
+import { addLabel, collect, decimal, isOn, readInput, timeSpan, wholeNumber, wordsAmong } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { bringData } from './bring-data.ts';
+import type { Remote } from '../remote.ts';
+import { priorityOf } from './change.ts';
 import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
-import { priorityOf } from './priority.ts';
+import { bringData } from './push-data.ts';
 import { concludeSubmission, concludeTrial, mayWait } from './submission.ts';
 
 /** The request fields by their options. */

@@ -1,13 +1,102 @@
+import type { UiEvent } from '../../../protocol/events.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { isFinal, isWaiting, type JobDetail, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import type { RemoteSpec } from '../remote-command.ts';
+import { exitCodes, fail } from '../failure.ts';
+import type { CliTerminal } from '../invocation.ts';
+import { live } from '../live.ts';
+import { printOne } from '../output.ts';
+import { createProgressDisplay } from '../progress-bar.ts';
 import { pausedLine, queueEventText } from '../queue/text.ts';
-import { cutLine, tableLines } from '../table.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import { cutLine, plainLines, tableLines } from '../table.ts';
 import { watch as watchFleet } from '../watch.ts';
-import { among, JobArgument } from './argument.ts';
-import { findJob } from './find.ts';
-import { concludeJob, createJobDisplay, followJob } from './follow.ts';
-import { createProgressSieve } from './sieve.ts';
-import { jobColumns, situation } from './text.ts';
+import { among, findJob, JobArgument } from './find.ts';
+import { detailFacts, jobColumns, situation } from './text.ts';
+
+/** Waits for the end of a job and survives connection losses. `show` gets each state of the job. */
+export function followJob(remote: Remote, id: JobId, show: (job: JobView) => void): Promise<JobDetail> {
+  const look = () => remote.ask(queueApi.get, { params: { id } });
+  return live(remote, async events => {
+    // Read the job only after the stream is open, so that no change is missed.
+    const first = await look();
+    show(first);
+    if (isFinal(first.status)) return first;
+    for await (const event of events) {
+      const job = event.kind === 'reset' ? await look() : event.kind === 'job' ? event.job : null;
+      if (job === null || job.id !== id) continue;
+      show(job);
+      if (isFinal(job.status)) return look();
+    }
+    return null;
+  });
+}
+
+/** Prints how a job ended; ends the command when it did not complete. */
+export function concludeJob(remote: Remote, job: JobDetail): void {
+  printOne(remote, { answer: job, facts: detailFacts(job) });
+  if (job.status === 'completed') return;
+  const message = plainLines(job.error_message ?? '')
+    .join('\n')
+    .trim();
+  const cause = job.cause === null ? '' : ` (${job.cause})`;
+  fail(
+    exitCodes.jobUnsuccessful,
+    `Job ${job.id} ${job.status === 'failed' ? 'failed' : `was ${job.status}`}${cause}${message === '' ? '' : `: ${message}`}`,
+  );
+}
+
+/** Shows a job on stderr: a line per status change, and a progress bar during training. */
+export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView) => void {
+  let told = '';
+  let attempt = 0;
+  let bar = createProgressDisplay(err, errScreen);
+  return job => {
+    const line = statusLine(job);
+    const isOver = isFinal(job.status);
+    // Complete the bar before printing the final status.
+    if (isOver && job.progress !== null && job.attempt === attempt) bar.show(job.progress);
+    if (line !== told || job.attempt !== attempt) {
+      bar.finish();
+      err(`${line}\n`);
+    }
+    if (job.attempt !== attempt) bar = createProgressDisplay(err, errScreen);
+    told = line;
+    attempt = job.attempt;
+    if (job.progress !== null && job.status === 'running') bar.show(job.progress);
+  };
+}
+
+function statusLine(job: JobView): string {
+  const { status, worker_name: worker, attempt, max_attempts: most } = job;
+  const where = worker === null || isWaiting(status) ? '' : ` on ${worker}`;
+  const which = attempt > 1 ? `, attempt ${attempt} of ${most}` : '';
+  const why = isWaiting(status) || status === 'recovering' ? situation(job) : '';
+  return `${status[0]?.toUpperCase()}${status.slice(1)}${where}${which}${why === '' ? '' : `: ${why}`}`;
+}
+
+type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
+
+/**
+ * Passes all events of a job, but its progress only after each tenth of the way, to keep logs short.
+ *
+ * @internal
+ */
+export function createProgressFilter(): (event: JobEvent) => boolean {
+  const reached = new Map<string, number>();
+  return ({ type, job, job_id: id, attempt }) => {
+    if (type === 'job.outstanding') return false;
+    if (type !== 'job.progress') {
+      if (job === null || isFinal(job.status)) reached.delete(id);
+      return true;
+    }
+    const tenth = attempt * 100 + Math.floor((job?.progress?.percent ?? 0) / 10);
+    if (tenth <= (reached.get(id) ?? -1)) return false;
+    reached.set(id, tenth);
+    return true;
+  };
+}
 
 export const watch: RemoteSpec = {
   name: 'watch',
@@ -19,7 +108,7 @@ export const watch: RemoteSpec = {
       return concludeJob(remote, await followJob(remote, id, createJobDisplay(remote.terminal)));
     }
     const { as_of_seq: after } = await remote.ask(queueApi.list, { query: { limit: 1 } });
-    const isNews = createProgressSieve();
+    const isNews = createProgressFilter();
     await watchFleet(remote, {
       kinds: ['job', 'queue'],
       after,

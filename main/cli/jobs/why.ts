@@ -1,9 +1,10 @@
+import type { Explanation } from '../../../protocol/explain.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { printOne } from '../output.ts';
+import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { among, takesJob } from './argument.ts';
-import { explanationFacts } from './explanation.ts';
-import { findJob } from './find.ts';
+import type { Fact } from '../table.ts';
+import { among, findJob, takesJob } from './find.ts';
 
 export const why: RemoteSpec = {
   name: 'why',
@@ -15,3 +16,43 @@ export const why: RemoteSpec = {
     printOne(remote, { answer, facts: explanationFacts(answer) });
   },
 };
+
+type Judged = Explanation['workers'][number];
+
+/** Explains a pending job: a summary, its blockers, what each worker lacks, and a predicted start. */
+export function explanationFacts(explanation: Explanation): readonly Fact[] {
+  const { status, summary, unsatisfiable, position, reasons, workers } = explanation;
+  return [
+    ['Job', explanation.job_id],
+    ['Status', status],
+    ['Why', summary ?? 'The job is not pending'],
+    ['Hopeless', unsatisfiable ? 'No registered worker can run it' : null],
+    ['Position', position === null ? null : String(position)],
+    // A single reason is already in the summary.
+    ['Held back', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
+    ['Workers', lines(workers.map(workerText))],
+    ['Start', startText(explanation)],
+  ];
+}
+
+function workerText({ name, local, fits, reasons, datasets }: Judged): string {
+  const where = local ? ' (the orchestrator’s own machine)' : '';
+  const details = reasons.map(({ detail }) => detail);
+  return `${name}${where}: ${[...(fits ? ['eligible'] : []), ...details, ...dataText(datasets)].join('; ')}`;
+}
+
+function dataText(datasets: Judged['datasets']): readonly string[] {
+  if (datasets === null) return [];
+  const { here, wanted } = datasets;
+  if (here === wanted) return ['has the data'];
+  return [here === 0 ? 'must fetch the data' : `has ${here} of ${wanted} datasets`];
+}
+
+function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {
+  if (summary === null) return null;
+  // The blocker may also be the reason why there is no prediction.
+  if (start === null) return none === summary ? null : none;
+  return `${start.at}, in ${duration(start.in_s)} (estimate). ${start.basis}`;
+}
+
+const lines = (all: readonly string[]): string | null => all.join('\n') || null;

@@ -1,9 +1,86 @@
+import { InvalidArgumentError } from 'commander';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { numberOf, readInput, textOf, timeSpan } from '../flags.ts';
+import { printOne } from '../output.ts';
+import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { cleanup } from './cleanup.ts';
 import { limits } from './limits.ts';
-import { pause, resume } from './pause.ts';
-import { stats } from './stats.ts';
-import { status } from './status.ts';
+import { queueFacts, statsFacts } from './text.ts';
+
+const status: RemoteSpec = {
+  name: 'status',
+  description: 'Show whether jobs are given out, and how many wait and run',
+  async act(remote) {
+    const answer = await remote.ask(queueApi.status);
+    printOne(remote, { answer, facts: queueFacts(answer) });
+  },
+};
+
+const pause: RemoteSpec = {
+  name: 'pause',
+  description: 'Give nothing out until resumed; what runs goes on',
+  shape: command => command.option('--note <text>', 'shown to everybody who looks at the queue'),
+  async act(remote) {
+    const body = readInput(queueApi.pause.body, { note: textOf(remote.flags, 'note') }, { note: '--note' });
+    const answer = await remote.ask(queueApi.pause, { body });
+    printOne(remote, { answer, facts: queueFacts(answer) });
+  },
+};
+
+const resume: RemoteSpec = {
+  name: 'resume',
+  description: 'Give jobs out again',
+  async act(remote) {
+    const answer = await remote.ask(queueApi.resume);
+    printOne(remote, { answer, facts: queueFacts(answer) });
+  },
+};
+
+const dayS = 86_400;
+
+/**
+ * Parses an age; returns seconds. It rejects bare numbers, which mean seconds elsewhere: a user who means days would delete nearly
+ * everything.
+ */
+function age(text: string): number {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with a unit, such as 30d.');
+  const seconds = timeSpan(text);
+  if (seconds < dayS || seconds > 365 * dayS) throw new InvalidArgumentError('Give 1d to 365d.');
+  return seconds;
+}
+
+const cleanup: RemoteSpec = {
+  name: 'cleanup',
+  description: 'Delete old jobs',
+  shape: command =>
+    command
+      .requiredOption('--older-than <time>', 'minimum age of the jobs, such as 30d', age)
+      .option('--yes', 'skip the confirmation'),
+  async act(remote) {
+    const seconds = numberOf(remote.flags, 'older-than') ?? Number.NaN;
+    await remote.confirm(`Delete all jobs that ended more than ${daysText(seconds)} ago?`);
+    const answer = await remote.ask(queueApi.cleanup, { query: { days: seconds / dayS } });
+    printOne(remote, {
+      answer,
+      facts: [['Deleted', `${answer.deleted} ${answer.deleted === 1 ? 'job' : 'jobs'}`]],
+    });
+  },
+};
+
+function daysText(seconds: number): string {
+  const days = seconds / dayS;
+  if (!Number.isInteger(days)) return duration(seconds);
+  return days === 1 ? '1 day' : `${days} days`;
+}
+
+const stats: RemoteSpec = {
+  name: 'stats',
+  description: 'Count jobs by status and user, with wait and run times',
+  async act(remote) {
+    const answer = await remote.ask(queueApi.stats);
+    printOne(remote, { answer, facts: statsFacts(answer) });
+  },
+};
 
 /** Subcommands of `trainyard queue`, in the order of the help. */
 export const queueCommands: readonly RemoteSpec[] = [status, pause, resume, limits, cleanup, stats];

@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import type { Concurrency } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { wholeNumber } from '../flags.ts';
-import { readInput } from '../input.ts';
+import type { Concurrency } from '../../../protocol/queue.ts';
+import { readInput, wholeNumber } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { limitFacts } from './text.ts';

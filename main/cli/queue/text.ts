@@ -1,5 +1,8 @@
-import { type Concurrency, everyone, type QueueView } from '../../../protocol/queue.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
+import type { queueApi } from '../../../protocol/queue-api.ts';
+import { type Concurrency, everyone, type QueueView } from '../../../protocol/queue.ts';
+import { duration } from '../progress-bar.ts';
 import type { Fact } from '../table.ts';
 
 type QueueEvent = Extract<UiEvent, { readonly kind: 'queue' }>;
@@ -57,3 +60,49 @@ const pauseText = ({ by, note }: NonNullable<QueueView['paused']>): string =>
 const limitText = (most: number | null): string => (most === null ? 'unlimited' : String(most));
 
 const forApproval = (blocked: number): string => (blocked === 0 ? '' : `, ${blocked} of them for approval`);
+
+type Stats = ValueOf<typeof queueApi.stats>;
+type StuckJobs = Stats['waiting_for_offline'][number];
+
+export const statsFacts = (figures: Stats): readonly Fact[] => [
+  ...queueFacts(figures),
+  ['Jobs', lines(Object.entries(figures.by_status).map(([word, count]) => `${count} ${word}`))],
+  [
+    'Users',
+    lines(
+      Object.entries(figures.by_user).map(
+        ([user, { pending, running }]) => `${user}: ${pending} pending, ${running} on workers`,
+      ),
+    ),
+  ],
+  ['Ended in 24 h', endedText(figures.ended_24h)],
+  ['This machine', localUseText(figures.local)],
+  ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
+  [
+    'Unschedulable',
+    lines(
+      figures.unsatisfiable.map(({ job_id: id, count }) =>
+        count === 1 ? id : `${id} and ${count - 1} like it`,
+      ),
+    ),
+  ],
+  ['Offline only', lines(figures.waiting_for_offline.map(offlineText))],
+  ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
+  ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
+];
+
+const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJobs): string => {
+  const others = workers === 1 ? '' : ` or ${workers - 1} more`;
+  return `${name}${others}: ${count} pending`;
+};
+
+/** Returns null when this machine has no worker and no job targets it. */
+const localUseText = (local: Stats['local']): string | null =>
+  local === null || local.total_gpus + local.running_jobs + local.pending_jobs === 0
+    ? null
+    : `${local.running_jobs} running, ${local.pending_jobs} pending, ${local.allocated_gpus.length} of ${local.total_gpus} GPUs in use`;
+
+const endedText = ({ completed, failed, cancelled }: Stats['ended_24h']): string =>
+  `${completed} completed, ${failed} failed, ${cancelled} cancelled`;
+
+const lines = (all: readonly string[]): string | null => all.join('\n') || null;

@@ -11,8 +11,8 @@ import {
   wordsAmong,
 } from '../../../../main/cli/flags.ts';
 import { readConfigArgument } from '../../../../main/cli/jobs/config-argument.ts';
-import { priorityOf } from '../../../../main/cli/jobs/priority.ts';
-import { addChange } from '../../../../main/cli/workers/label.ts';
+import { priorityOf } from '../../../../main/cli/jobs/change.ts';
+import { addChange } from '../../../../main/cli/workers/change.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
 describe('a time', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Screen } from '../../../../main/cli/invocation.ts';
-import { createJobDisplay } from '../../../../main/cli/jobs/follow.ts';
-import { createProgressSieve } from '../../../../main/cli/jobs/sieve.ts';
+import { createJobDisplay, createProgressFilter } from '../../../../main/cli/jobs/watch.ts';
 import { createProgressDisplay } from '../../../../main/cli/progress-bar.ts';
 import type { JobEventType } from '../../../../protocol/events.ts';
 import { jobView } from '../../../support/job-view.ts';
@@ -28,7 +27,7 @@ describe('progress', () => {
 });
 
 test('of progress a log gets each tenth of the way of each attempt, and all else', () => {
-  const isNews = createProgressSieve();
+  const isNews = createProgressFilter();
   const event = (type: JobEventType, percent: number, attempt = 1) => {
     const job = jobView({ status: 'running', progress: { percent } });
     const common = { seq: 1, at: job.queued_at, worker_id: null, cause: null };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { filesNamed, filesOfCheckpoint } from '../../../../../main/cli/jobs/chosen-files.ts';
+import { filesNamed, filesOfCheckpoint } from '../../../../../main/cli/jobs/files.ts';
 import { sizeText } from '../../../../../protocol/size-text.ts';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../protocol/artifact.ts';
 import { JobId } from '../../../../../protocol/ids.ts';

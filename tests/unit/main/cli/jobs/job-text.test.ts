@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explanationFacts } from '../../../../../main/cli/jobs/explanation.ts';
+import { explanationFacts } from '../../../../../main/cli/jobs/why.ts';
 import { submittedFacts, trialFacts } from '../../../../../main/cli/jobs/submission.ts';
 import { detailFacts, jobColumns, jobFacts } from '../../../../../main/cli/jobs/text.ts';
 import { factLines, tableLines } from '../../../../../main/cli/table.ts';

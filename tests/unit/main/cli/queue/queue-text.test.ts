@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { queueEventText, queueFacts, pausedLine } from '../../../../../main/cli/queue/text.ts';
-import { statsFacts } from '../../../../../main/cli/queue/stats.ts';
+import { pausedLine, queueEventText, queueFacts, statsFacts } from '../../../../../main/cli/queue/text.ts';
 import { factLines } from '../../../../../main/cli/table.ts';
 import type { QueueEventType } from '../../../../../protocol/events.ts';
 import { JobId, WorkerId } from '../../../../../protocol/ids.ts';

@@ -1,6 +1,6 @@
 /** What the command line shows for a worker with GPU troubles. */
 import { expect, test } from 'vitest';
-import { workerColumns, workerFacts, workerStatus } from '../../../../../main/cli/workers/text.ts';
+import { workerColumns, workerFacts, workerStatus } from '../../../../../main/cli/workers/worker.ts';
 import { workerView } from '../../../renderer/worker-builders.ts';
 
 const troubled = workerView({

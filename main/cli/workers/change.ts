@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { exitCodes, fail } from '../failure.ts';
-import { addLabel } from '../flags.ts';
-import { readInput } from '../input.ts';
+import { addLabel, numberOf, readInput, textOf, timeSpan } from '../flags.ts';
+import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { findWorker, showWorker, takesWorker } from './find.ts';
+import { findWorker, showWorker, takesWorker } from './worker.ts';
 
 type Labels = WorkerView['admin_labels'];
 
@@ -63,3 +63,60 @@ function changedLabels(
   const kept = Object.entries(given).filter(([key]) => !removed.includes(key));
   return { ...Object.fromEntries(kept), ...set };
 }
+
+export const rename: RemoteSpec = {
+  name: 'rename',
+  description: 'Rename a worker',
+  shape: command => takesWorker(command).argument('<name>', 'new name'),
+  async act(remote, [word, name]) {
+    const body = readInput(workersApi.update.body, { name }, { name: 'NAME' });
+    const { id } = await findWorker(remote, word);
+    showWorker(remote, await remote.ask(workersApi.update, { params: { id }, body }));
+  },
+};
+
+export const drain: RemoteSpec = {
+  name: 'drain',
+  description: 'Drain a worker: it finishes its job and gets no other',
+  shape: command =>
+    takesWorker(command)
+      .option('--reason <text>', 'note to show with the worker')
+      .option('--deadline <time>', 'requeue the job if it still runs after this time, such as 30m', timeSpan),
+  async act(remote, [word]) {
+    const { id } = await findWorker(remote, word);
+    const body = { reason: textOf(remote.flags, 'reason'), deadline_s: numberOf(remote.flags, 'deadline') };
+    showWorker(remote, await remote.ask(workersApi.drain, { params: { id }, body }));
+  },
+};
+
+export const undrain: RemoteSpec = {
+  name: 'undrain',
+  description: 'End the drain of a worker',
+  shape: takesWorker,
+  async act(remote, [word]) {
+    const { id } = await findWorker(remote, word);
+    showWorker(remote, await remote.ask(workersApi.undrain, { params: { id } }));
+  },
+};
+
+export const unquarantine: RemoteSpec = {
+  name: 'unquarantine',
+  description: 'Release a worker from quarantine',
+  shape: takesWorker,
+  async act(remote, [word]) {
+    const { id } = await findWorker(remote, word);
+    showWorker(remote, await remote.ask(workersApi.unquarantine, { params: { id } }));
+  },
+};
+
+export const remove: RemoteSpec = {
+  name: 'delete',
+  description: 'Delete an offline worker and revoke its token',
+  shape: command => takesWorker(command).option('--yes', 'skip the confirmation'),
+  async act(remote, [word]) {
+    const { id, name } = await findWorker(remote, word);
+    await remote.confirm(`Delete worker ${name} (${id})? Its token stops working.`);
+    const answer = await remote.ask(workersApi.remove, { params: { id } });
+    printOne(remote, { answer, facts: [['Deleted', `${name} (${id})`]] });
+  },
+};

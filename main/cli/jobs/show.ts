@@ -4,12 +4,13 @@ import { ShownStatus } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes } from '../failure.ts';
 import { isOn, numberOf, textOf, wholeNumber, wordsAmong } from '../flags.ts';
-import { printRows } from '../output.ts';
+import { printOne, printRows } from '../output.ts';
+import { statsFacts } from '../queue/text.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import { findWorker } from '../workers/find.ts';
-import { everyPage, type JobQuery } from './pages.ts';
-import { jobColumns } from './text.ts';
+import { findWorker } from '../workers/worker.ts';
+import { among, everyPage, findNewestJob, JobArgument, type JobQuery, takesJob } from './find.ts';
+import { detailFacts, jobColumns } from './text.ts';
 
 export const list: RemoteSpec = {
   name: 'list',
@@ -84,3 +85,26 @@ async function workerIdOf(remote: Remote, word: string): Promise<string> {
     return id.data;
   }
 }
+
+export const get: RemoteSpec = {
+  name: 'get',
+  description: 'Show a job and its attempts',
+  shape: command => takesJob(command, among.all),
+  async act(remote, [word]) {
+    const { id } = await findNewestJob(remote, word);
+    const job = await remote.ask(queueApi.get, { params: { id } });
+    printOne(remote, { answer: job, facts: detailFacts(job) });
+  },
+};
+
+/** As in SimpleTuner: shows the whole queue, or one job if it is named. */
+export const status: RemoteSpec = {
+  name: 'status',
+  description: 'Show queue statistics, or one job',
+  shape: command => command.addArgument(new JobArgument(among.all, '[job]')),
+  async act(remote, args) {
+    if (args[0] !== undefined) return get.act(remote, args);
+    const answer = await remote.ask(queueApi.stats);
+    return printOne(remote, { answer, facts: statsFacts(answer) });
+  },
+};

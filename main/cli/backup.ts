@@ -1,0 +1,79 @@
+import { backupApi, type BackupView } from '../../protocol/backup-api.ts';
+import { exitCodes, fail } from './failure.ts';
+import { printOne, printRows } from './output.ts';
+import type { RemoteSpec } from './remote-command.ts';
+import type { Column } from './table.ts';
+
+const columns: readonly Column<BackupView>[] = [
+  { title: 'NAME', text: ({ name }) => name },
+  { title: 'KIND', text: ({ kind }) => kind },
+  { title: 'MADE', text: ({ at }) => at },
+  { title: 'MIB', text: ({ bytes }) => (bytes / 1_048_576).toFixed(1) },
+];
+
+const list: RemoteSpec = {
+  name: 'list',
+  description: 'List backups, newest first',
+  async act(remote) {
+    const answer = await remote.ask(backupApi.list);
+    const none =
+      'No backups. The server creates one every hour. To create one now, run "trainyard backup create"';
+    printRows(remote, { answer, rows: answer.backups, columns, none });
+  },
+};
+
+const create: RemoteSpec = {
+  name: 'create',
+  description: 'Create and check a backup of the database',
+  async act(remote) {
+    const answer = await remote.ask(backupApi.make);
+    printOne(remote, {
+      answer,
+      facts: [
+        ['Backup', answer.name],
+        ['Size', `${(answer.bytes / 1_048_576).toFixed(1)} MiB, checked`],
+      ],
+    });
+  },
+};
+
+/** The server copies and checks a large database twice: the current one and its replacement. */
+const patienceMs = 290_000;
+
+const restore: RemoteSpec = {
+  name: 'restore',
+  description: 'Restore a backup on the running server. The current state is backed up first',
+  shape: command =>
+    command
+      .argument('<backup>', 'name of the backup, as "trainyard backup list" shows it')
+      .option('--yes', 'skip the confirmation'),
+  async act(remote, [wanted = '']) {
+    const { backups } = await remote.ask(backupApi.list);
+    const backup =
+      backups.find(({ name }) => name === wanted) ??
+      fail(exitCodes.notFound, `No backup "${wanted}". To list backups, run "trainyard backup list"`);
+    await remote.confirm(
+      `Restore ${backup.name}, made at ${backup.at}? All later changes are lost, including jobs and tokens.`,
+    );
+    remote.terminal.err(
+      'Checking the backup, saving the current state, and restoring. Workers keep training\n',
+    );
+    const answer = await remote.ask(backupApi.restore, {
+      params: { name: backup.name },
+      body: { confirm: backup.name },
+      timeoutMs: patienceMs,
+    });
+    printOne(remote, {
+      answer,
+      facts: [
+        ['Restored', answer.restored.name],
+        ['Restored to', answer.restored.at],
+        ['Kept', `${answer.saved.name} (the state before)`],
+      ],
+    });
+    remote.terminal.err(`To undo, run: trainyard backup restore ${answer.saved.name}\n`);
+  },
+};
+
+/** Subcommands of `trainyard backup`, in the order of the help. */
+export const backupCommands: readonly RemoteSpec[] = [list, create, restore];

@@ -1,0 +1,125 @@
+import type { Command } from 'commander';
+import { configsApi, type ConfigView } from '../../protocol/configs-api.ts';
+import { exitCodes, fail } from './failure.ts';
+import { isOn, textOf } from './flags.ts';
+import { readConfig, readConfigWithFiles } from './jobs/config-argument.ts';
+import { printOne, printRows } from './output.ts';
+import type { RemoteSpec } from './remote-command.ts';
+import type { Remote } from './remote.ts';
+import { type Column, plain } from './table.ts';
+
+/** Completion recognises configs by this argument name. */
+const takesConfig = (command: Command): Command => command.argument('<config-name>', 'name of the config');
+
+/** Ends the command when the name cannot be part of a URL. */
+function configName(word = ''): string {
+  if (word !== '' && word !== '.' && word !== '..') return word;
+  return fail(exitCodes.usage, 'CONFIG-NAME: give the name of a config, such as NAME for NAME.json');
+}
+
+const columns: readonly Column<ConfigView>[] = [
+  { title: 'NAME', text: ({ name }) => name },
+  {
+    title: 'MODEL',
+    text: config => [config.model_family, config.model_type].filter(Boolean).join(' ') || '-',
+  },
+  { title: 'GPUS', text: ({ gpu_count: count, devices }) => devices?.join(',') ?? String(count ?? '-') },
+  { title: 'CHANGED', text: ({ changed_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'FILE', text: ({ file }) => file },
+  { title: 'PROBLEM', text: ({ problem }) => problem ?? '' },
+];
+
+const list: RemoteSpec = {
+  name: 'list',
+  description: 'List configs',
+  shape: command =>
+    command
+      .option('--search <text>', 'only configs with this text in their name')
+      .option('--all', 'list all results'),
+  async act(remote) {
+    const { flags, terminal } = remote;
+    const q = textOf(flags, 'search') ?? undefined;
+    const answer = await pages(remote, q, isOn(flags, 'all'));
+    const none =
+      q === undefined
+        ? `No configs. To add one, run "trainyard configs put NAME FILE", or save NAME.json in ${answer.folder}`
+        : 'No matching configs';
+    printRows(remote, { answer, rows: answer.entries, columns, none });
+    if (answer.next_cursor !== null) terminal.err('Not all results are shown. To list all, use --all\n');
+  },
+};
+
+async function pages(remote: Remote, q: string | undefined, isAll: boolean) {
+  const limit = isAll ? 500 : undefined;
+  const first = await remote.ask(configsApi.list, { query: { q, limit } });
+  const entries = [...first.entries];
+  let cursor = first.next_cursor;
+  while (isAll && cursor !== null) {
+    const page = await remote.ask(configsApi.list, { query: { q, limit, cursor } });
+    entries.push(...page.entries);
+    cursor = page.next_cursor;
+  }
+  return { ...first, entries, next_cursor: cursor };
+}
+
+const get: RemoteSpec = {
+  name: 'get',
+  description: 'Print a config as JSON',
+  shape: takesConfig,
+  async act(remote, [word]) {
+    const answer = await remote.ask(configsApi.get, { params: { name: configName(word) } });
+    const isWhole = remote.flags['output'] === undefined;
+    printOne({ ...remote, flags: { ...remote.flags, json: isWhole } }, { answer, facts: [] });
+  },
+};
+
+const put: RemoteSpec = {
+  name: 'put',
+  description: 'Save a local file as a config, with the files that it names',
+  examples: [
+    'trainyard configs put my-config ./config.json',
+    'trainyard configs put my-config ./config.yaml --replace',
+  ],
+  shape: command =>
+    takesConfig(command)
+      .argument('<file>', 'JSON, YAML or TOML file')
+      .option('--replace', 'replace an existing config')
+      .option('--config-only', 'omit the files that it names; they must be on the server'),
+  async act(remote, [word, file = '']) {
+    const name = configName(word);
+    const headers: Record<string, string> = isOn(remote.flags, 'replace') ? {} : { 'if-none-match': '*' };
+    const { config, files } = isOn(remote.flags, 'config-only')
+      ? { config: readConfig(file), files: {} }
+      : await readConfigWithFiles(file);
+    const params = { name };
+    const answer =
+      Object.keys(files).length === 0
+        ? await remote.ask(configsApi.put, { params, body: config, headers })
+        : await remote.ask(configsApi.putWithFiles, { params, body: { config, files }, headers });
+    printOne(remote, {
+      answer,
+      facts: [
+        [answer.created ? 'Made' : 'Replaced', answer.name],
+        ['File', answer.file],
+        ...Object.keys(files).map(path => ['With', path] as const),
+      ],
+    });
+    for (const warning of answer.warnings)
+      remote.terminal.err(`Jobs cannot use this config yet: ${plain(warning)}\n`);
+  },
+};
+
+const remove: RemoteSpec = {
+  name: 'delete',
+  description: 'Delete a config. Submitted jobs keep their copy',
+  shape: command => takesConfig(command).option('--yes', 'skip the confirmation'),
+  async act(remote, [word]) {
+    const name = configName(word);
+    await remote.confirm(`Delete config ${name}? No new jobs can use it.`);
+    const answer = await remote.ask(configsApi.remove, { params: { name } });
+    printOne(remote, { answer, facts: [['Deleted', `${name} (${answer.file})`]] });
+  },
+};
+
+/** Subcommands of `trainyard configs`, in the order of the help. */
+export const configCommands: readonly RemoteSpec[] = [list, get, put, remove];

@@ -1,0 +1,135 @@
+import { type ArtifactView, checkpointOf, type CheckpointView } from '../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
+import { exitCodes, type Failure } from '../failure.ts';
+import { printRows } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import type { Column } from '../table.ts';
+import { among, findNewestJob, takesJob } from './find.ts';
+
+const fileColumns: readonly Column<ArtifactView>[] = [
+  { title: 'KEY', text: ({ key }) => key },
+  { title: 'KIND', text: ({ kind }) => kind },
+  { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
+  { title: 'TRY', text: ({ attempt }) => String(attempt) },
+  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'SHA-256', text: ({ sha256 }) => sha256.slice(0, 12) },
+];
+
+export const artifacts: RemoteSpec = {
+  name: 'artifacts',
+  description: 'List the files of a job, newest first',
+  shape: command => takesJob(command, among.all),
+  async act(remote, [word]) {
+    const { id } = await findNewestJob(remote, word);
+    const answer = await everyArtifact(remote, id);
+    printRows(remote, {
+      answer,
+      rows: answer.artifacts,
+      columns: fileColumns,
+      none: `Job ${id} has no files`,
+    });
+  },
+};
+
+/** Maximum page size of the orchestrator. */
+const maxPage = 500;
+
+/** Fetches all artifacts as one page. It leaves out artifacts that are added in the meantime. */
+export async function everyArtifact(
+  { ask }: Pick<Remote, 'ask'>,
+  id: JobId,
+): Promise<ValueOf<typeof artifactsApi.list>> {
+  const first = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage } });
+  const found = [...first.artifacts];
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const page = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage, cursor } });
+    found.push(...page.artifacts);
+    cursor = page.next_cursor;
+  }
+  return { ...first, artifacts: found, next_cursor: null };
+}
+
+const checkpointColumns: readonly Column<CheckpointView>[] = [
+  { title: 'NAME', text: ({ name }) => name },
+  { title: 'STEP', text: ({ step }) => (step === null ? '-' : String(step)) },
+  { title: 'LOSS', text: ({ loss }) => (loss === null ? '-' : String(Number(loss.toPrecision(4)))) },
+  { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
+  { title: 'FILES', text: ({ files }) => String(files) },
+  { title: 'TRY', text: ({ attempt }) => String(attempt) },
+  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'WHAT', text: marks },
+];
+
+function marks({ newest, best, complete }: CheckpointView): string {
+  const all = [
+    newest && 'newest: the next attempt continues from it',
+    best && 'best',
+    !complete && 'incomplete',
+  ];
+  return all.filter(mark => mark !== false).join(', ');
+}
+
+export const checkpoints: RemoteSpec = {
+  name: 'checkpoints',
+  description: 'List the checkpoints of a job, newest first',
+  shape: command => takesJob(command, among.all),
+  async act(remote, [word]) {
+    const { id } = await findNewestJob(remote, word);
+    const answer = await remote.ask(artifactsApi.checkpoints, { params: { id } });
+    printRows(remote, {
+      answer,
+      rows: answer.checkpoints,
+      columns: checkpointColumns,
+      none: `Job ${id} has no checkpoints`,
+    });
+  },
+};
+
+type Chosen =
+  | { readonly ok: true; readonly files: readonly ArtifactView[] }
+  | { readonly ok: false; readonly failure: Failure };
+
+const missing = (message: string): Chosen => ({
+  ok: false,
+  failure: { code: exitCodes.notFound, message },
+});
+
+/** Returns the files with these names, and all files in folders with these names; without names, all files. */
+export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): Chosen {
+  if (names.length === 0) return { ok: true, files };
+  const wanted = names.map(name => name.replace(/\/+$/, ''));
+  const isMeant = (key: string, name: string): boolean => key === name || key.startsWith(`${name}/`);
+  const unknown = wanted.find(name => !files.some(({ key }) => isMeant(key, name)));
+  if (unknown !== undefined)
+    return missing(
+      `The job has no file or folder "${unknown}". To list its files, run "trainyard jobs artifacts"`,
+    );
+  return { ok: true, files: files.filter(({ key }) => wanted.some(name => isMeant(key, name))) };
+}
+
+/** Returns all files of one checkpoint. `word`: its name, `newest` or `best`. */
+export function filesOfCheckpoint(
+  files: readonly ArtifactView[],
+  known: readonly CheckpointView[],
+  word: string,
+): Chosen {
+  const found = known.find(
+    ({ name, newest, best }) => (word === 'newest' && newest) || (word === 'best' && best) || name === word,
+  );
+  if (found === undefined) {
+    return missing(
+      word === 'newest' || word === 'best'
+        ? `The job has no ${word} checkpoint. To list its checkpoints, run "trainyard jobs checkpoints"`
+        : `The job has no checkpoint "${word}". To list its checkpoints, run "trainyard jobs checkpoints"`,
+    );
+  }
+  // Samples may be in the checkpoint's folder, but do not belong to it.
+  const own = files.filter(
+    ({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === found.name,
+  );
+  return { ok: true, files: own };
+}

@@ -1,0 +1,144 @@
+import { Option } from 'commander';
+import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
+import { WorkerType } from '../../../protocol/worker.ts';
+import { CommandEnd } from '../failure.ts';
+import { addLabel, isOn, numberOf, readInput, timeSpan } from '../flags.ts';
+import { warnOfLoopback } from '../link.ts';
+import { printOne } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import type { Fact } from '../table.ts';
+import { findWorker, takesWorker } from './worker.ts';
+
+/**
+ * Prints a new token, and a join command if possible. The token is printed even when the join command fails, because it cannot be retrieved
+ * again.
+ */
+async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
+  const { name, worker_id: id, token, connection_command: lasting } = issued;
+  const { join, trouble } = await tryJoin(remote, id);
+  printOne(remote, {
+    answer: {
+      ...issued,
+      join_token: join?.join_token ?? null,
+      join_expires_at: join?.expires_at ?? null,
+      join_command: join?.connection_command ?? null,
+      install_command: join?.install_command ?? null,
+    },
+    facts: [
+      ['Worker', `${name} (${id})`],
+      ...(join === null ? [['Join command', lasting] as const] : startFacts(join)),
+      ['Valid', join === null ? null : onceUntil(join)],
+      ["Token for SimpleTuner's own worker", token],
+    ],
+  });
+  const { terminal } = remote;
+  warnOfLoopback(remote, join?.connection_command ?? lasting, `trainyard workers join ${id}`);
+  if (trouble === null) return terminal.err('Both are shown only once. Save what you need now\n');
+  terminal.err(`No join command was created: ${trouble}. To create one, run "trainyard workers join"\n`);
+  terminal.err('The token is shown only once. Save it now\n');
+}
+
+type Joinable = ValueOf<typeof workersApi.createJoinToken>;
+
+/** The commands to paste on the rig: one for a machine without the program, if available, and one for a machine that has it. */
+const startFacts = ({ install_command: install, connection_command: plain }: Joinable): readonly Fact[] =>
+  install === null
+    ? [['Join command', plain]]
+    : [
+        ['Join command', install],
+        ['If installed', plain],
+      ];
+
+const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
+
+async function tryJoin(remote: Remote, id: Joinable['worker_id']) {
+  try {
+    const join = await remote.ask(workersApi.createJoinToken, { params: { id }, body: {} });
+    return { join, trouble: null };
+  } catch (cause) {
+    if (!(cause instanceof CommandEnd)) throw cause;
+    return { join: null, trouble: cause.message };
+  }
+}
+
+export const create: RemoteSpec = {
+  name: 'create',
+  description: 'Create a worker and print its join command',
+  examples: [
+    'trainyard workers create rig-1',
+    'trainyard workers create rig-2 --type ephemeral --label gpu_type=a100',
+  ],
+  shape: command =>
+    command
+      .argument('<name>', 'name of the worker')
+      .addOption(
+        new Option('--type <type>', 'kind of worker; ephemeral workers are removed after an hour offline')
+          .choices(WorkerType.options)
+          .default('persistent'),
+      )
+      .option('--label <key=value>', 'label that jobs can require; repeatable', addLabel),
+  async act(remote, [name]) {
+    const { type, label } = remote.flags;
+    const body = readInput(
+      NewWorker,
+      { name, worker_type: type, labels: label },
+      { name: 'NAME', worker_type: '--type', labels: '--label' },
+    );
+    await showIssued(remote, await remote.ask(workersApi.create, { body }));
+  },
+};
+
+export const join: RemoteSpec = {
+  name: 'join',
+  description: 'Print a one-time join command for a worker. Its old token works until the command is used',
+  shape: command =>
+    takesWorker(command).option(
+      '--expires <time>',
+      'how long the command is valid, from 1m to 7d (default: 1h)',
+      timeSpan,
+    ),
+  async act(remote, [word]) {
+    const expires = numberOf(remote.flags, 'expires');
+    const body = readInput(
+      workersApi.createJoinToken.body,
+      { ...(expires !== null && { expires_in_s: expires }) },
+      { expires_in_s: '--expires' },
+    );
+    const { id } = await findWorker(remote, word);
+    const answer = await remote.ask(workersApi.createJoinToken, { params: { id }, body });
+    printOne(remote, {
+      answer,
+      facts: [
+        ['Worker', `${answer.name} (${answer.worker_id})`],
+        ...startFacts(answer),
+        ['Valid', onceUntil(answer)],
+      ],
+    });
+    warnOfLoopback(remote, answer.connection_command, `trainyard workers join ${id}`);
+    remote.terminal.err('The command is shown only once. Save it now\n');
+  },
+};
+
+export const rotate: RemoteSpec = {
+  name: 'rotate',
+  description: 'Replace the token of a worker, and print its new join command. The old token stops working',
+  shape: command =>
+    takesWorker(command)
+      .option('--after-job', 'keep the old token valid until the current job ends')
+      .option('--yes', 'skip the confirmation'),
+  async act(remote, [word]) {
+    const worker = await findWorker(remote, word);
+    const isLater = isOn(remote.flags, 'after-job');
+    // A v1 worker stops its trainer on a 401 (docs/internals/worker-contract.md, section 3).
+    const isLoss = !isLater && worker.current_job_id !== null && worker.protocol === 1;
+    const when = isLater ? 'when its job ends' : 'now';
+    const loss = isLoss
+      ? ` SimpleTuner's own worker then stops its job ${worker.current_job_id}. To avoid this, use --after-job.`
+      : '';
+    await remote.confirm(`The token of ${worker.name} stops working ${when}.${loss} Continue?`);
+    const body = { mode: isLater ? 'after_job' : 'now' } as const;
+    await showIssued(remote, await remote.ask(workersApi.rotateToken, { params: { id: worker.id }, body }));
+  },
+};
