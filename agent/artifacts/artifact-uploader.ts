@@ -3,7 +3,10 @@ import { sizeInWords } from './checkpoint-fetch.ts';
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type BringEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
-import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+import { wordsOfFailure } from '../files/failure-text.ts';
+import { decide } from '../retry/decisions.ts';
+import { retry } from '../retry/retry.ts';
+import { policyOf } from '../retry/waits.ts';
 import type { UploadDeps } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
@@ -30,7 +33,6 @@ const maxPauseMs = 60_000;
 const relookMs = 5_000;
 /** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
-const listBackoff = { firstMs: 1_000, maxMs: 30_000 } as const;
 /**
  * After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the final report
  * yet.
@@ -147,10 +149,10 @@ function createConclusion(
     if (text === reported) return false;
     const answer = await storage.reportOutstanding(report, signal);
     if (answer.ok) reported = text;
-    const verdict = answer.ok ? null : storageVerdict(answer.failure);
+    const decision = answer.ok ? null : decide('list', answer.failure);
+    if (decision === 'closed') return true;
     // An older server does not know the call, and closes the uploads by time alone.
-    if (verdict === 'closed') return true;
-    return left.length === 0 && (verdict === null || verdict === 'refused');
+    return left.length === 0 && (decision === null || decision === 'stop');
   };
 }
 
@@ -183,18 +185,11 @@ async function askWhatIsThere(
   { storage, clock, random, signal }: ArtifactUploaderDeps,
   say: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
-  const backoff = createBackoff({ ...listBackoff, random });
-  for (;;) {
-    const answer = await storage.list(signal);
-    if (answer.ok) return new Map(answer.value);
-    const verdict = storageVerdict(answer.failure);
-    if (verdict === 'over' || verdict === 'closed') return verdict;
-    // Only `refused` is final. On a full disk, or while its database is replaced, the server fails every call, so
-    // retry.
-    if (verdict === 'refused') {
-      say(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(answer.failure)}`);
-      return 'closed';
-    }
-    if (!(await pause(clock, 200 + backoff.nextMs(), signal))) return 'over';
-  }
+  // On a full disk, or while its database is replaced, the server fails every call, so those failures are retried.
+  const end = await retry(() => storage.list(signal), { ...policyOf('list'), clock, random, signal });
+  if (end.kind === 'done') return new Map(end.value);
+  if (end.kind === 'aborted') return 'over';
+  if (end.decision !== 'stop') return end.decision;
+  say(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(end.failure)}`);
+  return 'closed';
 }

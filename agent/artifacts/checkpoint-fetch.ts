@@ -1,12 +1,12 @@
 import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
-import { createBackoff, pause } from '../backoff.ts';
-import { downloadBackoff, downloadFile, type DownloadDeps } from './download.ts';
+import { downloadFile, type DownloadDeps } from './download.ts';
 import { type Content, holdsFile } from '../files/file-digest.ts';
-import { isFullDisk, reasonOf } from '../files/failure-text.ts';
+import { isFullDisk, reasonOf, wordsOfFailure } from '../files/failure-text.ts';
+import { retry } from '../retry/retry.ts';
+import { policyOf } from '../retry/waits.ts';
 import type { Answered } from './upload-token.ts';
-import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 import type { JobOffer } from '../job.ts';
 
 export type Resume = NonNullable<JobOffer['resume']>;
@@ -135,12 +135,12 @@ async function insist<T>(
   ask: () => Promise<Answered<T>>,
   { clock, random, signal }: DownloadDeps,
 ): Promise<Answered<T>> {
-  const backoff = createBackoff({ ...downloadBackoff, random });
-  for (;;) {
-    const answer = await ask();
-    if (answer.ok || storageVerdict(answer.failure) !== 'later') return answer;
-    if (!(await pause(clock, 200 + backoff.nextMs(), signal))) return answer;
-  }
+  const end = await retry(ask, { ...policyOf('download'), clock, random, signal });
+  if (end.kind === 'done') return { ok: true, value: end.value };
+  return {
+    ok: false,
+    failure: end.kind === 'stopped' ? end.failure : { kind: 'unreachable', cause: signal.reason },
+  };
 }
 
 /** Resolves with the number of bytes that were downloaded. */

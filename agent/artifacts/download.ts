@@ -1,10 +1,12 @@
 import { lstat, open, rm } from 'node:fs/promises';
-import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createBatchWriter } from '../files/batch-writer.ts';
 import { type Content, createRunningDigest, type RunningDigest } from '../files/file-digest.ts';
+import { wordsOfFailure } from '../files/failure-text.ts';
+import { decide, type Failure } from '../retry/decisions.ts';
+import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 import type { Storage } from './storage.ts';
-import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 
 export interface DownloadDeps {
   readonly storage: Storage;
@@ -20,7 +22,6 @@ export type DownloadEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-export const downloadBackoff = { firstMs: 500, maxMs: 30_000 } as const;
 const maxWrong = 2;
 
 /**
@@ -32,37 +33,45 @@ export async function downloadFile(
   key: string,
   file: string,
   content: Content,
-  parts: DownloadDeps,
+  deps: DownloadDeps,
 ): Promise<DownloadEnd> {
-  const { clock, random, signal } = parts;
-  const backoff = createBackoff({ ...downloadBackoff, random });
+  const { clock, random, signal } = deps;
   let digest = createRunningDigest(file);
   let bytes = 0;
   let wrong = 0;
-  while (!signal.aborted) {
+  const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'other'>> => {
     const from = await begunBytes(file, content);
     const rest =
       from < content.bytes || from === 0
-        ? await fetchRest({ key, file, from, content, digest }, parts)
-        : 'all';
-    if (signal.aborted) break;
-    if (typeof rest === 'object') return rest;
-    const grown = (await begunBytes(file, content)) - from;
-    bytes += Math.max(0, grown);
-    if (grown > 0) backoff.reset();
-    if (rest === 'broken') {
-      await pause(clock, 200 + backoff.nextMs(), signal);
-      continue;
-    }
-    if (rest === 'all' && (await digest.whole(signal)) === content.sha256) return { kind: 'done', bytes };
+        ? await fetchRest({ key, file, from, content, digest }, deps)
+        : complete;
+    if (signal.aborted) return { ok: true, value: { kind: 'aborted' } };
+    const grown = Math.max(0, (await begunBytes(file, content)) - from);
+    bytes += grown;
+    if (!rest.ok && rest.failure !== 'other') return { ...rest, hasProgressed: grown > 0 };
+    if (rest.ok && (await digest.whole(signal)) === content.sha256)
+      return { ok: true, value: { kind: 'done', bytes } };
     await rm(file, { force: true });
     digest = createRunningDigest(file);
     wrong += 1;
-    if (wrong >= maxWrong)
-      return { kind: 'failed', why: `${key} has come ${maxWrong} times, and was another file each time` };
-  }
-  return { kind: 'aborted' };
+    if (wrong < maxWrong) return { ok: false, failure: 'other', hasProgressed: grown > 0 };
+    const why = `${key} has come ${maxWrong} times, and was another file each time`;
+    return { ok: true, value: { kind: 'failed', why } };
+  };
+  const end = await retry(download, {
+    clock,
+    random,
+    signal,
+    waits: { ...waits.download, again: noWait },
+    decide: failure => (failure === 'other' ? 'again' : decide('download', failure)),
+  });
+  if (end.kind === 'done') return end.value;
+  if (end.kind === 'aborted' || end.failure === 'other') return { kind: 'aborted' };
+  const words = wordsOfFailure(end.failure);
+  return { kind: 'failed', why: end.failure.kind === 'disk' ? words : `${key}: ${words}` };
 }
+
+const complete = { ok: true, value: 'all' } as const;
 
 /** Returns how many bytes are already here. Removes anything that cannot be the beginning of the file. */
 async function begunBytes(file: string, { bytes }: Content): Promise<number> {
@@ -85,22 +94,20 @@ interface Rest {
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadDeps,
-): Promise<'all' | 'broken' | 'other' | Extract<DownloadEnd, { readonly kind: 'failed' }>> {
+): Promise<RetryAnswer<'all', Failure | 'other'>> {
   const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
-  if (!answer.ok) {
-    if (storageVerdict(answer.failure) === 'later') return 'broken';
-    return { kind: 'failed', why: `${key}: ${wordsOfFailure(answer.failure)}` };
-  }
+  if (!answer.ok) return answer;
   const { value: download } = answer;
   const begins = download.from === from || download.from === 0;
   if (download.sha256 !== content.sha256 || download.bytes !== content.bytes || !begins) {
     await download.leave();
-    return 'other';
+    return { ok: false, failure: 'other' };
   }
   const handle = await open(file, download.from === 0 ? 'w' : 'a', 0o600);
   try {
     const writer = createBatchWriter(handle);
     let at = download.from;
+    let broken: unknown = new Error('the download ended early');
     try {
       for await (const piece of download.pieces()) {
         digest.add(at, piece);
@@ -108,13 +115,15 @@ async function fetchRest(
         await writer.write(piece);
         if (writer.trouble() !== null) break;
       }
-    } catch {
+    } catch (cause) {
       // The connection broke. The bytes that were received stay.
+      broken = cause;
     }
     await writer.end();
     const trouble = writer.trouble();
-    if (trouble !== null) return { kind: 'failed', why: trouble };
-    return (await handle.stat()).size === content.bytes ? 'all' : 'broken';
+    if (trouble !== null) return { ok: false, failure: { kind: 'disk', cause: trouble } };
+    if ((await handle.stat()).size === content.bytes) return complete;
+    return { ok: false, failure: { kind: 'unreachable', cause: broken } };
   } finally {
     await handle.close();
   }

@@ -282,11 +282,19 @@ const digestIn = (etag: string): string => etag.replace(/^"|"$/g, '').toLowerCas
 /** The body of a refusal can be empty, as in the response to a HEAD. */
 async function failureOf(answer: Answer): Promise<Failed> {
   const { status } = answer;
+  const retryAfterMs = retryAfterIn(answer);
   const text = await answer.text();
   const problem = Problem.safeParse(parseJson(text));
-  if (problem.success) return { ok: false, failure: { kind: 'problem', status, problem: problem.data } };
+  if (problem.success)
+    return { ok: false, failure: { kind: 'problem', status, problem: problem.data }, retryAfterMs };
   const detail = `it was answered ${status} with something unexpected: ${text.slice(0, 200)}`;
-  return { ok: false, failure: { kind: 'unexpected', status, detail } };
+  return { ok: false, failure: { kind: 'unexpected', status, detail }, retryAfterMs };
+}
+
+/** Ignores a date, because the clocks of the two machines may differ. The orchestrator sends seconds. */
+function retryAfterIn({ headers }: Answer): number | undefined {
+  const value = headers.get('retry-after') ?? '';
+  return /^\d+$/.test(value) ? Number(value) * 1_000 : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -1,13 +1,10 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { RenewCall } from '../connection/api-client.ts';
-import { rotatedCode } from './storage-verdict.ts';
+import type { RetryAnswer } from '../retry/retry.ts';
 
-export interface Failed {
-  readonly ok: false;
-  readonly failure: CallFailure;
-}
 /** The result of a call; a failure is a value and not an exception. */
-export type Answered<T> = { readonly ok: true; readonly value: T } | Failed;
+export type Answered<T> = RetryAnswer<T, CallFailure>;
+export type Failed = Extract<Answered<never>, { readonly ok: false }>;
 
 /** Makes each call with the newest upload token. After a rotation, renews the token and retries the call once. */
 export function createRenewing(firstToken: string, renew: RenewCall) {
@@ -28,5 +25,5 @@ export function createRenewing(firstToken: string, renew: RenewCall) {
 /** A refused HEAD has no problem code, so any 401 without one may mean a rotation. */
 const mayBeRotated = (failure: CallFailure): boolean =>
   failure.kind === 'problem'
-    ? failure.problem.code === rotatedCode
+    ? failure.problem.code === 'upload_token_rotated'
     : failure.kind === 'unexpected' && failure.status === 401;

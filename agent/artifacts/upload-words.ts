@@ -1,6 +1,6 @@
-import type { CallFailure } from '../../protocol/client.ts';
+import { wordsOfFailure } from '../files/failure-text.ts';
+import type { Failure } from '../retry/decisions.ts';
 import { sizeInWords } from './checkpoint-fetch.ts';
-import { wordsOfFailure } from './storage-verdict.ts';
 
 const noServer = {
   what: 'could not deliver',
@@ -21,7 +21,7 @@ const proxyAnswers: ReadonlyMap<number, { readonly what: string; readonly remedy
  * Returns why the upload of a body of this size failed, as text for people. The server refuses an upload with a problem, so any
  * other response is a proxy's own. The text leaves out the proxy's HTML page.
  */
-export function wordsOfUploadFailure(failure: CallFailure, bytes: number): string {
+export function wordsOfUploadFailure(failure: Failure, bytes: number): string {
   if (failure.kind !== 'unexpected') return wordsOfFailure(failure);
   const { what, remedy } = proxyAnswers.get(failure.status) ?? other;
   const upload = `an upload of ${sizeInWords(bytes)} (${failure.status})`;

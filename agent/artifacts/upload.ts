@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import type { CallFailure } from '../../protocol/client.ts';
-import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { RunningDigest } from '../files/file-digest.ts';
 import type { StreamBody } from '../connection/http-fetch.ts';
 import type { Found } from './outputs.ts';
 import { reasonOf } from '../files/failure-text.ts';
+import { type Decisions, decide, type Failure } from '../retry/decisions.ts';
+import { retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 import type { Storage } from './storage.ts';
-import { storageVerdict } from './storage-verdict.ts';
 import type { Answered } from './upload-token.ts';
 import { wordsOfUploadFailure } from './upload-words.ts';
 
@@ -54,7 +54,6 @@ export interface UploadDeps {
 /** Smaller than the request size limits of common proxies. */
 const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const portion = 1_048_576;
-const backoffRule = { firstMs: 1_000, maxMs: 30_000 } as const;
 /** After this many consecutive proxy responses, other files get their turn. A completed job then shows why this one is missing. */
 const maxProxyAnswers = 6;
 
@@ -92,80 +91,81 @@ export function uploadBytes(key: string, content: Uint8Array, parts: UploadDeps)
   return send({ key, bytes: content.length, sha256 }, reading, parts);
 }
 
-async function send(whole: Whole, reading: Reading, parts: UploadDeps): Promise<UploadEnd> {
-  const { storage, clock, random, signal } = parts;
-  const { key, bytes, sha256: digest } = whole;
-  const { wholeUpTo, part } = parts.sizes ?? usualSizes;
-  const isLarge = bytes > wholeUpTo;
-  const backoff = createBackoff({ ...backoffRule, random });
-  const wait = (): Promise<boolean> => pause(clock, 200 + backoff.nextMs(), signal);
-  const endOf = createEndFinder(Math.min(bytes, isLarge ? part : bytes));
-  /** Offset of the next byte to send; null when the server must be asked. */
-  let first = isLarge ? null : 0;
-  while (!signal.aborted) {
-    if (first === null) {
-      const there = await askWhere(whole, parts);
-      const end = there.ok ? null : endOf(there.failure);
-      if (end !== null) return end;
-      if (!there.ok) await wait();
-      else if (there.value === 'brought') return { kind: 'brought' };
-      else first = there.value;
-      continue;
-    }
-    const last: number = isLarge ? Math.min(first + part, bytes) : bytes;
-    const body = reading.bodyFrom(first, last);
-    const place = isLarge ? { first, total: bytes } : null;
-    const sha256 = typeof digest === 'string' ? digest : last < bytes ? null : await digest.whole(signal);
-    if (!(await reading.isSame())) return { kind: 'changed' };
-    const answer = await storage.put(key, { sha256, body, part: place }, signal);
-    if (signal.aborted) break;
-    if (!(await reading.isSame())) return { kind: 'changed' };
-    const why = reading.trouble();
-    if (why !== null) return { kind: 'refused', why };
-    if (answer.ok && last === bytes) return { kind: 'brought' };
-    if (answer.ok) {
-      first = last;
-      endOf.reset();
-      backoff.reset();
-      continue;
-    }
-    const end = endOf(answer.failure);
-    if (end !== null) return end;
-    first = isLarge ? null : 0;
-    await wait();
-  }
-  return { kind: 'aborted' };
+async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<UploadEnd> {
+  const { clock, random, signal } = deps;
+  const { wholeUpTo, part } = deps.sizes ?? usualSizes;
+  const isLarge = whole.bytes > wholeUpTo;
+  const { decideOn, onProgress } = createDecider();
+  const upload = createSteps(whole, reading, isLarge ? part : null, { ...deps, onProgress });
+  const end = await retry(upload, { clock, random, signal, waits: waits.upload, decide: decideOn });
+  if (end.kind === 'done') return end.value;
+  if (end.kind === 'aborted') return { kind: 'aborted' };
+  const { failure, decision } = end;
+  if (decision !== 'no_room' && decision !== 'stop') return { kind: decision };
+  const why = wordsOfUploadFailure(failure, Math.min(whole.bytes, isLarge ? part : whole.bytes));
+  return { kind: decision === 'stop' ? 'refused' : decision, why };
 }
 
-/** Decides what a failed call means for an upload with bodies of this size. Null means retry. */
-function createEndFinder(bodyBytes: number) {
-  let proxyAnswers = 0;
-  const find = (failure: CallFailure): UploadEnd | null => {
-    proxyAnswers = failure.kind === 'unexpected' ? proxyAnswers + 1 : 0;
-    const verdict = storageVerdict(failure);
-    switch (verdict) {
-      case 'later':
-      case 'elsewhere':
-        return proxyAnswers < maxProxyAnswers
-          ? null
-          : { kind: 'no_room', why: wordsOfUploadFailure(failure, bodyBytes) };
-      case 'over':
-      case 'closed':
-        return { kind: verdict };
-      case 'no_room':
-      case 'refused': {
-        const isOther = failure.kind === 'problem' && failure.problem.code === 'checksum_mismatch';
-        return isOther
-          ? { kind: 'changed' }
-          : { kind: verdict, why: wordsOfUploadFailure(failure, bodyBytes) };
-      }
+/**
+ * Returns a function that uploads as much as it can. Each call continues at the first byte that the server does not have. `part`:
+ * the size of the parts; null to send the content as a whole.
+ */
+function createSteps(
+  whole: Whole,
+  reading: Reading,
+  part: number | null,
+  deps: UploadDeps & { readonly onProgress: () => void },
+): () => Promise<RetryAnswer<UploadEnd, Failure>> {
+  const { storage, signal, onProgress } = deps;
+  const { key, bytes, sha256: digest } = whole;
+  const ended = (end: UploadEnd) => ({ ok: true, value: end }) as const;
+  /** Offset of the next byte to send; null when the server must be asked. */
+  let first = part === null ? 0 : null;
+  return async () => {
+    let hasProgressed = false;
+    if (first === null) {
+      const there = await askWhere(whole, deps);
+      if (!there.ok) return there;
+      if (there.value === 'brought') return ended({ kind: 'brought' });
+      first = there.value;
     }
+    while (!signal.aborted) {
+      const last: number = part === null ? bytes : Math.min(first + part, bytes);
+      const body = reading.bodyFrom(first, last);
+      const range = part === null ? null : { first, total: bytes };
+      const sha256 = typeof digest === 'string' ? digest : last < bytes ? null : await digest.whole(signal);
+      if (!(await reading.isSame())) return ended({ kind: 'changed' });
+      const answer = await storage.put(key, { sha256, body, part: range }, signal);
+      if (signal.aborted) break;
+      if (!(await reading.isSame())) return ended({ kind: 'changed' });
+      const why = reading.trouble();
+      if (why !== null) return { ok: false, failure: { kind: 'disk', cause: why } };
+      if (!answer.ok) {
+        first = part === null ? 0 : null;
+        return { ...answer, hasProgressed };
+      }
+      if (last === bytes) return ended({ kind: 'brought' });
+      first = last;
+      hasProgressed = true;
+      onProgress();
+    }
+    return ended({ kind: 'aborted' });
   };
-  return Object.assign(find, {
-    reset(): void {
+}
+
+/** Counts consecutive responses of a proxy. Too many of them make a retry pointless for now. */
+function createDecider() {
+  let proxyAnswers = 0;
+  return {
+    decideOn(failure: Failure): Decisions['upload'] {
+      proxyAnswers = failure.kind === 'unexpected' ? proxyAnswers + 1 : 0;
+      const decision = decide('upload', failure);
+      return decision === 'retry' && proxyAnswers >= maxProxyAnswers ? 'no_room' : decision;
+    },
+    onProgress(): void {
       proxyAnswers = 0;
     },
-  });
+  };
 }
 
 /** Asks the server where to resume the upload of a large file. */

@@ -1,9 +1,10 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
-import { type ApiClient, isRetryable } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import type { ApiClient } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
+import { retry } from '../retry/retry.ts';
+import { policyOf } from '../retry/waits.ts';
 
 /** The final result: the orchestrator took the report, or refused it permanently, or the signal fired first. */
 export type Answer = 'taken' | 'refused' | 'aborted';
@@ -22,17 +23,13 @@ export interface ReporterDeps {
   readonly onTrouble: (failure: CallFailure) => void;
 }
 
+const answers = { done: 'taken', stopped: 'refused', aborted: 'aborted' } as const;
+
 /** Retries a report until the response is final (docs/internals/semantics.md, section 4). */
 export function createReporter({ clock, api, random, onTrouble }: ReporterDeps): Report {
   return async (jobId, attemptId, report, signal) => {
-    const backoff = createBackoff({ firstMs: 500, maxMs: 15_000, random });
-    for (;;) {
-      if (signal.aborted) return 'aborted';
-      const result = await api.report(jobId, attemptId, report);
-      if (result.ok) return 'taken';
-      onTrouble(result.failure);
-      if (!isRetryable(result.failure)) return 'refused';
-      if (!(await pause(clock, 100 + backoff.nextMs(), signal))) return 'aborted';
-    }
+    const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
+    const end = await retry(send, { ...policyOf('report'), clock, random, signal, onFailure: onTrouble });
+    return answers[end.kind];
   };
 }

@@ -1,4 +1,4 @@
-import { type CallFailure, type CallResult, createClient, type Fetch } from '../../protocol/client.ts';
+import { type CallResult, createClient, type Fetch } from '../../protocol/client.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import { type LogChunkBody, workerLogsApi } from '../../protocol/logs-api.ts';
 import { type MetricPoint, metricsApi } from '../../protocol/metrics-api.ts';
@@ -115,10 +115,4 @@ export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientDe
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
   return (trainer, keys) =>
     client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
-}
-
-/** Whether the same call can succeed later: there was no response, or its status describes a temporary condition. */
-export function isRetryable(failure: CallFailure): boolean {
-  if (failure.kind === 'unreachable') return true;
-  return failure.status === 401 || failure.status === 408 || failure.status === 429 || failure.status >= 500;
 }

@@ -1,6 +1,7 @@
 import type { Content, ContentFiles } from '../../datasets/content-files.ts';
-import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
+import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 
 /** Where the contents of datasets come from: the orchestrator. */
 export interface ContentSource {
@@ -12,7 +13,7 @@ export type OpenedContent =
   /** Begins at `from`, or at 0 when the source does not support ranges. Iterating rejects when the connection breaks. */
   | { readonly kind: 'open'; readonly from: number; readonly pieces: AsyncIterable<Uint8Array> }
   /** The source cannot be reached, or is busy. */
-  | { readonly kind: 'later' }
+  | { readonly kind: 'later'; readonly retryAfterMs?: number | undefined }
   /** The source will never have it. `why`: a sentence without its full stop. */
   | { readonly kind: 'refused'; readonly why: string };
 
@@ -42,7 +43,6 @@ export type FetchEnd =
 
 /** Images are small: one at a time, the connection would mostly be idle. */
 const atOnce = 8;
-const rule = { firstMs: 500, maxMs: 30_000 } as const;
 /** A content that arrives wrong this often is damaged at its source. */
 const maxWrong = 2;
 
@@ -94,39 +94,42 @@ async function fetchOne(
   onBytes: (bytes: number) => void,
 ): Promise<string | null> {
   const { sha256, bytes } = content;
-  const backoff = createBackoff({ ...rule, random });
   let counted = 0;
   let wrong = 0;
   const count = (at: number): void => {
     grow(at - counted);
     counted = at;
   };
-  while (!signal.aborted) {
+  const fetch = async (): Promise<RetryAnswer<string | null, 'broken' | 'wrong'>> => {
     const begun = await contents.arrived(sha256);
     let at = begun > bytes ? 0 : begun;
+    let hasProgressed = false;
     count(at);
     if (at < bytes || bytes === 0) {
       const opened = await source.open(sha256, at, signal);
-      if (opened.kind === 'refused') return opened.why;
-      if (opened.kind === 'open') {
-        at = await takePieces(content, opened, contents, taken => {
-          onBytes(taken);
-          backoff.reset();
-          count(counted + taken);
-        });
-      }
-      if (at < bytes || opened.kind === 'later') {
-        await pause(clock, 200 + backoff.nextMs(), signal);
-        continue;
-      }
+      if (opened.kind === 'refused') return { ok: true, value: opened.why };
+      if (opened.kind === 'later') return { ok: false, failure: 'broken', retryAfterMs: opened.retryAfterMs };
+      at = await takePieces(content, opened, contents, taken => {
+        onBytes(taken);
+        hasProgressed = true;
+        count(counted + taken);
+      });
+      if (at < bytes) return { ok: false, failure: 'broken', hasProgressed };
     }
-    if (signal.aborted) return null;
-    if (await contents.keep(content, signal)) return null;
+    if (signal.aborted || (await contents.keep(content, signal))) return { ok: true, value: null };
     wrong += 1;
-    if (wrong === maxWrong)
-      return `A file of the dataset (${sha256.slice(0, 12)}) arrived ${maxWrong} times with the wrong SHA-256. Push the dataset again`;
-  }
-  return null;
+    if (wrong < maxWrong) return { ok: false, failure: 'wrong', hasProgressed };
+    const why = `A file of the dataset (${sha256.slice(0, 12)}) arrived ${maxWrong} times with the wrong SHA-256. Push the dataset again`;
+    return { ok: true, value: why };
+  };
+  const end = await retry(fetch, {
+    clock,
+    random,
+    signal,
+    waits: { broken: waits.download.retry, wrong: noWait },
+    decide: failure => failure,
+  });
+  return end.kind === 'done' ? end.value : null;
 }
 
 /** Returns how many bytes are stored now. Keeps what arrived before the connection broke. */

@@ -4,16 +4,17 @@ import { join, relative, sep } from 'node:path';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
-import { createBackoff, pause } from '../backoff.ts';
 import { type Fetched, sizeInWords } from '../artifacts/checkpoint-fetch.ts';
-import { downloadBackoff, type DownloadDeps } from '../artifacts/download.ts';
-import { isFullDisk, reasonOf } from '../files/failure-text.ts';
+import type { DownloadDeps } from '../artifacts/download.ts';
+import { isFullDisk, reasonOf, wordsOfFailure } from '../files/failure-text.ts';
+import { decide } from '../retry/decisions.ts';
+import { retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 import type { Storage } from '../artifacts/storage.ts';
-import { storageVerdict, wordsOfFailure } from '../artifacts/storage-verdict.ts';
 import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
 import { cacheFolderOf, dataFolderOf } from './places.ts';
-import { type DataPlace } from '../job.ts';
+import type { DataPlace } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
   /** Holds the folders of all jobs. */
@@ -104,8 +105,10 @@ const sourceOf = (storage: Storage): ContentSource => ({
   async open(sha256, from, signal) {
     const answer = await storage.content(sha256, from, signal);
     if (answer.ok) return { kind: 'open', from: answer.value.from, pieces: answer.value.pieces() };
-    const isPassing = storageVerdict(answer.failure) === 'later';
-    return isPassing ? { kind: 'later' } : { kind: 'refused', why: wordsOfFailure(answer.failure) };
+    const { failure, retryAfterMs } = answer;
+    return decide('download', failure) === 'retry'
+      ? { kind: 'later', retryAfterMs }
+      : { kind: 'refused', why: wordsOfFailure(failure) };
   },
 });
 
@@ -113,29 +116,32 @@ const sourceOf = (storage: Storage): ContentSource => ({
 const maxManifest = 256 * 1_048_576;
 const maxWrong = 2;
 
+type Manifest = readonly DatasetFile[] | string;
+
 /** The files of a version, or why their list cannot be fetched. */
-async function manifestOf(version: string, parts: DataDeps): Promise<readonly DatasetFile[] | string> {
-  const { cache, clock, random, signal } = parts;
+async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
+  const { cache, clock, random, signal } = deps;
   const known = await cache.filesOf(version);
   if (known !== null) return known;
-  const source = sourceOf(parts.storage);
-  const backoff = createBackoff({ ...downloadBackoff, random });
+  const source = sourceOf(deps.storage);
   let wrong = 0;
-  while (!signal.aborted) {
+  const fetch = async (): Promise<RetryAnswer<Manifest, 'broken'>> => {
     const opened = await source.open(version, 0, signal);
-    if (opened.kind === 'refused') return opened.why;
-    const text = opened.kind === 'open' ? await textOf(opened.pieces) : null;
-    if (text !== null) {
-      if (createHash('sha256').update(text).digest('hex') === version) {
-        const manifest = parseManifest(text);
-        return manifest.ok ? manifest.files : manifest.reason;
-      }
-      wrong += 1;
-      if (wrong === maxWrong) return 'The list of files arrived with the wrong SHA-256';
+    if (opened.kind === 'refused') return { ok: true, value: opened.why };
+    if (opened.kind === 'later') return { ok: false, failure: 'broken', retryAfterMs: opened.retryAfterMs };
+    const text = await textOf(opened.pieces);
+    if (text === null) return { ok: false, failure: 'broken' };
+    if (createHash('sha256').update(text).digest('hex') === version) {
+      const manifest = parseManifest(text);
+      return { ok: true, value: manifest.ok ? manifest.files : manifest.reason };
     }
-    await pause(clock, 200 + backoff.nextMs(), signal);
-  }
-  return [];
+    wrong += 1;
+    return wrong === maxWrong
+      ? { ok: true, value: 'The list of files arrived with the wrong SHA-256' }
+      : { ok: false, failure: 'broken' };
+  };
+  const end = await retry(fetch, { clock, random, signal, waits: waits.download, decide: () => 'retry' });
+  return end.kind === 'done' ? end.value : [];
 }
 
 /** Null when the connection broke. */

@@ -1,3 +1,5 @@
+import type { Failure } from '../retry/decisions.ts';
+
 /** Returns why a command could not start, as text for people. */
 export function startFailure(cause: unknown): string {
   const missing = cause instanceof Error && 'syscall' in cause && /^spawn .*ENOENT/.test(cause.message);
@@ -10,3 +12,16 @@ export function startFailure(cause: unknown): string {
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 export const isFullDisk = (reason: string): boolean => /\b(ENOSPC|EDQUOT)\b/.test(reason);
+
+/** Returns the reason for a failed call, as text for people. */
+export function wordsOfFailure(failure: Failure): string {
+  switch (failure.kind) {
+    case 'problem':
+      return failure.problem.detail;
+    case 'unexpected':
+      return failure.detail;
+    case 'unreachable':
+    case 'disk':
+      return reasonOf(failure.cause);
+  }
+}

@@ -1,4 +1,3 @@
-import { pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { watchFolder } from '../files/folder-watch.ts';
 import {
@@ -22,6 +21,8 @@ import { createLogDisk } from './log-disk.ts';
 import { type ProcessGroup, startGroup } from '../process/process-group.ts';
 import type { Processes } from '../process/processes.ts';
 import { startFailure } from '../files/failure-text.ts';
+import { retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 
 export interface GuardDeps {
   readonly run: RunFolder;
@@ -39,7 +40,6 @@ export interface GuardDeps {
 
 const defaultLogMaxBytes = 32 * 1024 * 1024;
 const lookEveryMs = 500;
-const exitRetryMs = 1_000;
 const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
@@ -166,13 +166,14 @@ function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end():
 
 /** Retries until the exit is on disk. On a full disk, only the guard knows how the run ended. */
 async function keepExit(exit: ExitRecord, { run, clock }: GuardDeps): Promise<void> {
-  while (!isRemoved(run)) {
+  const write = async (): Promise<RetryAnswer<void, unknown>> => {
     try {
-      return writeExit(run, exit);
-    } catch {
-      await pause(clock, exitRetryMs, never);
+      if (!isRemoved(run)) writeExit(run, exit);
+      return { ok: true, value: undefined };
+    } catch (cause) {
+      return { ok: false, failure: cause };
     }
-  }
+  };
+  const signal = new AbortController().signal;
+  await retry(write, { clock, random: Math.random, signal, waits: waits.exitRecord, decide: () => 'retry' });
 }
-
-const never = new AbortController().signal;

@@ -1,10 +1,12 @@
-import type { CallResult } from '../../protocol/client.ts';
+import type { CallFailure, CallResult } from '../../protocol/client.ts';
 import { maxChunk, type LogChunkBody, type workerLogsApi } from '../../protocol/logs-api.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
 import type { LogPace } from './log-pace.ts';
-import { verdictOf } from './log-verdict.ts';
+import { decide } from '../retry/decisions.ts';
+import { retry, type RetryAnswer } from '../retry/retry.ts';
+import { waits } from '../retry/waits.ts';
 
 /** Sends an attempt's log to the orchestrator. */
 export interface LogShipper {
@@ -36,20 +38,23 @@ export interface LogShipperDeps extends LogFeedDeps {
   readonly signal: AbortSignal;
 }
 
+const logEnds = { older: 'older_orchestrator', stop: 'unwanted', expired: 'expired' } as const;
+
 const apartMs = 750;
 const minChunk = 16_384;
-const backoffRule = { firstMs: 500, maxMs: 30_000 } as const;
+/** After the orchestrator's log has ended at another offset than expected. */
+const missBackoff = { firstMs: 500, maxMs: 30_000 } as const;
 
 /**
  * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
  * responses say where its log ends, and everything from there on is on disk.
  */
-export function createLogShipper(parts: LogShipperDeps): LogShipper {
-  const { attemptId, clock, random, pace } = parts;
+export function createLogShipper(deps: LogShipperDeps): LogShipper {
+  const { attemptId, clock, random, pace } = deps;
   const over = new AbortController();
   const hurried = new AbortController();
   const stopped = new AbortController();
-  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+  const signal = AbortSignal.any([deps.signal, stopped.signal]);
   const restless = AbortSignal.any([signal, hurried.signal]);
   let expiresAt = Number.POSITIVE_INFINITY;
   let limit = maxChunk;
@@ -59,29 +64,37 @@ export function createLogShipper(parts: LogShipperDeps): LogShipper {
    * with the reason why there is none.
    */
   const deliver = async (chunk: LogChunkBody): Promise<number | 'smaller' | LogEnd> => {
-    const backoff = createBackoff({ ...backoffRule, random });
-    for (;;) {
-      if (!(await pace.wait(chunk.text.length, signal))) return 'left';
-      const result = await parts.ship(chunk, signal);
-      if (signal.aborted) return 'left';
-      if (result.ok) return result.value.next;
-      const verdict = verdictOf(result.failure);
-      if (verdict === 'gone') return 'unwanted';
-      if (verdict === 'older_orchestrator') return verdict;
-      if (verdict === 'smaller') return limit > minChunk ? 'smaller' : 'unwanted';
-      if (clock.mono() > expiresAt) return 'expired';
-      if (hurried.signal.aborted || !(await pause(clock, 200 + backoff.nextMs(), restless))) return 'left';
-    }
+    const send = async (): Promise<RetryAnswer<number | 'left', CallFailure>> => {
+      const isFree = await pace.wait(chunk.text.length, signal);
+      const result = isFree ? await deps.ship(chunk, signal) : null;
+      if (result === null || signal.aborted) return { ok: true, value: 'left' };
+      return result.ok ? { ok: true, value: result.value.next } : result;
+    };
+    const end = await retry(send, {
+      clock,
+      random,
+      signal,
+      waitSignal: restless,
+      waits: waits.log,
+      decide: failure => {
+        const decision = decide('log', failure);
+        return decision === 'retry' && clock.mono() > expiresAt ? 'expired' : decision;
+      },
+    });
+    if (end.kind === 'done') return end.value;
+    if (end.kind === 'aborted') return 'left';
+    if (end.decision === 'smaller') return limit > minChunk ? 'smaller' : 'unwanted';
+    return logEnds[end.decision];
   };
 
   const run = async (): Promise<LogEnd> => {
-    const misses = createBackoff({ ...backoffRule, random });
+    const misses = createBackoff({ ...missBackoff, random });
     let next = await deliver({ attempt_id: attemptId, after: 0, from: 0, to: 0, text: '' });
     let after = 0;
     while (typeof next === 'number' || next === 'smaller') {
       if (next === 'smaller') limit /= 2;
       else after = next;
-      const feed = await createLogFeed(parts, after, limit);
+      const feed = await createLogFeed(deps, after, limit);
       let isTaken = true;
       while (isTaken) {
         const isOver = over.signal.aborted;
@@ -110,7 +123,7 @@ export function createLogShipper(parts: LogShipperDeps): LogShipper {
   return {
     done: run(),
     finish() {
-      expiresAt = Math.min(expiresAt, clock.mono() + parts.leftMs);
+      expiresAt = Math.min(expiresAt, clock.mono() + deps.leftMs);
       over.abort();
     },
     hurry() {

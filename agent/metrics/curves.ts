@@ -1,9 +1,10 @@
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import type { Progress } from '../../protocol/progress.ts';
-import { type ApiClient, isRetryable } from '../connection/api-client.ts';
+import type { ApiClient } from '../connection/api-client.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
+import { decide } from '../retry/decisions.ts';
 import { createFileLook, type FileLook } from './file-look.ts';
 import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
@@ -147,15 +148,16 @@ async function sendAll(
     const isQuestion = !book.isNumbered();
     const batch = isQuestion ? [] : book.batch();
     const result = await api.bring(jobId, attemptId, batch);
-    if (result.ok && isQuestion) book.number(result.value);
-    else if (result.ok) {
+    if (!result.ok) {
+      const decision = decide('metrics', result.failure);
+      if (decision === 'retry') return 'later';
+      if (decision === 'stop' || isQuestion) return 'refused';
+      book.taken((batch.at(-1)?.n ?? 0) + 1);
+    } else if (isQuestion) book.number(result.value);
+    else {
       if (!book.taken(result.value.next)) return 'later';
       if (batch.length < maxBatchPoints) return 'sent';
-    } else if (isRetryable(result.failure)) return 'later';
-    // The orchestrator cannot read these points, but may accept the next ones.
-    else if (!isQuestion && result.failure.kind === 'problem' && result.failure.status === 400)
-      book.taken((batch.at(-1)?.n ?? 0) + 1);
-    else return 'refused';
+    }
   }
   return 'sent';
 }

@@ -1,9 +1,11 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
-import { isRetryable, type JoinCall } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import type { JoinCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import { troubleOf } from '../connection/troubles.ts';
+import { wordsOfFailure } from '../files/failure-text.ts';
+import { retry } from '../retry/retry.ts';
+import { policyOf } from '../retry/waits.ts';
 
 export interface JoinDeps {
   readonly clock: Clock;
@@ -26,29 +28,25 @@ export type Join = (joinToken: string, tokenHash: string, signal: AbortSignal) =
 
 export function createJoin({ clock, call, url, random, onTrouble }: JoinDeps): Join {
   return async (joinToken, tokenHash, signal) => {
-    const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
-    while (!signal.aborted) {
-      const result = await call(joinToken, { token_sha256: tokenHash });
-      if (result.ok) return { kind: 'joined', workerId: result.value.worker_id, name: result.value.name };
-      if (signal.aborted) break;
-      const end = endOf(result.failure, url);
-      if (end !== null) return end;
-      onTrouble(result.failure);
-      await pause(clock, 200 + backoff.nextMs(), signal);
-    }
-    return { kind: 'aborted' };
+    const end = await retry(() => call(joinToken, { token_sha256: tokenHash }), {
+      ...policyOf('join'),
+      clock,
+      random,
+      signal,
+      onFailure(failure, decision) {
+        if (decision === 'retry' && !signal.aborted) onTrouble(failure);
+      },
+    });
+    if (end.kind === 'done') return { kind: 'joined', workerId: end.value.worker_id, name: end.value.name };
+    if (end.kind === 'aborted' || signal.aborted) return { kind: 'aborted' };
+    const { failure, decision } = end;
+    return decision === 'rejected'
+      ? { kind: 'rejected', message: `Invalid token: ${wordsOfFailure(failure)}` }
+      : { kind: 'refused', message: refusalOf(failure, url) };
   };
 }
 
-/** Returns null when the call should be retried. Only the orchestrator's own response is final (`register`). */
-function endOf(failure: CallFailure, url: string): Joined | null {
-  if (failure.kind !== 'problem') return null;
-  const { status, problem } = failure;
-  if (status === 401) return { kind: 'rejected', message: `Invalid token: ${problem.detail}` };
-  if (isRetryable(failure)) return null;
-  const message =
-    problem.code === 'route_not_found'
-      ? `${url} is of a version that knows no join tokens: update it, or give this worker its worker token`
-      : troubleOf(failure, url).message;
-  return { kind: 'refused', message };
-}
+const refusalOf = (failure: CallFailure, url: string): string =>
+  failure.kind === 'problem' && failure.problem.code === 'route_not_found'
+    ? `${url} is of a version that knows no join tokens: update it, or give this worker its worker token`
+    : troubleOf(failure, url).message;

@@ -4,6 +4,9 @@ import type { ApiClient } from '../connection/api-client.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Registrations } from '../state/registrations.ts';
+import { decide } from '../retry/decisions.ts';
+import { retry, type RetryAnswer } from '../retry/retry.ts';
+import { policyOf } from '../retry/waits.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { troubleOf } from '../connection/troubles.ts';
 
@@ -28,18 +31,6 @@ export type Registered =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-/** How to react to a failed registration. */
-type Verdict = 'again' | 'now_and_then' | 'new_token' | 'never';
-
-function verdictOf(failure: CallFailure): Verdict {
-  if (failure.kind === 'unreachable') return 'again';
-  if (failure.status === 401) return 'new_token';
-  // Only the orchestrator's own response is final. A proxy may refuse for a temporary reason.
-  if (failure.kind === 'unexpected') return 'again';
-  if (failure.status === 400 || failure.status === 403) return 'never';
-  return failure.status === 409 ? 'now_and_then' : 'again';
-}
-
 const ownTokenDead =
   'Invalid token: the one with which this worker has joined works no longer. It was rotated, somebody else has joined as this ' +
   'worker since, or the worker was deleted: make a new join command on the orchestrator, and start this worker with that';
@@ -49,8 +40,8 @@ const ownTokenDead =
  * worker reads its token file again. If any process of this worker has ever been accepted, it waits for a new token in that file,
  * because an admin rotates the token before the file has the new one.
  */
-export function createRegister(parts: RegisterDeps) {
-  const { clock, api, url, token, registrations, random, say, onTrouble } = parts;
+export function createRegister(deps: RegisterDeps) {
+  const { clock, api, url, token, registrations, random, say, onTrouble } = deps;
   let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
@@ -61,14 +52,16 @@ export function createRegister(parts: RegisterDeps) {
     while (await pause(clock, backoff.nextMs(), signal)) if (token.reload()) return;
   };
 
-  return async (introduction: () => RegistrationBody, signal: AbortSignal): Promise<Registered> => {
-    const soon = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
-    const later = createBackoff({ firstMs: 15_000, maxMs: 60_000, random });
+  /** Registers once, and again with each new token. */
+  const send = async (
+    introduction: () => RegistrationBody,
+    signal: AbortSignal,
+  ): Promise<RetryAnswer<Registered, CallFailure>> => {
     while (!signal.aborted) {
       const ready = await token.ready(signal);
       if (ready.kind === 'aborted') break;
       if (ready.kind !== 'ready') {
-        if (!registrations.hasAny()) return ready;
+        if (!registrations.hasAny()) return { ok: true, value: ready };
         // The current token may still be valid; if not, its rejection says what to do.
         say(ready.message);
         continue;
@@ -76,30 +69,32 @@ export function createRegister(parts: RegisterDeps) {
       const result = await api.register({ ...introduction(), registration_no: ++count });
       if (result.ok) {
         registrations.record();
-        return { kind: 'registered', reply: result.value };
+        return { ok: true, value: { kind: 'registered', reply: result.value } };
       }
-      if (signal.aborted) break;
-      const { failure } = result;
-      const { message } = troubleOf(failure, url);
-      switch (verdictOf(failure)) {
-        case 'never':
-          return { kind: 'refused', message };
-        case 'new_token':
-          if (token.reload()) break;
-          if (token.file === null || !registrations.hasAny())
-            return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
-          await awaitNewToken(signal);
-          break;
-        case 'now_and_then':
-          parts.onDuplicate();
-          onTrouble(failure);
-          await pause(clock, 5_000 + later.nextMs(), signal);
-          break;
-        case 'again':
-          onTrouble(failure);
-          await pause(clock, 200 + soon.nextMs(), signal);
-      }
+      if (signal.aborted || decide('register', result.failure) !== 'token') return result;
+      if (token.reload()) continue;
+      if (token.file === null || !registrations.hasAny()) return result;
+      await awaitNewToken(signal);
     }
-    return { kind: 'aborted' };
+    return { ok: true, value: { kind: 'aborted' } };
+  };
+
+  return async (introduction: () => RegistrationBody, signal: AbortSignal): Promise<Registered> => {
+    const end = await retry(() => send(introduction, signal), {
+      ...policyOf('register'),
+      clock,
+      random,
+      signal,
+      onFailure(failure, decision) {
+        if (signal.aborted) return;
+        if (decision === 'seldom') deps.onDuplicate();
+        if (decision === 'seldom' || decision === 'retry') onTrouble(failure);
+      },
+    });
+    if (end.kind === 'done') return end.value;
+    if (end.kind === 'aborted' || signal.aborted) return { kind: 'aborted' };
+    const { message } = troubleOf(end.failure, url);
+    if (end.decision === 'stop') return { kind: 'refused', message };
+    return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
   };
 }

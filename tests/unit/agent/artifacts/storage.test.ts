@@ -5,7 +5,7 @@ import type { RenewCall } from '../../../../agent/connection/api-client.ts';
 import { type Clock, systemClock } from '../../../../agent/clock.ts';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
 import { openStorage, type Storage } from '../../../../agent/artifacts/storage.ts';
-import { storageVerdict } from '../../../../agent/artifacts/storage-verdict.ts';
+import { decide } from '../../../../agent/retry/decisions.ts';
 import { createHastyClock, sha256Of } from '../storage-bench.ts';
 
 /** A storage client for an orchestrator with this answer. */
@@ -29,7 +29,7 @@ async function storageAt(
 const never = new AbortController().signal;
 const emptyBody = { bytes: 0, async *pieces() {} };
 
-test('a key goes as a path, with the token of the attempt', async () => {
+test('encodes the key as a path, and sends the upload token of the attempt', async () => {
   const seen: unknown[] = [];
   const storage = await storageAt((request, response) => {
     seen.push(request.method, request.url, request.headers['x-upload-token']);
@@ -39,7 +39,7 @@ test('a key goes as a path, with the token of the attempt', async () => {
   expect(seen).toEqual(['PUT', '/prefix/store/outputs/a%20b/%C3%BC%3F%23.bin', 'tu_1']);
 });
 
-test('what does not answer, or stops in the middle of it, is out of reach after a while', async () => {
+test('reports a server that stops answering as unreachable', async () => {
   const silent = await storageAt(() => {}, createHastyClock());
   const unreachable = { ok: false, failure: { kind: 'unreachable' } };
   expect(await silent.list(never)).toMatchObject(unreachable);
@@ -52,9 +52,9 @@ test('what does not answer, or stops in the middle of it, is out of reach after 
 
 test.each<[string, Readonly<Record<string, string>>]>([
   ['no digest', { 'content-length': '1' }],
-  ['a digest that is none', { 'content-length': '1', etag: '"abc"' }],
+  ['an invalid digest', { 'content-length': '1', etag: '"abc"' }],
   ['no length', { etag: `"${sha256Of('x')}"`, 'transfer-encoding': 'chunked' }],
-])('a file with %s is none', async (_what, headers) => {
+])('rejects a download with %s', async (_what, headers) => {
   const storage = await storageAt((_request, response) => void response.writeHead(200, headers).end('x'));
   expect(await storage.get('a', null, never)).toMatchObject({
     ok: false,
@@ -62,12 +62,12 @@ test.each<[string, Readonly<Record<string, string>>]>([
   });
 });
 
-test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('a list that is %j is none', async text => {
+test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('rejects the list %j', async text => {
   const storage = await storageAt((_request, response) => void response.end(text));
   expect(await storage.list(never)).toMatchObject({ ok: false });
 });
 
-test('of a file that was begun the rest is asked for, and taken for what comes', async () => {
+test('requests the rest of a partial file with Range and If-Range', async () => {
   const bytes = '0123456789';
   const etag = `"${sha256Of(bytes)}"`;
   const asked: unknown[] = [];
@@ -90,7 +90,7 @@ test('of a file that was begun the rest is asked for, and taken for what comes',
   expect(Buffer.concat(pieces).toString()).toBe('456789');
 });
 
-test('a list is all of its pages', async () => {
+test('reads every page of a list', async () => {
   const pages: Readonly<Record<string, { readonly keys: readonly string[]; readonly next: string | null }>> =
     {
       '/prefix/store/outputs': { keys: ['a', 'b'], next: '17' },
@@ -111,7 +111,7 @@ const rotated = (response: ServerResponse): void => {
   response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
 };
 
-test('after a rotation each call is repeated once with a new token, which the next calls use', async () => {
+test('repeats a call once with a new token after a rotation, and keeps that token', async () => {
   const seen: unknown[] = [];
   const storage = await storageAt(
     (request, response) => {
@@ -138,7 +138,7 @@ test('after a rotation each call is repeated once with a new token, which the ne
   ]);
 });
 
-test('a HEAD, whose refusal has no code, finds the new token as well', async () => {
+test('gets a new token when a HEAD call is refused', async () => {
   const storage = await storageAt(
     (request, response) => {
       if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
@@ -150,14 +150,14 @@ test('a HEAD, whose refusal has no code, finds the new token as well', async () 
   expect(await storage.progress('a', never)).toEqual({ ok: true, value: null });
 });
 
-test('as long as no new token is to be had, an upload may succeed later', async () => {
+test('retries an upload while no new token is available', async () => {
   let calls = 0;
   const storage = await storageAt((_request, response) => {
     calls += 1;
     rotated(response);
   });
   const answer = await storage.list(never);
-  expect([answer.ok || storageVerdict(answer.failure), calls]).toEqual(['later', 1]);
+  expect([answer.ok || decide('upload', answer.failure), calls]).toEqual(['retry', 1]);
 });
 
 test.each([
@@ -165,7 +165,7 @@ test.each([
   ['progress', 20_000],
   ['report', 20_000],
   ['put', 120_000],
-] as const)('a %s that is not answered fails after %s ms', async (call, ms) => {
+] as const)('gives up a %s call without an answer after %s ms', async (call, ms) => {
   const waits: number[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -183,4 +183,14 @@ test.each([
   }[call]();
   expect(answer.ok).toBe(false);
   expect(waits).toEqual([ms]);
+});
+
+test.each([
+  ['7', 7_000],
+  ['Tue, 24 Nov 2026 12:00:00 GMT', undefined],
+])('a refusal with Retry-After: %s carries %s ms', async (value, retryAfterMs) => {
+  const storage = await storageAt((_request, response) => {
+    response.writeHead(503, { 'retry-after': value }).end();
+  });
+  expect(await storage.list(never)).toMatchObject({ ok: false, retryAfterMs });
 });

@@ -1,0 +1,112 @@
+import type { CallFailure } from '../../protocol/client.ts';
+
+/** Why a call failed. `disk`: a file of this machine could not be read or written. */
+export type Failure = CallFailure | { readonly kind: 'disk'; readonly cause: unknown };
+
+/** What a failure means, for each kind of call. */
+export interface Decisions {
+  /** `seldom`: another machine uses the token. `token`: continue with a new token. */
+  readonly register: 'retry' | 'seldom' | 'token' | 'stop';
+  /** `rejected`: the join token is invalid. */
+  readonly join: 'retry' | 'rejected' | 'stop';
+  /** The claim of a job, and the report of its end. Progress reports are not retried. */
+  readonly report: 'retry' | 'stop';
+  /** `skip`: the server cannot read these points, but may accept the next ones. */
+  readonly metrics: 'retry' | 'skip' | 'stop';
+  /** `smaller`: the chunk is too large. `older`: the server is of a version without logs. */
+  readonly log: 'retry' | 'smaller' | 'older' | 'stop';
+  /**
+   * `over`: the attempt may not upload now. `closed`: it never may again. `no_room`: this file may fit later, and a
+   * smaller one now. `changed`: the file is not the one that was announced.
+   */
+  readonly upload: 'retry' | 'over' | 'closed' | 'no_room' | 'changed' | 'stop';
+  /** The list of an attempt's files, and the report of files that are missing in it. */
+  readonly list: 'retry' | 'over' | 'closed' | 'stop';
+  /** Checkpoints and datasets. */
+  readonly download: 'retry' | 'stop';
+}
+
+type Cells = readonly [
+  register: Decisions['register'],
+  join: Decisions['join'],
+  report: Decisions['report'],
+  metrics: Decisions['metrics'],
+  log: Decisions['log'],
+  upload: Decisions['upload'],
+  list: Decisions['list'],
+  download: Decisions['download'],
+];
+
+const row = (...[register, join, report, metrics, log, upload, list, download]: Cells): Decisions => ({
+  register,
+  join,
+  report,
+  metrics,
+  log,
+  upload,
+  list,
+  download,
+});
+
+/**
+ * The table of retryable failures. A key is a status, or a status with a problem code. `busy` stands for 408, 429 and
+ * any status from 500 on. `proxy`: the response is not a problem of the orchestrator. The most specific key counts.
+ *
+ * Columns differ on purpose:
+ * - Only the orchestrator's own refusal ends a registration, a join, a log or an upload. A proxy may refuse for a
+ *   temporary reason. Reports and metrics stop at both, because the server no longer counts on them.
+ * - A 401 to a worker token may follow a rotation, so calls are repeated until the token file has the new token. A 401
+ *   to an upload token means that its attempt is over.
+ * - A full disk (507) or a size limit (413) stops the upload of one file. Calls without a file wait for free space.
+ * - A 409 is a conflict with another machine (register), an attempt that was taken over (report, metrics, log), or a
+ *   wrong offset (upload), which the next call corrects.
+ *
+ * @internal
+ */
+// biome-ignore format: a table
+export const decisionTable = {
+  //                                register  join        report   metrics  log        upload     list      download
+  'disk':                       row('stop',   'stop',     'stop',  'stop',  'stop',    'stop',    'stop',   'stop'),
+  'unreachable':                row('retry',  'retry',    'retry', 'retry', 'retry',   'retry',   'retry',  'retry'),
+  'proxy 401':                  row('token',  'retry',    'retry', 'retry', 'retry',   'over',    'over',   'stop'),
+  'proxy 405':                  row('retry',  'retry',    'stop',  'stop',  'older',   'retry',   'retry',  'retry'),
+  'proxy 409':                  row('retry',  'retry',    'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
+  'proxy 413':                  row('retry',  'retry',    'stop',  'stop',  'smaller', 'no_room', 'retry',  'stop'),
+  'proxy 507':                  row('retry',  'retry',    'retry', 'retry', 'retry',   'no_room', 'retry',  'stop'),
+  'proxy busy':                 row('retry',  'retry',    'retry', 'retry', 'retry',   'retry',   'retry',  'retry'),
+  'proxy other':                row('retry',  'retry',    'stop',  'stop',  'retry',   'retry',   'retry',  'retry'),
+  '400':                        row('stop',   'stop',     'stop',  'skip',  'stop',    'stop',    'stop',   'stop'),
+  '400 checksum_mismatch':      row('stop',   'stop',     'stop',  'skip',  'stop',    'changed', 'stop',   'stop'),
+  '401':                        row('token',  'rejected', 'retry', 'retry', 'retry',   'over',    'over',   'stop'),
+  '401 upload_token_rotated':   row('token',  'rejected', 'retry', 'retry', 'retry',   'retry',   'retry',  'retry'),
+  '401 uploads_closed':         row('token',  'rejected', 'retry', 'retry', 'retry',   'closed',  'closed', 'stop'),
+  '403':                        row('stop',   'stop',     'stop',  'stop',  'stop',    'stop',    'stop',   'stop'),
+  '404 route_not_found':        row('retry',  'stop',     'stop',  'stop',  'older',   'stop',    'stop',   'stop'),
+  '405':                        row('retry',  'stop',     'stop',  'stop',  'older',   'stop',    'stop',   'stop'),
+  '409':                        row('seldom', 'stop',     'stop',  'stop',  'stop',    'retry',   'retry',  'stop'),
+  '409 duplicate_registration': row('seldom', 'stop',     'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
+  '409 not_registered':         row('seldom', 'stop',     'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
+  '409 restore_under_way':      row('seldom', 'stop',     'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
+  '413':                        row('retry',  'stop',     'stop',  'stop',  'smaller', 'no_room', 'retry',  'stop'),
+  '507':                        row('retry',  'retry',    'retry', 'retry', 'retry',   'no_room', 'retry',  'stop'),
+  'busy':                       row('retry',  'retry',    'retry', 'retry', 'retry',   'retry',   'retry',  'retry'),
+  'other':                      row('retry',  'stop',     'stop',  'stop',  'stop',    'stop',    'stop',   'stop'),
+};
+
+const rows: ReadonlyMap<string, Decisions> = new Map(Object.entries(decisionTable));
+
+/** The keys that a failure fits, the most specific first. */
+function keysOf(failure: Failure): readonly string[] {
+  if (failure.kind === 'unreachable' || failure.kind === 'disk') return [failure.kind];
+  const { kind, status } = failure;
+  const isBusy = status === 408 || status === 429 || status >= 500;
+  const general = isBusy ? 'busy' : 'other';
+  return kind === 'unexpected'
+    ? [`proxy ${status}`, `proxy ${general}`]
+    : [`${status} ${failure.problem.code}`, String(status), general];
+}
+
+export function decide<K extends keyof Decisions>(call: K, failure: Failure): Decisions[K] {
+  const key = keysOf(failure).find(candidate => rows.has(candidate)) ?? 'other';
+  return (rows.get(key) ?? decisionTable.other)[call];
+}

@@ -1,0 +1,77 @@
+import { type Backoff, createBackoff, pause } from '../backoff.ts';
+import type { Clock } from '../clock.ts';
+
+/** The pause before the next call, in ms: `baseMs` plus a jitter whose limit doubles from `firstMs` to `maxMs`. */
+export interface Wait {
+  readonly baseMs: number;
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** Calls again without a pause. The caller must limit how often it makes this decision. */
+export const noWait: Wait = { baseMs: 0, firstMs: 0, maxMs: 0 };
+
+export type RetryAnswer<T, F> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly failure: F;
+      /** The `Retry-After` of the response, in ms. It replaces `baseMs` if it is longer. */
+      readonly retryAfterMs?: number | undefined;
+      /** The call achieved something before it failed, so the pauses start at `firstMs` again. */
+      readonly hasProgressed?: boolean;
+    };
+
+export interface RetryPolicy<F, D extends string, R extends string> {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** No call starts after this signal fires. */
+  readonly signal: AbortSignal;
+  /** Ends the current pause, and with it the retries. A call that follows still happens once. Defaults to `signal`. */
+  readonly waitSignal?: AbortSignal;
+  readonly decide: (failure: F) => D;
+  /** Each decision in here leads to another call. All other decisions end the retries. */
+  readonly waits: Readonly<Record<R, Wait>>;
+  /** Called after each failed call, even the last one and after an abort. */
+  readonly onFailure?: (failure: F, decision: D) => void;
+}
+
+/** `stopped`: the decision is final. `aborted`: a signal fired before there was a result. */
+export type RetryEnd<T, F, D extends string> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'stopped'; readonly failure: F; readonly decision: D }
+  | { readonly kind: 'aborted' };
+
+/** A `Retry-After` beyond this is cut. A proxy may send one for hours, and a worker must notice that it has recovered. */
+const maxRetryAfterMs = 60_000;
+
+/**
+ * Calls until a call succeeds, a failure is final, or a signal fires. Failures are values. An error that `call` throws
+ * passes through, because it is a bug or a broken disk.
+ */
+export async function retry<T, F, D extends string, R extends D>(
+  call: () => Promise<RetryAnswer<T, F>>,
+  policy: RetryPolicy<F, D, R>,
+): Promise<RetryEnd<T, F, Exclude<D, R>>> {
+  const { clock, random, signal, waitSignal = signal, decide, waits, onFailure } = policy;
+  const isRetried = (decision: D): decision is R => decision in waits;
+  const isFinal = (decision: D): decision is Exclude<D, R> => !isRetried(decision);
+  const backoffs = new Map<string, Backoff>();
+  const nextMs = (key: string, { baseMs, ...limits }: Wait, retryAfterMs: number): number => {
+    const backoff = backoffs.get(key) ?? createBackoff({ ...limits, random });
+    backoffs.set(key, backoff);
+    return Math.max(baseMs, Math.min(retryAfterMs, maxRetryAfterMs)) + backoff.nextMs();
+  };
+  while (!signal.aborted) {
+    const answer = await call();
+    if (answer.ok) return { kind: 'done', value: answer.value };
+    const { failure, retryAfterMs = 0, hasProgressed = false } = answer;
+    const decision = decide(failure);
+    onFailure?.(failure, decision);
+    if (isFinal(decision)) return { kind: 'stopped', failure, decision };
+    if (hasProgressed) backoffs.clear();
+    const ms = isRetried(decision) ? nextMs(decision, waits[decision], retryAfterMs) : 0;
+    if (ms > 0 && !(await pause(clock, ms, waitSignal))) break;
+  }
+  return { kind: 'aborted' };
+}
