@@ -1,4 +1,3 @@
-/** Compares docs/api.md with the contract: it names every call with its permission, and every field of a job. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { JobDetail } from '../../../protocol/job.ts';
@@ -12,7 +11,7 @@ const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf
 const spansOf = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
 
-/** `GET /api/queue`, without its query; null for other text. */
+// Returns a call such as `GET /api/queue` without its query, or null for other text.
 const callIn = (span: string): string | null =>
   /^(?:GET|POST|PUT|PATCH|DELETE) \/[^ ?]*/.exec(span)?.[0] ?? null;
 
@@ -22,16 +21,16 @@ const addressOf = ({ method, path }: (typeof everyCall)[number]): string =>
 const authorities = new Map(everyCall.map(row => [addressOf(row), row.authority]));
 const named = spansOf(page).flatMap(span => callIn(span) ?? []);
 
-describe('the page of the API', () => {
+describe('docs/api.md', () => {
   it('names every call', () => {
     expect([...authorities.keys()].filter(address => !named.includes(address))).toEqual([]);
   });
 
-  it('names no call that does not exist', () => {
+  it('names only existing calls', () => {
     expect(named.filter(address => !authorities.has(address))).toEqual([]);
   });
 
-  it('gives each call the permission that it needs, in the tables that have one', () => {
+  it('gives the right permission of each call in its tables', () => {
     const rows = page.split('\n').flatMap(line => {
       const [, calls = '', permission = ''] = line.split(/ *(?<!\\)\| */);
       const [right] = permission === 'none' ? ['open'] : spansOf(permission);

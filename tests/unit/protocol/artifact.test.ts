@@ -5,7 +5,7 @@ import { urlOf } from '../../../protocol/client.ts';
 
 const keyOf = (...parts: readonly string[]): string | null => ArtifactKey.safeParse([...parts]).data ?? null;
 
-describe('the name of an artifact', () => {
+describe('ArtifactKey', () => {
   test.each([
     [['model.safetensors'], 'model.safetensors'],
     [['checkpoint-500', 'optimizer.bin'], 'checkpoint-500/optimizer.bin'],
@@ -15,11 +15,11 @@ describe('the name of an artifact', () => {
     [['a...b', '-rf', '~'], 'a...b/-rf/~'],
     [['console.log', 'com10', 'connect'], 'console.log/com10/connect'],
     [['x'.repeat(200)], 'x'.repeat(200)],
-  ])('%j is %s', (parts, key) => {
+  ])('accepts the parts %j as the key %s', (parts, key) => {
     expect(keyOf(...parts)).toBe(key);
   });
 
-  test('is the same however its accents are written', () => {
+  test('normalizes accents to one form', () => {
     expect(keyOf('e\u0301')).toBe('\u00e9');
   });
 
@@ -57,11 +57,11 @@ describe('the name of an artifact', () => {
     [['模'.repeat(67)]],
     [Array.from({ length: 17 }, () => 'a')],
     [Array.from({ length: 8 }, () => 'x'.repeat(90))],
-  ])('is never %j', parts => {
+  ])('refuses the parts %j', parts => {
     expect(keyOf(...parts)).toBeNull();
   });
 
-  test('that is taken is a path below the folder that it is put into, on every system', () => {
+  test('accepts only keys that are paths below their folder on every system', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 4 }), parts => {
         const key = keyOf(...parts);
@@ -72,13 +72,13 @@ describe('the name of an artifact', () => {
     );
   });
 
-  test('goes into an address part by part', () => {
+  test('encodes each part of a key separately in a URL', () => {
     const url = urlOf('http://x', '/a/:id/b/*key', { id: 'j/1', key: ['c d', '..e', 'f'] });
     expect(url.pathname).toBe('/a/j%2F1/b/c%20d/..e/f');
   });
 });
 
-describe('the checkpoint that it is of', () => {
+describe('checkpointOf', () => {
   test.each([
     ['checkpoint-000500.bin', 'checkpoint-000500.bin', 500, true],
     ['out/checkpoint-500/sub/model.safetensors', 'out/checkpoint-500', 500, false],
@@ -103,7 +103,7 @@ describe('the checkpoint that it is of', () => {
       false,
     ],
     ['mine-000001.safetensors', 'mine-000001.safetensors', null, true],
-  ])('%s: %s, step %s', (key, name, step, isFile) => {
+  ])('finds in %s the checkpoint %s with step %s', (key, name, step, isFile) => {
     expect(checkpointOf(key)).toEqual({ name, step, isFile });
   });
 
@@ -118,18 +118,18 @@ describe('the checkpoint that it is of', () => {
     ['checkpoint-1234567890123.bin'],
     ['result.json'],
     [''],
-  ])('%s: none that can be told by a number', key => expect(checkpointOf(key)).toBeNull());
+  ])('finds no numbered checkpoint in %s', key => expect(checkpointOf(key)).toBeNull());
 });
 
-describe('as one text', () => {
-  test('it is read as in an address', () => {
+describe('ArtifactPath', () => {
+  test('accepts and refuses the same keys as ArtifactKey', () => {
     expect(ArtifactPath.parse('a/b c')).toBe('a/b c');
     for (const bad of ['', '../x', 'a//b', '/a', 'a/..', 'a'.repeat(701)])
       expect(ArtifactPath.safeParse(bad).success).toBe(false);
   });
 });
 
-describe('what it is', () => {
+describe('kindOf', () => {
   test.each([
     ['checkpoint-500/pytorch_lora_weights.safetensors', 'checkpoint'],
     ['checkpoint-500/trainer_state.json', 'checkpoint'],
@@ -151,7 +151,7 @@ describe('what it is', () => {
     ['stepping-stones.txt', 'other'],
     ['checkpoints-of-others.txt', 'other'],
     ['png', 'other'],
-  ])('%s: %s', (key, kind) => {
+  ])('classifies %s as %s', (key, kind) => {
     expect(kindOf(key)).toBe(kind);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 
-describe('the range of a verification', () => {
+describe('query of an audit verification', () => {
   const isTaken = (query: object): boolean => auditApi.verify.query.safeParse(query).success;
 
-  it('takes either name of a bound, and both when they agree', () => {
+  it('accepts either name of a bound, and both when they agree', () => {
     for (const query of [{}, { from: '1' }, { start_id: '1' }, { from: '1', start_id: '1' }])
       expect(isTaken(query)).toBe(true);
     for (const query of [{ to: '2' }, { end_id: '2' }, { to: '2', end_id: '2' }])

@@ -1,4 +1,4 @@
-/** Calls rows over HTTP: every failure is a value. docs/internals/faults.md S18. */
+// See docs/internals/faults.md, S18. The client returns every failure as a value.
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -35,7 +35,7 @@ async function listen(answer: RequestListener): Promise<{ server: Server; url: s
 const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 5_000, ...options });
 
-/** Answers everything with this. */
+// Answers every request with this status and body.
 const always =
   (status: number, body: unknown, headers = {}): RequestListener =>
   (_request, response) => {
@@ -53,8 +53,8 @@ const remove = call({
   params: z.object({ id: z.string(), part_id: z.number() }),
 });
 
-describe('a call that is answered', () => {
-  test('gives what its row promises, and no more', async () => {
+describe('a successful call', () => {
+  test('returns only the declared fields of the response', async () => {
     const { url, seen } = await listen(always(200, { n: 1, more: 2 }));
     expect(await clientOf(url).call(get)).toEqual({ ok: true, value: { n: 1 } });
     expect(seen).toMatchObject([{ method: 'GET', url: '/api/things', body: '' }]);
@@ -62,7 +62,7 @@ describe('a call that is answered', () => {
     expect(seen[0]?.headers).not.toHaveProperty('content-type');
   });
 
-  test('carries its body as JSON, an empty one too', async () => {
+  test('sends its body as JSON, also an empty one', async () => {
     const { url, seen } = await listen(always(200, { n: 1 }));
     await clientOf(url).call(post, { body: { a: 1 } });
     await clientOf(url).call(remove, { params: { id: 'x', part_id: 2 } });
@@ -73,7 +73,7 @@ describe('a call that is answered', () => {
     for (const { headers } of seen) expect(headers['content-type']).toBe('application/json');
   });
 
-  test('asks for the headers anew each time: a rotated token is used at once', async () => {
+  test('reads the headers for each call, so that a rotated token is used immediately', async () => {
     const { url, seen } = await listen(always(200, { n: 1 }));
     const tokens = ['old', 'new'];
     const client = clientOf(url, { headers: () => ({ authorization: `Bearer ${tokens.shift()}` }) });
@@ -83,13 +83,13 @@ describe('a call that is answered', () => {
   });
 });
 
-describe('the address', () => {
+describe('urlOf', () => {
   test.each([
     ['https://hub.example', 'https://hub.example/api/things'],
     ['https://hub.example/', 'https://hub.example/api/things'],
     ['https://hub.example/fleet//', 'https://hub.example/fleet/api/things'],
     ['http://[::1]:8001', 'http://[::1]:8001/api/things'],
-  ])('of %s with or without a slash at its end', (base, expected) => {
+  ])('appends the path to %s: %s', (base, expected) => {
     expect(urlOf(base, '/api/things').href).toBe(expected);
   });
 
@@ -101,12 +101,12 @@ describe('the address', () => {
     ['ä', '%C3%A4'],
     ['//evil.com', '%2F%2Fevil.com'],
     ['@evil.com', '%40evil.com'],
-  ])('holds the parameter %s as one segment', (id, segment) => {
+  ])('encodes the parameter %s as the single segment %s', (id, segment) => {
     const url = urlOf('http://hub', '/api/things/:id/parts/:part_id', { id, part_id: 2 });
     expect(url.href).toBe(`http://hub/api/things/${segment}/parts/2`);
   });
 
-  test('holds the query, without what is undefined', () => {
+  test('encodes the query without undefined values', () => {
     const query = { status: 'a&b=c', limit: 5, all: false, none: undefined, text: 'ä +' };
     const url = urlOf('http://hub', '/api/things', {}, query);
     expect(url.search).toBe('?status=a%26b%3Dc&limit=5&all=false&text=%C3%A4+%2B');
@@ -118,7 +118,7 @@ describe('the address', () => {
     });
   });
 
-  test('is asked for as it is written', async () => {
+  test('is sent exactly as urlOf built it', async () => {
     const { url, seen } = await listen(always(200, { n: 1 }));
     const list = call({
       ...parts,
@@ -132,7 +132,7 @@ describe('the address', () => {
   });
 });
 
-describe('a call that fails', () => {
+describe('a failed call', () => {
   const problem = {
     type: 'about:blank',
     title: 'Gone',
@@ -141,20 +141,20 @@ describe('a call that fails', () => {
     code: 'attempt_superseded',
   };
 
-  test('by a refusal says which', async () => {
+  test('returns the problem of a refusal', async () => {
     const { url } = await listen(always(409, { ...problem, action: 'stop' }));
     const failure = { kind: 'problem', status: 409, problem: { ...problem, action: 'stop' } };
     expect(await clientOf(url).call(get)).toEqual({ ok: false, failure });
   });
 
   test.each<readonly [string, number, unknown]>([
-    ['something that is not JSON', 200, '<html>welcome to the proxy</html>'],
-    ['something that is not what was asked for', 200, { n: 'one' }],
-    ['nothing', 204, ''],
-    ['an error without a reason', 502, '<html>bad gateway</html>'],
-    ['an error with a reason of another make', 500, { error: 'oops' }],
-    ['what was asked for, as an error', 500, { n: 1 }],
-  ])('by %s says what came', async (_what, status, body) => {
+    ['a response that is not JSON', 200, '<html>welcome to the proxy</html>'],
+    ['a response of another shape', 200, { n: 'one' }],
+    ['an empty response', 204, ''],
+    ['an error without a problem', 502, '<html>bad gateway</html>'],
+    ['an error of another format', 500, { error: 'oops' }],
+    ['an error with a valid body', 500, { n: 1 }],
+  ])('returns the start of %s', async (_what, status, body) => {
     const { url } = await listen(always(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const detail = `GET /api/things was answered ${status} with something unexpected: ${text}`;
@@ -164,13 +164,13 @@ describe('a call that fails', () => {
     });
   });
 
-  test('by a flood says how it began', async () => {
+  test('returns only the start of a very long response', async () => {
     const { url } = await listen(always(500, 'x'.repeat(100_000)));
     const result = await clientOf(url).call(get);
     expect(result).toMatchObject({ failure: { detail: expect.stringMatching(/: x{200}$/) } });
   });
 
-  test('because nobody is there', async () => {
+  test('returns unreachable when nothing listens', async () => {
     const { server, url } = await listen(always(200, { n: 1 }));
     await new Promise(resolve => server.close(resolve));
     const result = await clientOf(url).call(get);
@@ -179,20 +179,20 @@ describe('a call that fails', () => {
     });
   });
 
-  test('because the address is none', async () => {
+  test('returns unreachable for an invalid address', async () => {
     expect(await clientOf('nonsense').call(get)).toMatchObject({ failure: { kind: 'unreachable' } });
   });
 
   test.each<readonly [string, RequestListener]>([
     ['at all', () => {}],
-    ['to its end', (_request, response) => response.writeHead(200).write('{"n":')],
-  ])('because it is not answered %s in time', async (_what, answer) => {
+    ['completely', (_request, response) => response.writeHead(200).write('{"n":')],
+  ])('returns unreachable when a request is not answered %s in time', async (_what, answer) => {
     const { url } = await listen(answer);
     const result = await clientOf(url, { timeoutMs: 60 }).call(get);
     expect(result).toMatchObject({ failure: { kind: 'unreachable', cause: { name: 'TimeoutError' } } });
   });
 
-  test('because it is taken back', async () => {
+  test('returns unreachable when the call is aborted', async () => {
     const stop = new AbortController();
     const { url, seen } = await listen(() => stop.abort());
     const result = await clientOf(url).call(get, { signal: stop.signal });
@@ -200,11 +200,14 @@ describe('a call that fails', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test.each([301, 302, 307, 308])('by a redirect (%d), and the token goes nowhere else', async status => {
-    const elsewhere = await listen(always(200, { n: 1 }));
-    const { url } = await listen(always(status, '', { location: `${elsewhere.url}/api/things` }));
-    const client = clientOf(url, { headers: () => ({ authorization: 'Bearer secret' }) });
-    expect(await client.call(post, { body: { a: 1 } })).toMatchObject({ failure: { kind: 'unreachable' } });
-    expect(elsewhere.seen).toEqual([]);
-  });
+  test.each([301, 302, 307, 308])(
+    'refuses a redirect (%d) and sends the token nowhere else',
+    async status => {
+      const elsewhere = await listen(always(200, { n: 1 }));
+      const { url } = await listen(always(status, '', { location: `${elsewhere.url}/api/things` }));
+      const client = clientOf(url, { headers: () => ({ authorization: 'Bearer secret' }) });
+      expect(await client.call(post, { body: { a: 1 } })).toMatchObject({ failure: { kind: 'unreachable' } });
+      expect(elsewhere.seen).toEqual([]);
+    },
+  );
 });

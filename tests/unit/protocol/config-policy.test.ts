@@ -9,7 +9,7 @@ describe('a config without restricted keys', () => {
   // From SimpleTuner's own examples: flux.peft-lora, anima-anyflow-stage2.peft-lora and a dataloader.
   it.each<[string, object, unknown]>([
     [
-      'that trains a LoRA into a relative folder',
+      'a LoRA training into a relative folder',
       {
         '--output_dir': 'output/examples/flux2.peft-lora+TREAD',
         '--hub_model_id': 'simpletuner-example-flux2-peft-lora',
@@ -23,7 +23,7 @@ describe('a config without restricted keys', () => {
       null,
     ],
     [
-      'that goes on from the weights of another run',
+      'a training that starts from the weights of another run',
       {
         init_lora: 'output/examples/anima-anyflow-stage1.peft-lora/pytorch_lora_weights.safetensors',
         output_dir: 'output/examples/anima-anyflow-stage2.peft-lora',
@@ -44,18 +44,18 @@ describe('a config without restricted keys', () => {
       ],
     ],
     [
-      'that reads models and datasets of the rig, and keeps caches there',
+      'models, datasets and caches on the rig',
       { pretrained_model_name_or_path: '/models/flux', cache_dir: '/models/hub', push_to_hub: true },
       [{ id: 'own', type: 'local', instance_data_dir: '/data/images', cache_dir_vae: '/cache/vae' }],
     ],
     [
-      'that turns everything off',
+      'restricted features switched off',
       { trust_remote_code: 'false', delete_nsfw_images: 0, webhook_config: '' },
       null,
     ],
-    ['whose main process is this machine', { main_process_ip: '127.0.0.1', disk_low_script: 'None' }, null],
-    ['of a sample training', { trainer: 'selftest', output_dir: '/tmp' }, null],
-  ])('is free %s', (_what, config, dataloader) => {
+    ['this machine as the main process', { main_process_ip: '127.0.0.1', disk_low_script: 'None' }, null],
+    ['a self-test', { trainer: 'selftest', output_dir: '/tmp' }, null],
+  ])('returns no restricted key for %s', (_what, config, dataloader) => {
     expect(keysIn(config, dataloader)).toEqual([]);
   });
 });
@@ -66,14 +66,14 @@ describe('a restricted key', () => {
     ['without', { post_checkpoint_script: 'x' }],
     ['with hyphens', { '--post-checkpoint-script': 'x' }],
     ['in capitals', { POST_CHECKPOINT_SCRIPT: 'x' }],
-    ['shortened as argparse allows it', { post_c: 'x' }],
+    ['abbreviated as argparse allows it', { post_c: 'x' }],
     ['with white space around it', { ' --post_checkpoint_script ': 'x' }],
     ['with its value behind =', { '--post_checkpoint_script=/bin/x': true }],
     ['as a list', { post_checkpoint_script: ['', 'x'] }],
     ['as an object', { post_checkpoint_script: { a: 1 } }],
     ['below another key', { training: { hooks: [{ post_checkpoint_script: 'x' }] } }],
-    ['in a string of JSON', { training: '{"post_checkpoint_script": "x"}' }],
-  ])('is found %s', (_how, config) => {
+    ['in a JSON string', { training: '{"post_checkpoint_script": "x"}' }],
+  ])('finds a restricted key %s', (_how, config) => {
     expect(keysIn(config)).toEqual(['post_checkpoint_script']);
   });
 
@@ -98,22 +98,22 @@ describe('a restricted key', () => {
     ['delete_unwanted_images', true],
     ['delete_nsfw_images', 'true'],
     ['delete_model_after_load', true],
-  ])('%s counts with the value %j', (key, value) => {
+  ])('finds the restricted key %s with the value %j', (key, value) => {
     expect(keysIn({ [key]: value })).toEqual([key]);
     expect(keysIn({}, [{ id: 'data', nested: { [key]: value } }])).toEqual([key]);
   });
 
-  it('counts when a value reads the environment', () => {
+  it('reports env when a value reads the environment', () => {
     expect(keysIn({ tracker_run_name: 'run {env:AWS_SECRET_ACCESS_KEY}' })).toEqual(['env']);
     expect(keysIn({}, [{ id: '{env:HOME}' }])).toEqual(['env']);
   });
 
-  it('is reported once, and in order', () => {
+  it('reports each restricted key once, in order', () => {
     const config = { webhook_config: 'a', '--webhook_config': 'b', output_dir: '/x', env: '{env:X}' };
     expect(keysIn(config, { output_dir: '..' })).toEqual(['env', 'output_dir', 'webhook_config']);
   });
 
-  it('is shortened at the top level alone', () => {
+  it('accepts abbreviations of a restricted key only at the top level', () => {
     expect(restrictedKeyFor('output_d', true)).toBe('output_dir');
     expect(restrictedKeyFor('output_d', false)).toBeNull();
     expect(restrictedKeyFor('o', true)).toBeNull();
@@ -121,8 +121,8 @@ describe('a restricted key', () => {
   });
 });
 
-describe('the search', () => {
-  it('never throws, whatever a config holds, and reports known keys alone', () => {
+describe('search for restricted keys', () => {
+  it('never throws for any config, and reports only known keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (config, dataloader) => {
         for (const key of keysIn(config, dataloader)) expect(restrictedKeys).toContain(key);
@@ -130,21 +130,21 @@ describe('the search', () => {
     );
   });
 
-  it('takes deep nesting, and a string that is no JSON', () => {
+  it('handles deep nesting and strings that are not JSON', () => {
     let deep: unknown = { post_upload_script: 'x' };
     for (let level = 0; level < 50_000; level += 1) deep = [deep];
     expect(keysIn({ layers: deep, text: '{ not json', other: undefined })).toEqual(['post_upload_script']);
   });
 });
 
-describe('the value of a restricted key', () => {
-  it('counts only when it is set', () => {
+describe('value of a restricted key', () => {
+  it('reports a restricted key only when it has a value', () => {
     expect(keysIn({ post_upload_script: null, post_checkpoint_script: false, webhook_config: '' })).toEqual(
       [],
     );
   });
 
-  it('is read for every trainer but the built-in ones', () => {
+  it('checks every trainer except the built-in ones', () => {
     const config = { webhook_config: 'x', disk_low_script: 'y', accelerate_config: 'z' };
     expect(keysIn({ ...config, trainer: 'selftest' })).toEqual([]);
     expect(keysIn({ ...config, trainer: 'digits' })).toEqual([]);

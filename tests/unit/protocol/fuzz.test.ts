@@ -1,4 +1,4 @@
-/** No schema of a request or an answer throws, whatever its input: docs/internals/faults.md S12, S23. */
+// See docs/internals/faults.md, S12 and S23.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
@@ -27,7 +27,7 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
   ['Problem', Problem],
 ];
 
-/** The words of the contract, so that what is made up gets past the first check now and then. */
+// Words of the contract let generated values pass the first checks sometimes.
 const known =
   'id worker_id job_id attempt_id name status type reason labels worker_labels config config_name dataloader gpu_info ' +
   'gpus gpu_count count vram_gb progress job_progress metrics step error exit_code signal cause protocol limit offset ' +
@@ -44,12 +44,12 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
     { maxDepth: 4 },
     leaf,
     fc.array(tie('value'), { maxLength: 4 }),
-    // As JSON brings them. Of an object without a prototype zod wants to tell the name of its `constructor`, whatever that is.
+    // Zod reads the name of `constructor`, so objects must have a prototype, as those from JSON do.
     fc.dictionary(fc.constantFrom(...known.split(' ')), tie('value'), { maxKeys: 8, noNullPrototype: true }),
   ),
 }));
 
-test.each(schemas)('%s', (_name, schema) => {
+test.each(schemas)('never throws in schema %s', (_name, schema) => {
   fc.assert(
     fc.property(fc.oneof(value, fc.anything()), given => {
       const result = schema.safeParse(given);
@@ -59,7 +59,7 @@ test.each(schemas)('%s', (_name, schema) => {
   );
 });
 
-test('a body of a thousand levels is read or refused, no worse', () => {
+test('reads or refuses a body of a thousand levels', () => {
   const deep = Array.from({ length: 1_000 }).reduce<unknown>(
     inner => ({ config: inner, progress: inner }),
     1,
@@ -67,7 +67,7 @@ test('a body of a thousand levels is read or refused, no worse', () => {
   for (const [, schema] of schemas) expect(schema.safeParse(deep)).toHaveProperty('success');
 });
 
-test('what is checked is a copy: the prototype of everything stays as it is', () => {
+test('never changes Object.prototype', () => {
   const before = Object.getOwnPropertyNames(Object.prototype);
   const hostile: unknown = JSON.parse(
     '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',

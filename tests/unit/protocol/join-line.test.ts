@@ -16,7 +16,7 @@ const joining: Joining = {
 const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
-/** Runs the line in a shell with a fake `curl`, which returns this script, and a fake `sudo`, which reports its use. */
+/** Runs the line in a shell with a fake `curl` that returns this script, and a fake `sudo` that reports its use. */
 function paste(line: string, given = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
@@ -28,7 +28,7 @@ function paste(line: string, given = script) {
   return [status, stdout, stderr];
 }
 
-test('the script is run with the token on its standard input, and who and where behind its name', () => {
+test('runs the script with its arguments and the join token on stdin', () => {
   const args = ['--token-stdin', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
   expect(paste(joinLine(joining, sha256))).toEqual([
     0,
@@ -37,25 +37,25 @@ test('the script is run with the token on its standard input, and who and where 
   ]);
 });
 
-test('a name that looks like an option is one word with its option', () => {
+test('joins a name that looks like an option to its option', () => {
   expect(workerWords({ url: 'http://yard:8001', pin: null, name: '--dir=/x y', persistent: false })).toBe(
     "--orchestrator-url http://yard:8001 '--name=--dir=/x y'",
   );
 });
 
-test('another script, or none, is not run', () => {
+test('refuses to run a different or missing script', () => {
   const said = 'This is not the script that this command was made for: nothing was done\n';
   for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
     expect(paste(joinLine(joining, sha256), other)).toEqual([1, '', said]);
 });
 
-test('the exit code is that of the script', () => {
+test('exits with the exit code of the script', () => {
   const failing = 'exit 7\n';
   const hash = createHash('sha256').update(failing).digest('hex');
   expect(paste(joinLine(joining, hash), failing)[0]).toBe(7);
 });
 
-test('without a token nothing is given, and it is root who runs it where that is asked for', () => {
+test('passes no token without one, and runs the script as root when requested', () => {
   const line = scriptLine(joining, { sha256, words: '--install-only', asRoot: true });
   expect(paste(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
 });
@@ -67,11 +67,11 @@ test.each([
     { url: 'https://[::1]:8001', pin: 'sha256:Ab+/=' },
     "curl -fsSgk --pinnedpubkey 'sha256//Ab+/=' 'https://[::1]:8001/agent/install.sh'",
   ],
-])('curl is told whom to take for the orchestrator: %o', (at, expected) => {
+])('passes server identity options to curl: %o', (at, expected) => {
   expect(scriptLine(at, { sha256, words: '' })).toContain(`(s=$(${expected}) && `);
 });
 
-test('each value is one word, whatever is in it', () => {
+test('quotes each value as one shell word', () => {
   const odd = { ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME", persistent: true };
   expect(whereWords(odd)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
   expect(workerWords(odd)).toBe(`${whereWords(odd)} --name 'it'\\''s $HOME' --persistent`);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { metricKeyOf, metricsApi } from '../../../protocol/metrics-api.ts';
 
-describe('a name as a key', () => {
+describe('metricKeyOf', () => {
   test.each<[string, string | null]>([
     ['loss', 'loss'],
     ['smooth loss', 'smooth_loss'],
@@ -15,11 +15,11 @@ describe('a name as a key', () => {
     ['__proto__', null],
     ['k'.repeat(80), 'k'.repeat(64)],
     [`${'k'.repeat(63)}🚂`, `${'k'.repeat(63)}_`],
-  ])('%j is %j', (name, key) => {
+  ])('converts the metric name %j to the key %j', (name, key) => {
     expect(metricKeyOf(name)).toBe(key);
   });
 
-  test('is one that the call takes, whatever the name', () => {
+  test('returns only keys that the API accepts, for any name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), name => {
         const key = metricKeyOf(name);
@@ -33,7 +33,7 @@ describe('a name as a key', () => {
   });
 });
 
-test('points are optional, and all in them but number, time and values', () => {
+test('requires only number, time and values of a point', () => {
   expect(metricsApi.bring.body.parse({ attempt_id: 'a' })).toEqual({ attempt_id: 'a', points: [] });
   const point = { n: 1, elapsed_ms: 2, values: { a: null } };
   expect(metricsApi.bring.body.parse({ attempt_id: 'a', points: [point] }).points).toEqual([point]);

@@ -4,22 +4,22 @@ import { nearestName } from '../../../protocol/nearest-name.ts';
 const names = ['learning_rate', 'lr_scheduler', 'max_train_steps', 'max_train_epochs', 'seed'];
 
 test.each([
-  ['letters in the wrong order', 'lerning_rate', 'learning_rate'],
-  ['other case', 'Max_Train_Steps', 'max_train_steps'],
+  ['a typo', 'lerning_rate', 'learning_rate'],
+  ['another case', 'Max_Train_Steps', 'max_train_steps'],
   ['dashes', 'max-train-epochs', 'max_train_epochs'],
-  ['only the beginning', 'lr_', 'lr_scheduler'],
-  ['the beginning of several', 'max_train', 'max_train_steps'],
-  ['one letter of a short name', 'sead', 'seed'],
-])('a word with %s gets the name that it resembles', (_what, word, name) => {
+  ['only a prefix of one name', 'lr_', 'lr_scheduler'],
+  ['a prefix of several names', 'max_train', 'max_train_steps'],
+  ['one wrong letter in a short name', 'sead', 'seed'],
+])('returns the nearest name for %s', (_what, word, name) => {
   expect(nearestName(word, names)).toBe(name);
 });
 
-test('a word that resembles no name gets none', () => {
+test('returns null for a word that resembles no name', () => {
   expect(nearestName('caption', names)).toBeNull();
   expect(nearestName('x', [])).toBeNull();
 });
 
-test('a word of a megabyte is compared by how it begins', () => {
+test('compares only the start of a very long word', () => {
   expect(nearestName('y'.repeat(1_000_000), names)).toBeNull();
   expect(nearestName(`${'a'.repeat(60)}${'y'.repeat(1_000_000)}`, ['a'.repeat(60)])).toBe('a'.repeat(60));
 });

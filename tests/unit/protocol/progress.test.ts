@@ -1,17 +1,17 @@
-/** Progress reports of agents of any age: usable fields are kept, the others are dropped. docs/internals/faults.md S7. */
+// See docs/internals/faults.md, S7: usable fields of any agent's progress are kept, the others are dropped.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
 
 const read = (said: unknown): Progress | undefined => AnyProgress.parse(said);
 
-test('a number is a percentage', () => {
+test('reads a number as a percentage', () => {
   expect(read(0)).toEqual({ percent: 0 });
   expect(read(42.5)).toEqual({ percent: 42.5 });
   expect(read(100)).toEqual({ percent: 100 });
 });
 
-test('every figure is kept under its own name', () => {
+test('keeps every known figure under its name', () => {
   const said: Progress = {
     step: 10,
     total_steps: 100,
@@ -27,13 +27,13 @@ test('every figure is kept under its own name', () => {
   expect(read(said)).toEqual(said);
 });
 
-test('the newest line of a log is kept as plain text of at most 80 characters', () => {
+test('keeps the newest log line as plain text of at most 80 characters', () => {
   expect(read({ last_log: 'a\nb\u202e' })).toEqual({ last_log: 'a b ' });
   expect(read({ last_log: 'x'.repeat(500) })).toEqual({ last_log: 'x'.repeat(80) });
   expect(read({ last_log: 7, stage: 'Train\u001b' })).toEqual({ stage: 'Train ' });
 });
 
-test('as many as 64 metrics are kept', () => {
+test('keeps up to 64 metrics', () => {
   const metrics = Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`m${index}`, index]));
   expect(read({ metrics })).toEqual({ metrics });
 });
@@ -46,51 +46,48 @@ test.each([
   ['learningRate', 'learning_rate'],
   ['stepsPerSecond', 'steps_per_second'],
   ['progress', 'percent'],
-])('%s is another spelling of %s', (spelling, name) => {
+])('reads %s as %s', (spelling, name) => {
   expect(read({ [spelling]: 7 })).toEqual({ [name]: 7 });
 });
 
 test.each([
-  ['nothing', undefined],
+  ['undefined', undefined],
   ['null', null],
   ['a text', '50%'],
-  ['a truth', true],
+  ['a boolean', true],
   ['a list', [1, 2]],
   ['an empty object', {}],
-  ['only what is unknown', { mood: 'good', constructor: 1, toString: 2 }],
-  ['no number', Number.NaN],
-  ['too large a number', 1e308],
+  ['an object with only unknown fields', { mood: 'good', constructor: 1, toString: 2 }],
+  ['NaN', Number.NaN],
+  ['a number that is too large', 1e308],
   ['a negative number', -1],
   ['a number over 100', 100.5],
-  ['more than the largest number', Number.POSITIVE_INFINITY],
-])('%s is no progress', (_what, said) => {
+  ['infinity', Number.POSITIVE_INFINITY],
+])('returns no progress for %s', (_what, said) => {
   expect(read(said)).toBeUndefined();
 });
 
-describe('one strange figure is left out and the others stay', () => {
+describe('progress with one invalid field', () => {
   test.each<readonly [string, object]>([
-    ['a count that is negative', { step: -1 }],
+    ['a negative count', { step: -1 }],
     ['a count that is too large', { total_steps: 1e308 }],
     ['a count as text', { step: '10' }],
-    ['a count that is null', { eta_s: null }],
-    ['a loss that is none', { loss: Number.NaN }],
-    ['a loss without end', { loss: Number.POSITIVE_INFINITY }],
-    ['a figure that is a list', { epoch: [1] }],
+    ['null as a count', { eta_s: null }],
+    ['NaN as loss', { loss: Number.NaN }],
+    ['an infinite loss', { loss: Number.POSITIVE_INFINITY }],
+    ['a list as epoch', { epoch: [1] }],
     ['a percentage over 100', { percent: 101 }],
     ['a stage that is too long', { stage: 'x'.repeat(201) }],
-    ['a stage that is none', { stage: { toString: 'x' } }],
-    ['metrics that are a list', { metrics: [1] }],
-    ['metrics that are texts', { metrics: { loss: 'low' } }],
+    ['an object as stage', { stage: { toString: 'x' } }],
+    ['a list as metrics', { metrics: [1] }],
+    ['text as a metric', { metrics: { loss: 'low' } }],
     ['a metric with a long name', { metrics: { ['m'.repeat(65)]: 1 } }],
-    [
-      'metrics in crowds',
-      { metrics: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`m${n}`, n])) },
-    ],
-  ])('%s', (_what, strange) => {
+    ['too many metrics', { metrics: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`m${n}`, n])) }],
+  ])('drops %s and keeps the other fields', (_what, strange) => {
     expect(read({ learning_rate: 0.1, ...strange })).toEqual({ learning_rate: 0.1 });
   });
 
-  test('__proto__', () => {
+  test('drops __proto__ and keeps the other fields', () => {
     const said: unknown = JSON.parse(
       '{"__proto__": {"step": 1}, "loss": 2, "metrics": {"__proto__": 3, "a": 4}}',
     );
@@ -100,13 +97,13 @@ describe('one strange figure is left out and the others stay', () => {
     expect(progress?.step).toBeUndefined();
   });
 
-  test('what comes after 64 entries is not looked at', () => {
+  test('ignores everything after 64 entries', () => {
     const padding = Object.fromEntries(Array.from({ length: 63 }, (_, index) => [`x${index}`, index]));
     expect(read({ ...padding, step: 1, loss: 2 })).toEqual({ step: 1 });
   });
 });
 
-test('whatever is sent, nothing throws, and what is kept is progress', () => {
+test('never throws for any input, and returns valid progress', () => {
   const names = [...Object.keys(Progress.shape), 'lr', 'progress', 'max_steps', '__proto__'];
   const value = fc.oneof(fc.double(), fc.jsonValue(), fc.string());
   const likely = fc.dictionary(fc.constantFrom(...names), value);

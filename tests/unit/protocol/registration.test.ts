@@ -1,7 +1,4 @@
-/**
- * How agents register, in the guide's spelling and in the published agent's: docs/internals/worker-contract.md, section
- * 1.
- */
+// See docs/internals/worker-contract.md, section 1.
 import { describe, expect, test } from 'vitest';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
@@ -36,7 +33,7 @@ const nothing = {
   gpuTroubles: null,
 };
 
-describe('both spellings come out as one shape', () => {
+describe('body of a registration in both spellings', () => {
   const capabilities = {
     ...nothing.capabilities,
     gpuCount: 4,
@@ -45,12 +42,12 @@ describe('both spellings come out as one shape', () => {
     accelerator: 'cuda',
   };
 
-  test('the guide’s, flat', () => {
+  test('reads the flat spelling of the guide', () => {
     const body = { gpu_count: 4, gpu_name: 'A100', gpu_vram_gb: 80, accelerator_type: 'cuda' };
     expect(parse(body)).toEqual({ ...nothing, capabilities });
   });
 
-  test('the published agent’s, in gpu_info', () => {
+  test('reads gpu_info of the published agent', () => {
     const body = {
       name: 'rig-1',
       gpu_info: { name: 'A100', vram_gb: 80, count: 4, driver: '550.54', accelerator: 'cuda' },
@@ -68,7 +65,7 @@ describe('both spellings come out as one shape', () => {
     });
   });
 
-  test('the published agent’s on a machine without torch', () => {
+  test('reads gpu_info of a published agent without torch', () => {
     const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
     const body = { name: 'rig-1', gpu_info: gpuInfo, persistent: true, current_job_id: null };
     expect(parse(body)).toEqual({
@@ -87,18 +84,18 @@ describe('both spellings come out as one shape', () => {
     [{ upload: 'checkpoints' }, { upload: 'checkpoints', commandHasOutputDir: null }],
     [{ upload: 'sometimes' }, null],
     [null, null],
-  ])('what becomes of outputs, when it can be read: %j', (outputs, understood) => {
+  ])('reads outputs, or null if they are invalid: %j', (outputs, understood) => {
     expect(parse({ outputs })).toEqual({ ...nothing, outputs: understood });
   });
 
-  test('where both are sent, the flat one wins, figure by figure', () => {
+  test('prefers each flat field to gpu_info', () => {
     const body = { gpu_count: 2, gpu_info: { name: 'A100', vram_gb: 80, count: 4, accelerator: 'cuda' } };
     expect(parse(body).capabilities).toEqual({ ...capabilities, gpuCount: 2 });
     expect(parse({ ...body, gpu_count: 0 }).capabilities.gpuCount).toBe(0);
     expect(parse({ ...body, gpu_count: null }).capabilities.gpuCount).toBe(4);
   });
 
-  test('nothing at all, and everything null, is a machine of which nothing is known', () => {
+  test('reads an empty body and one full of nulls as unknown capabilities', () => {
     expect(parse({})).toEqual(nothing);
     expect(
       parse({
@@ -122,7 +119,7 @@ describe('both spellings come out as one shape', () => {
     expect(parse({ gpu_info: empty })).toEqual(nothing);
   });
 
-  test('this version’s own agent tells more', () => {
+  test("reads the additional fields of Trainyard's agent", () => {
     const gpus = [gpu];
     const body = {
       gpu_info: { gpus },
@@ -153,11 +150,11 @@ test.each([
   [1, 1],
   [2, 2],
   [3, 2],
-])('protocol %s is spoken as %d', (protocol, spoken) => {
+])('reads protocol %s as %d', (protocol, spoken) => {
   expect(parse({ protocol }).protocol).toBe(spoken);
 });
 
-test('an empty set of labels never wipes the ones that are known', () => {
+test('keeps the known labels when the reported set is empty', () => {
   expect(parse({ labels: {} }).labels).toBeNull();
   expect(parse({ labels: { rack: 4 } }).labels).toEqual({ rack: '4' });
 });
@@ -170,11 +167,11 @@ test.each([
     [{ gpu: 1, kind: 'held', detail: 'by pid 7\n' }, { gpu: 0, kind: 'on fire', detail: '' }, 'GPU 2', null],
     [{ gpu: 1, kind: 'held', detail: 'by pid 7 ' }],
   ],
-])('of what is said of GPUs (%j) what can be read is taken', (said, taken) => {
+])('keeps the valid GPU problems of %j', (said, taken) => {
   expect(parse({ gpu_troubles: said }).gpuTroubles).toEqual(taken);
 });
 
-test('no more troubles are taken than there are for a rig full of GPUs', () => {
+test('keeps at most 32 GPU problems', () => {
   const many = Array.from({ length: 40 }, (_, n) => ({ gpu: n, kind: 'missing', detail: '' }));
   expect(parse({ gpu_troubles: many }).gpuTroubles).toHaveLength(32);
 });
@@ -191,11 +188,11 @@ test.each([
   ['simpletuner', null],
   [[{ name: '' }], null],
   [Array.from({ length: 17 }, () => ({ name: 'x' })), null],
-])('trainers %j are read as %j, and never keep a worker from registering', (trainers, expected) => {
+])('reads the trainers %j as %j', (trainers, expected) => {
   expect(workerApi.register.body.parse({ trainers })).toMatchObject({ trainers: expected });
 });
 
-test('what a later agent sends beside that is no reason to refuse it', () => {
+test('ignores unknown fields of newer agents', () => {
   expect(parse({ hair_colour: 'red', gpu_info: { fans: 3 } })).toEqual(nothing);
 });
 
@@ -206,7 +203,7 @@ test.each([
   { gpu_info: { gpus: [{ index: 1023, name: 'x'.repeat(200), vram_gb: 1e6 }] } },
   { gpu_info: { gpus: [{ ...gpu, vram_gb: 0 }] } },
   { protocol: 1000 },
-])('is let in at its limits: %o', body => {
+])('accepts a registration at its limits: %o', body => {
   expect(accepts(body)).toBe(true);
 });
 
@@ -238,10 +235,10 @@ test.each([
   { protocol: 1.5 },
   { protocol: 1001 },
   { protocol: '2' },
-])('is refused: %o', body => {
+])('refuses the registration %o', body => {
   expect(accepts(body)).toBe(false);
 });
 
-test.each([null, 'text', 42, [], [{}]])('is no registration: %o', body => {
+test.each([null, 'text', 42, [], [{}]])('refuses %o as a registration', body => {
   expect(accepts(body)).toBe(false);
 });

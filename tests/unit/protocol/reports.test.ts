@@ -1,11 +1,8 @@
-/**
- * Workers' reports about their job, and the answers: docs/internals/worker-contract.md, sections 1 to 3;
- * docs/internals/faults.md S7, S10.
- */
+// See docs/internals/worker-contract.md, sections 1 to 3, and docs/internals/faults.md, S7 and S10.
 import { describe, expect, test } from 'vitest';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 
-describe('a status report', () => {
+describe('StatusReport', () => {
   test.each([
     ['starting', 'starting'],
     ['training', 'running'],
@@ -13,18 +10,18 @@ describe('a status report', () => {
     ['completed', 'completed'],
     ['failed', 'failed'],
     ['cancelled', 'cancelled'],
-  ])('may say %s, which means %s', (word, status) => {
+  ])('reads the status %s as %s', (word, status) => {
     expect(StatusReport.parse({ status: word })).toEqual({ status });
   });
 
   test.each([42, null, undefined, '', '__proto__', 'constructor', 'Training', 'queued', ['failed'], {}])(
-    'may not say %j',
+    'refuses the status %j',
     status => {
       expect(StatusReport.safeParse({ status }).success).toBe(false);
     },
   );
 
-  test('is kept with the exit, and without what is unknown', () => {
+  test('keeps the exit of a report and drops unknown fields', () => {
     const said = {
       status: 'failed',
       attempt_id: 'a_1',
@@ -36,15 +33,15 @@ describe('a status report', () => {
     expect(StatusReport.parse({ ...said, mood: 'bad' })).toEqual(said);
   });
 
-  test.each(['start_failed', 'invalid_config', 'rejected', 'preempted'])('may name the cause %s', cause => {
+  test.each(['start_failed', 'invalid_config', 'rejected', 'preempted'])('accepts the cause %s', cause => {
     expect(StatusReport.parse({ status: 'failed', cause })).toEqual({ status: 'failed', cause });
   });
 
-  test.each([-1e9, 0, 3_221_225_786, 1e10])('may name the exit code %d', exit_code => {
+  test.each([-1e9, 0, 3_221_225_786, 1e10])('accepts the exit code %d', exit_code => {
     expect(StatusReport.safeParse({ status: 'failed', exit_code }).success).toBe(true);
   });
 
-  test('may leave everything else null', () => {
+  test('accepts null for every other field of a report', () => {
     const said = {
       status: 'failed',
       attempt_id: null,
@@ -56,7 +53,7 @@ describe('a status report', () => {
     expect(StatusReport.parse(said)).toEqual(said);
   });
 
-  test('with a long error is cut in the middle, not refused', () => {
+  test('cuts a long error in the middle instead of refusing the report', () => {
     const parse = (error: string) => StatusReport.parse({ status: 'failed', error }).error ?? '';
     expect(parse('x'.repeat(8_000))).toBe('x'.repeat(8_000));
     const long = parse(`Training exited with code 1${'x'.repeat(1e6)}CUDA out of memory`);
@@ -64,7 +61,7 @@ describe('a status report', () => {
     expect(long).toMatch(/^Training exited with code 1x+\n\.\.\.\nx+CUDA out of memory$/);
   });
 
-  test('is not lost over strange progress', () => {
+  test('drops unusable progress and keeps the report', () => {
     const said = { status: 'completed', progress: { step: 'many', loss: Number.NaN } };
     expect(StatusReport.parse(said)).toEqual({ status: 'completed', progress: undefined });
   });
@@ -79,21 +76,21 @@ describe('a status report', () => {
     { signal: 'x'.repeat(33) },
     { cause: 'trainer_exit' },
     { cause: 'bad luck' },
-  ])('is refused with %o', part => {
+  ])('refuses a report with %o', part => {
     expect(StatusReport.safeParse({ status: 'failed', ...part }).success).toBe(false);
   });
 });
 
-describe('a heartbeat', () => {
+describe('body of a heartbeat', () => {
   const { body } = workerApi.heartbeat;
 
-  test('may be empty, or all null', () => {
+  test('accepts an empty heartbeat and one full of nulls', () => {
     expect(body.parse({})).toEqual({});
     const said = { worker_id: null, status: null, current_job_id: null, attempt_id: null };
     expect(body.parse(said)).toEqual(said);
   });
 
-  test('carries the job, its progress and figures for display', () => {
+  test('keeps the job, its progress and the load of the GPUs', () => {
     const said = {
       worker_id: 'w_1',
       status: 'any word of an older or newer agent',
@@ -106,7 +103,7 @@ describe('a heartbeat', () => {
   });
 
   test.each([null, 'high', Number.NaN, Number.POSITIVE_INFINITY, [], {}])(
-    'leaves out what is no figure: %o',
+    'drops %o as a value of the GPU load',
     value => {
       expect(body.parse({ gpu_utilization: value, vram_used_gb: value })).toEqual({});
     },
@@ -118,12 +115,12 @@ describe('a heartbeat', () => {
     { worker_id: 'w/1' },
     { current_job_id: 7 },
     { attempt_id: '' },
-  ])('is refused with %o', said => {
+  ])('refuses a heartbeat with %o', said => {
     expect(body.safeParse(said).success).toBe(false);
   });
 });
 
-describe('a command', () => {
+describe('WorkerCommand', () => {
   const offer = {
     type: 'job_submit',
     job_id: 'j_1',
@@ -157,7 +154,7 @@ describe('a command', () => {
     { type: 'job_cancel', job_id: 'j_1', attempt_id: 'a_1' },
     { type: 'shutdown', reason: 'drained' },
     { type: 'ping' },
-  ])('is read as it was written: $type', command => {
+  ])('reads a command of type $type unchanged', command => {
     expect(WorkerCommand.parse(command)).toEqual(command);
   });
 
@@ -176,15 +173,15 @@ describe('a command', () => {
     {},
     null,
     'ping',
-  ])('is refused: %o', command => {
+  ])('refuses the command %o', command => {
     expect(WorkerCommand.safeParse(command).success).toBe(false);
   });
 
-  // Whatever is let in is appended to the orchestrator's address, which may itself have a path.
+  // The endpoint is appended to the orchestrator's address, which may have a path.
   const address = 'https://rig.example:8001/fleet';
 
   test.each(['/', '/api/cloud/storage', '/api/cloud/storage/', '/a-b/c_d/v1.2', '/.well-known/x'])(
-    'may have things uploaded to %s',
+    'accepts the upload endpoint %s',
     path => {
       expect(WorkerCommand.safeParse({ ...offer, upload_endpoint: path }).success).toBe(true);
       const url = new URL(address + path);
@@ -220,16 +217,16 @@ describe('a command', () => {
     '/äpi',
     null,
     42,
-  ])('may not have things uploaded to %j', path => {
+  ])('refuses the upload endpoint %j', path => {
     expect(WorkerCommand.safeParse({ ...offer, upload_endpoint: path }).success).toBe(false);
   });
 });
 
-test.each([{}, { worker_id: null }, { worker_id: 'w_1' }])('a goodbye may name the worker: %o', said => {
+test.each([{}, { worker_id: null }, { worker_id: 'w_1' }])('accepts a disconnect with the body %o', said => {
   expect(workerApi.disconnect.body.parse(said)).toEqual(said);
 });
 
-test('the answer to a heartbeat and to a registration names its cancel with the attempt', () => {
+test('requires the attempt of a cancel in heartbeat and registration responses', () => {
   const cancel = { job_id: 'j_1', attempt_id: 'a_1' };
   const beat = { success: true, cancel, abandon_job: null, heartbeat_interval_s: 30 };
   expect(workerApi.heartbeat.reply.parse(beat)).toEqual(beat);

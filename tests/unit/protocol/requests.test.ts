@@ -3,13 +3,13 @@ import { requestsOf } from '../../../protocol/requests.ts';
 
 const read = (requests: unknown) => requestsOf({ $requests: requests });
 
-describe('what a config says of how its trainer is asked', () => {
-  test('is nothing without the key', () => {
+describe('requestsOf', () => {
+  test('returns no actions for a config without $requests', () => {
     expect(requestsOf({ epochs: 3 })).toEqual({ ok: true, value: {} });
     expect(read({})).toEqual({ ok: true, value: {} });
   });
 
-  test('is a signal or a file for each', () => {
+  test('reads a signal or a file for each action', () => {
     expect(read({ save: { signal: 'SIGUSR1' }, sample: { file: 'ask/sample.now' } })).toEqual({
       ok: true,
       value: {
@@ -22,22 +22,22 @@ describe('what a config says of how its trainer is asked', () => {
 
   test.each<[string, unknown, string]>([
     ['a signal that stops a process', { save: { signal: 'SIGTERM' } }, '$requests.save.signal in the config'],
-    ['one that nobody can hear', { save: { signal: 'SIGKILL' } }, 'expected one of SIGUSR1, SIGUSR2'],
+    ['a signal that cannot be handled', { save: { signal: 'SIGKILL' } }, 'expected one of SIGUSR1, SIGUSR2'],
     ['a number', { save: { signal: 10 } }, '$requests.save.signal in the config'],
-    ['a file elsewhere', { sample: { file: '../sample.now' } }, 'this cannot be the name of a file'],
-    ['a file from the root', { sample: { file: '/tmp/now' } }, 'this cannot be the name of a file'],
-    ['no file at all', { sample: { file: '' } }, '$requests.sample.file in the config'],
-    ['both', { save: { signal: 'SIGUSR1', file: 'save.now' } }, 'expected a signal or a file, and not both'],
-    ['neither', { save: {} }, 'expected a signal or a file, and not both'],
+    ['a file outside the folder', { sample: { file: '../sample.now' } }, 'this cannot be the name of a file'],
+    ['an absolute path', { sample: { file: '/tmp/now' } }, 'this cannot be the name of a file'],
+    ['an empty file name', { sample: { file: '' } }, '$requests.sample.file in the config'],
     [
-      'a word that is not known here',
-      { save: { signal: 'SIGUSR1', times: 3 } },
-      '$requests.save in the config',
+      'a signal and a file',
+      { save: { signal: 'SIGUSR1', file: 'save.now' } },
+      'expected a signal or a file, and not both',
     ],
-    ['something else to ask for', { pause: { signal: 'SIGUSR1' } }, '$requests in the config'],
+    ['neither a signal nor a file', { save: {} }, 'expected a signal or a file, and not both'],
+    ['an unknown key', { save: { signal: 'SIGUSR1', times: 3 } }, '$requests.save in the config'],
+    ['an unknown action', { pause: { signal: 'SIGUSR1' } }, '$requests in the config'],
     ['a list', ['save'], '$requests in the config'],
     ['a text', 'SIGUSR1', '$requests in the config'],
-  ])('cannot be %s', (_what, requests, words) => {
+  ])('refuses %s', (_what, requests, words) => {
     const refused = read(requests);
     expect(refused.ok ? '' : refused.reason).toContain(words);
     expect(refused.ok ? '' : refused.reason).toContain('cannot be read: ');

@@ -11,7 +11,7 @@ test.each([
   [' http://yard.example:8001/ ', 'http://yard.example:8001'],
   ['https://YARD.example/fleet//', 'https://yard.example/fleet'],
   ['http://[fd00::7]:8001', 'http://[fd00::7]:8001'],
-])('the public address %j is kept as %j', (given, kept) => {
+])('normalizes the public address %j to %j', (given, kept) => {
   expect(taken({ public_url: given })).toEqual({ public_url: kept });
 });
 
@@ -23,24 +23,24 @@ test.each([
   'https://yard?',
   'https://yard#x',
   'https://',
-])('%j is no public address', url => {
+])('refuses the public address %j', url => {
   expect(isTaken({ public_url: url })).toBe(false);
 });
 
-test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::7'])('%s is a host', host => {
+test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::7'])('accepts the host %s', host => {
   expect(isTaken({ host })).toBe(true);
 });
 
-test('an address is kept as machines say it', () => {
+test('normalizes the address of the host', () => {
   expect(taken({ host: 'FD00:0:0:0::7' })).toEqual({ host: 'fd00::7' });
 });
 
-test('where to listen is said once', () => {
+test('refuses a change with both shared and host', () => {
   expect(isTaken({ shared: true })).toBe(true);
   expect(isTaken({ shared: true, host: '::' })).toBe(false);
 });
 
-test('the sample is the quick config of the example', () => {
+test('uses the quick config of the digits example as the sample', () => {
   const file = new URL(
     `../../../examples/digits/configs/${sampleTraining.config_name}.json`,
     import.meta.url,
@@ -49,7 +49,7 @@ test('the sample is the quick config of the example', () => {
   expect({ ...sampleTraining.config }).toEqual({ ...(config as object), trainer: 'digits' });
 });
 
-describe('a pin', () => {
+describe('pinFor', () => {
   const pin = 'sha256:AAAA';
   const own = {
     source: 'own' as const,
@@ -63,18 +63,18 @@ describe('a pin', () => {
     ['https://yard.lan:8001', pin],
     ['https://192.0.2.7:8001', pin],
     ['https://[fd00::7]:8001', pin],
-    // Plain HTTP, a proxy at another port, another host, and no valid URL.
+    // Plain HTTP, a proxy at another port, another host, and an invalid URL.
     ['http://192.0.2.7:8001', null],
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],
     ['URL', null],
-  ])('of the own certificate at %s is %j', (url, expected) => {
+  ])('returns for the own certificate at %s the pin %j', (url, expected) => {
     expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
     expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
     expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();
   });
 
-  test('goes with an address that names no port where that is 443', () => {
+  test('returns the pin for a URL without a port when the server listens on 443', () => {
     expect(pinFor({ tls: own, port: 443 }, 'https://yard.lan')).toBe(pin);
   });
 });

@@ -1,17 +1,17 @@
-/** What people and scripts send to the queue: docs/internals/worker-contract.md, section 1. */
+// See docs/internals/worker-contract.md, section 1.
 import { describe, expect, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { isFinal, JobStatus, priorityName } from '../../../protocol/job.ts';
 
-/** `field: message` for each reason of a refusal; empty when it is accepted. */
+// Returns `field: message` for each issue. The list is empty for a valid body.
 function complaints(body: unknown): readonly string[] {
   const issues = SubmitRequest.safeParse(body).error?.issues ?? [];
   return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
-describe('a submit', () => {
-  test('needs no more than the name of a config', () => {
+describe('SubmitRequest', () => {
+  test('accepts a config name alone and adds the defaults', () => {
     expect(SubmitRequest.parse({ config_name: 'demo' })).toEqual({
       config_name: 'demo',
       gpu_vram_gb: 0,
@@ -28,7 +28,7 @@ describe('a submit', () => {
     });
   });
 
-  test('may bring its config along, of whatever the trainer makes of it', () => {
+  test('accepts any config, with or without a name', () => {
     const config = {
       '--num_processes': 2,
       nested: { list: [1, null, { deep: true }] },
@@ -41,7 +41,7 @@ describe('a submit', () => {
     });
   });
 
-  test('is kept as it is said', () => {
+  test('keeps every field as given', () => {
     const body = {
       config_name: 'demo',
       target: 'worker',
@@ -71,24 +71,21 @@ describe('a submit', () => {
     { config: {}, max_retries: 100 },
     { config: {}, priority: 'critical' },
     { config: {}, idempotency_key: 'x'.repeat(255) },
-  ])('is let in at its limits: %o', body => {
+  ])('accepts the limits: %o', body => {
     expect(complaints(body)).toEqual([]);
   });
 
-  test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])(
-    'names a key that it does not know: %s',
-    key => {
-      expect(complaints({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
-    },
-  );
+  test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])('names an unknown key: %s', key => {
+    expect(complaints({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
+  });
 
-  test('names __proto__ too', () => {
+  test('names the unknown key __proto__', () => {
     expect(complaints(JSON.parse('{"config_name": "demo", "__proto__": {}}'))).toEqual([
       expect.stringContaining('__proto__'),
     ]);
   });
 
-  test('needs a config_name or a config', () => {
+  test('requires a config_name or a config', () => {
     expect(complaints({ target: 'worker' })).toEqual([
       'config_name: a config_name, or a config in line, is needed',
     ]);
@@ -133,15 +130,15 @@ describe('a submit', () => {
     ['', []],
     ['', null],
     ['', 'demo'],
-  ])('is refused over %s: %o', (field, body) => {
+  ])('refuses an invalid %s: %o', (field, body) => {
     expect(complaints(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
   });
 });
 
-describe('the list of jobs', () => {
+describe('query of the job list', () => {
   const query = (given: object) => queueApi.list.query.safeParse(given).data;
 
-  test('shows the first fifty, the ended ones too', () => {
+  test('defaults to the newest fifty jobs, including ended ones', () => {
     expect(query({})).toEqual({
       limit: 50,
       offset: 0,
@@ -152,7 +149,7 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('takes what a query string can carry', () => {
+  test('converts query strings to numbers, booleans and lists', () => {
     expect(
       query({ status: 'running', limit: '500', offset: '10', include_completed: 'false' }),
     ).toMatchObject({
@@ -163,15 +160,15 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('takes an empty search as no search', () => {
+  test('accepts a search of white space', () => {
     expect(query({ q: ' ' })?.q).toBe(' ');
   });
 
-  test('can be of several statuses', () => {
+  test('accepts several statuses', () => {
     expect(query({ status: 'queued,failed' })?.status).toEqual(['pending', 'failed']);
   });
 
-  test('may begin anywhere and be as short as one', () => {
+  test('accepts the smallest limit and offset', () => {
     expect(query({ limit: '1', offset: '0' })).toMatchObject({ limit: 1, offset: 0 });
   });
 
@@ -179,7 +176,7 @@ describe('the list of jobs', () => {
     ['queued', 'pending'],
     ['training', 'running'],
     ...JobStatus.options.map(status => [status, status] as const),
-  ])('knows the status %s as %s', (status, meant) => {
+  ])('reads the status %s as %s', (status, meant) => {
     expect(query({ status })?.status).toEqual([meant]);
   });
 
@@ -203,12 +200,12 @@ describe('the list of jobs', () => {
     { offset: '1000000001' },
     { offset: '1e99' },
     { include_completed: 'perhaps' },
-  ])('refuses %o', given => {
+  ])('refuses the query %o', given => {
     expect(query(given)).toBeUndefined();
   });
 });
 
-test('workers are listed by one of the five states', () => {
+test('accepts each of the five worker statuses as filter', () => {
   const { query } = workersApi.list;
   for (const status_filter of ['connecting', 'idle', 'busy', 'draining', 'offline']) {
     expect(query.parse({ status_filter })).toEqual({ status_filter });
@@ -216,7 +213,7 @@ test('workers are listed by one of the five states', () => {
   expect(query.safeParse({ status_filter: 'IDLE' }).success).toBe(false);
 });
 
-test('a drain may say why, shortly', () => {
+test('accepts a drain with a short reason or none', () => {
   const { body } = workersApi.drain;
   expect(body.parse({})).toEqual({});
   expect(body.parse({ reason: null })).toEqual({ reason: null });
@@ -234,10 +231,10 @@ test.each([
   [39, 'urgent'],
   [40, 'critical'],
   [50, 'critical'],
-])('priority %d is called %s', (priority, name) => {
+])('names priority %d %s', (priority, name) => {
   expect(priorityName(priority)).toBe(name);
 });
 
-test('a job is over when it is completed, failed or cancelled', () => {
+test('treats exactly completed, failed and cancelled as final', () => {
   expect(JobStatus.options.filter(isFinal)).toEqual(['completed', 'failed', 'cancelled']);
 });

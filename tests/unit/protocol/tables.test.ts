@@ -1,4 +1,3 @@
-/** The tables of the contract: every row is complete and unique. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -11,18 +10,18 @@ import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
 import { version } from '../../../protocol/version.ts';
 
-test('the version is that of the package', () => {
+test('has the version of package.json', () => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ version });
 });
 
-describe('the calls', () => {
-  test('differ in method or path', () => {
+describe('tables of calls', () => {
+  test('has no two calls with the same method and path', () => {
     const names = rows.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('are these, each for whom it is meant', () => {
+  test('lists exactly these calls with their permissions', () => {
     const addresses = rows.map(row => {
       const stream = row.stream === undefined ? '' : ', stream';
       return `${row.method} ${row.path} (${row.authority}${stream})`;
@@ -162,12 +161,12 @@ describe('the calls', () => {
         reason: 'r',
       },
     ],
-  ])('say that they did what was asked: %s', (_what, reply, rest) => {
+  ])('accepts only a successful response of %s', (_what, reply, rest) => {
     expect(reply.parse({ success: true, ...rest })).toEqual({ success: true, ...rest });
     expect(reply.safeParse({ success: false, ...rest }).success).toBe(false);
   });
 
-  test('say what would become of a job that was tried out, and that there is none', () => {
+  test('accepts a dry run response without a job', () => {
     const explanation = {
       job_id: null,
       status: 'pending',
@@ -196,20 +195,20 @@ describe('the calls', () => {
     expect(queueApi.retry.reply.safeParse(tried).success).toBe(false);
   });
 
-  test('say who answers, to whoever asks', () => {
+  test('accepts the live and version responses', () => {
     expect(systemApi.live.reply.parse({ status: 'live' })).toEqual({ status: 'live' });
     const answer = { name: 'trainyard', version, protocol: 2 };
     expect(systemApi.version.reply.parse(answer)).toEqual(answer);
   });
 
-  test.each(rows)('$method $path names its parameters and says what it does', row => {
+  test.each(rows)('declares the parameters and the summary of $method $path', row => {
     const inPath = [...row.path.matchAll(/[:*]([a-z_]+)/g)].map(([, name]) => name);
     expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(inPath);
     expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
     expect(['open', 'worker', 'join', 'upload', ...permissions]).toContain(row.authority);
   });
 
-  test('take nothing where nothing is said', () => {
+  test('uses empty schemas for omitted parts of a call', () => {
     const parts = { method: 'GET', path: '/x', authority: 'open', summary: 'Nothing' } as const;
     const row = call({ ...parts, reply: z.string() });
     for (const part of [row.params, row.query, row.body]) expect(part.parse({ x: 1 })).toEqual({});
@@ -217,14 +216,17 @@ describe('the calls', () => {
   });
 });
 
-describe('the reasons for a refusal', () => {
-  test.each(Object.entries(problems))('%s is an error of HTTP with a title', (_code, { status, title }) => {
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect(status).toBeLessThan(600);
-    expect(title).toMatch(/^[A-Z]/);
-  });
+describe('problems and refusals', () => {
+  test.each(Object.entries(problems))(
+    'gives %s an HTTP error status and a title',
+    (_code, { status, title }) => {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(600);
+      expect(title).toMatch(/^[A-Z]/);
+    },
+  );
 
-  test('carry their sentence, and the stop only where it is meant', () => {
+  test('includes the detail in a refusal, and an action only if one is given', () => {
     expect(refuse('job_final', 'over')).toEqual({
       ok: false,
       refusal: { code: 'job_final', detail: 'over' },
@@ -237,7 +239,7 @@ describe('the reasons for a refusal', () => {
     expect(accept(3)).toEqual({ ok: true, value: 3 });
   });
 
-  test('are read by clients whatever the code, so that an older one understands a newer server', () => {
+  test('reads a problem with an unknown code', () => {
     const problem = { type: 'about:blank', title: 'T', status: 409, detail: 'D', code: 'code_of_tomorrow' };
     expect(Problem.parse({ ...problem, extra: 1 })).toEqual(problem);
     const full = { ...problem, action: 'stop', errors: [{ field: 'f', message: 'm' }], request_id: 'r_1' };
@@ -246,7 +248,7 @@ describe('the reasons for a refusal', () => {
   });
 });
 
-describe('an event', () => {
+describe('UiEvent', () => {
   const envelope = { seq: 7, at: '2026-01-02T03:04:05.678Z' };
 
   test.each([
@@ -262,7 +264,7 @@ describe('an event', () => {
       cause: 'worker_lost',
       job: null,
     },
-  ])('is read as it was written: $kind', event => {
+  ])('reads an event of kind $kind unchanged', event => {
     expect(UiEvent.parse(event)).toEqual(event);
   });
 
@@ -270,7 +272,7 @@ describe('an event', () => {
     { ...envelope, kind: 'weather' },
     { ...envelope, kind: 'worker', type: 'job.failed', worker_id: 'w_1', worker: null },
     { kind: 'reset', seq: 7, at: 'yesterday' },
-  ])('is refused: %o', event => {
+  ])('refuses the event %o', event => {
     expect(UiEvent.safeParse(event).success).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compareVersions } from '../../../protocol/version-order.ts';
 
-/** Versions in the order of semver.org, section 11, with some additions. */
+// Versions in the order of semver.org, section 11, with some additions.
 const rising = [
   '0.0.1',
   '0.1.0',
@@ -24,7 +24,7 @@ const rising = [
   '100000000000000000000.0.0',
 ];
 
-test('each stands to each as it should', () => {
+test('orders every pair of versions', () => {
   for (const [index, one] of rising.entries())
     for (const [at, other] of rising.entries()) {
       const expected = index === at ? 'same' : index < at ? 'older' : 'newer';
@@ -32,7 +32,7 @@ test('each stands to each as it should', () => {
     }
 });
 
-test('what a build says of itself does not count', () => {
+test('ignores build metadata', () => {
   expect(compareVersions('1.0.0+linux', '1.0.0+mac.2')).toBe('same');
   expect(compareVersions('1.0.0-rc.1+linux', '1.0.0')).toBe('older');
 });
@@ -53,7 +53,7 @@ test.each([
   `1.0.0-${'a'.repeat(300)}`,
   `${'9'.repeat(300)}.0.0`,
   '__proto__',
-])('%j is no version', text => {
+])('returns null for the invalid version %j', text => {
   expect(compareVersions(text, '1.0.0')).toBeNull();
   expect(compareVersions('1.0.0', text)).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Valid and invalid ids, names and labels. docs/internals/faults.md S8, S9, S14, S15. */
+// See docs/internals/faults.md, S8, S9, S14 and S15.
 import { describe, expect, test } from 'vitest';
 import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -7,8 +7,8 @@ import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { cleanLine, escapeUnseen } from '../../../protocol/line.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
-describe('an id', () => {
-  test.each(['a', 'w_0123', 'A-b_9', '-', 'x'.repeat(64)])('may be %s', id => {
+describe('ids', () => {
+  test.each(['a', 'w_0123', 'A-b_9', '-', 'x'.repeat(64)])('accepts the id %s', id => {
     for (const schema of [WorkerId, JobId, AttemptId]) expect(schema.parse(id)).toBe(id);
   });
 
@@ -32,7 +32,7 @@ describe('an id', () => {
     42,
     null,
     ['a'],
-  ])('may not be %j', id => {
+  ])('refuses the id %j', id => {
     for (const schema of [WorkerId, JobId, AttemptId]) expect(schema.safeParse(id).success).toBe(false);
     for (const { params } of [queueApi.get, queueApi.cancel, workersApi.drain, workerApi.reportStatus]) {
       expect(params.safeParse({ id }).success).toBe(false);
@@ -41,7 +41,7 @@ describe('an id', () => {
   });
 });
 
-describe('the name of a worker', () => {
+describe('name of a worker', () => {
   const nameOf = (name: unknown) => NewWorker.safeParse({ name }).data?.name;
 
   test.each([
@@ -51,12 +51,12 @@ describe('the name of a worker', () => {
     ['🦊', '🦊'],
     ['<b>rig</b>', '<b>rig</b>'],
     ['x'.repeat(100), 'x'.repeat(100)],
-  ])('may be %j', (name, kept) => {
+  ])('accepts the worker name %j as %j', (name, kept) => {
     expect(nameOf(name)).toBe(kept);
   });
 
   test.each([
-    ['nothing', ''],
+    ['an empty name', ''],
     ['blanks', '   '],
     ['101 letters', 'x'.repeat(101)],
     ['a line break', 'rig\nevent: forged'],
@@ -69,13 +69,13 @@ describe('the name of a worker', () => {
     ['a zero-width space', 'ri\u200Bg'],
     ['a line separator', 'rig\u2028x'],
     ['a paragraph separator', 'rig\u2029x'],
-    ['no text', 42],
+    ['a number', 42],
     ['null', null],
-  ])('may not hold %s', (_what, name) => {
+  ])('refuses a worker name with %s', (_what, name) => {
     expect(nameOf(name)).toBeUndefined();
   });
 
-  test('is needed; the type and the labels have their defaults', () => {
+  test('requires a name, and has defaults for type and labels', () => {
     expect(NewWorker.safeParse({}).success).toBe(false);
     expect(NewWorker.parse({ name: 'rig' })).toEqual({ name: 'rig', worker_type: 'persistent', labels: {} });
     for (const worker_type of ['persistent', 'ephemeral']) {
@@ -89,7 +89,7 @@ describe('labels', () => {
   const many = (count: number, key = 'k') =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, 'v']));
 
-  test('take numbers and booleans as their text', () => {
+  test('converts numbers and booleans to text', () => {
     expect(Labels.parse({ rack: 4, spot: true, ratio: 0.5, gpu: 'a100' })).toEqual({
       rack: '4',
       spot: 'true',
@@ -99,41 +99,44 @@ describe('labels', () => {
   });
 
   test.each([
-    ['64 of them', many(64)],
+    ['64 labels', many(64)],
     ['64 letters in a name', { ['k'.repeat(64)]: 'v' }],
     ['64 letters in a value', { k: 'v'.repeat(64) }],
     ['three stars', { k: '*a*b*' }],
     ['an empty value', { k: '' }],
     ['names that every object has', { constructor: 'a', toString: 'b' }],
-  ])('may be %s', (_what, labels) => {
+  ])('accepts labels with %s', (_what, labels) => {
     expect(Labels.parse(labels)).toEqual(labels);
     expect(LabelPatterns.parse(labels)).toEqual(labels);
   });
 
   test.each([
-    ['65 of them', many(65)],
-    ['10,000 of them', many(10_000)],
+    ['65 labels', many(65)],
+    ['10,000 labels', many(10_000)],
     ['an empty name', { '': 'v' }],
     ['65 letters in a name', { ['k'.repeat(65)]: 'v' }],
     ['65 letters in a value', { k: 'v'.repeat(65) }],
     ['null', { k: null }],
     ['a list', { k: ['v'] }],
     ['an object', { k: {} }],
-    ['no number', { k: Number.NaN }],
-    ['a list of them', [{ k: 'v' }]],
+    ['NaN', { k: Number.NaN }],
+    ['a list of labels', [{ k: 'v' }]],
     ['a text', 'k=v'],
-  ])('may not be %s', (_what, labels) => {
+  ])('refuses labels with %s', (_what, labels) => {
     expect(Labels.safeParse(labels).success).toBe(false);
     expect(LabelPatterns.safeParse(labels).success).toBe(false);
   });
 
-  test.each(['*a*a*a*a*b', '****', '**x**'])('may hold more stars than a pattern: %s', value => {
-    expect(Labels.safeParse({ k: value }).success).toBe(true);
-    const refused = LabelPatterns.safeParse({ k: value });
-    expect(refused.error?.issues).toMatchObject([{ path: ['k'], message: 'at most 3 "*" in a pattern' }]);
-  });
+  test.each(['*a*a*a*a*b', '****', '**x**'])(
+    'accepts more than three stars in a label, but not in a pattern: %s',
+    value => {
+      expect(Labels.safeParse({ k: value }).success).toBe(true);
+      const refused = LabelPatterns.safeParse({ k: value });
+      expect(refused.error?.issues).toMatchObject([{ path: ['k'], message: 'at most 3 "*" in a pattern' }]);
+    },
+  );
 
-  test('may not be named __proto__: a job must not lose what it asks for', () => {
+  test('refuses a label named __proto__', () => {
     const raw: unknown = JSON.parse('{"__proto__": "x", "gpu": "a100"}');
     for (const schema of [Labels, LabelPatterns]) {
       const refused = schema.safeParse(raw);
@@ -142,22 +145,22 @@ describe('labels', () => {
   });
 });
 
-describe('text for people', () => {
+describe('text with control characters', () => {
   test.each(['a\nb', 'a\u001b[31m', 'a\u202eb', 'a\u2028b', 'a\u0000'])(
-    '%j is refused where people write it',
+    'refuses %j in text that users write',
     text => {
       expect(SubmitRequest.safeParse({ config: {}, config_name: text }).success).toBe(false);
       expect(workersApi.drain.body.safeParse({ reason: text }).success).toBe(false);
     },
   );
 
-  test('is cleaned where a machine says it', () => {
+  test('cleans text that an agent sends', () => {
     const said = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
     expect(said.host).toBe('rig [31m 7');
     expect(said.capabilities.gpuName).toBe('A100 ');
   });
 
-  test('is cleaned where it goes to a terminal, and escaped where it is JSON, which means the same then', () => {
+  test('cleans text for a terminal, and escapes it in JSON with the same meaning', () => {
     const text = 'a\u001b[31m\u009b1m\u202e\u2028\r\n\u{e0041}z 機 🦊';
     expect(cleanLine(text)).toBe('a [31m 1m     z 機 🦊');
     const json = JSON.stringify({ text, list: [text] }, null, 2);
@@ -168,19 +171,19 @@ describe('text for people', () => {
     expect(shown).toContain('機 🦊');
   });
 
-  test('a drain has no other keys: one that is not acted on is refused', () => {
+  test('refuses unknown keys of a drain', () => {
     const parsed = workersApi.drain.body.safeParse({ until: 60 });
     expect(parsed.error?.issues[0]?.message).toContain('until');
   });
 });
 
-describe('an emoji that is joined from several', () => {
+describe('joined emoji', () => {
   const joined = [
     '\u{1F469}\u200D\u{1F4BB}',
     '\u{1F3F3}\uFE0F\u200D\u{1F308}',
     '\u{1F469}\u{1F3FD}\u200D\u{1F52C}',
   ];
-  test.each(joined)('may be in the name of a worker, and is printed whole: %j', emoji => {
+  test.each(joined)('accepts the joined emoji %j in a worker name and prints it unchanged', emoji => {
     expect(NewWorker.parse({ name: `rig ${emoji}` }).name).toBe(`rig ${emoji}`);
     expect(cleanLine(emoji)).toBe(emoji);
   });
@@ -191,7 +194,7 @@ describe('an emoji that is joined from several', () => {
     '\u{1F469}\u200D',
     '\u{1F469}\u200D\u200D\u{1F4BB}',
     '\u{1F469}\u200C\u{1F4BB}',
-  ])('is nothing else that has a joiner: %j', name => {
+  ])('refuses a joiner outside an emoji: %j', name => {
     expect(NewWorker.safeParse({ name }).success).toBe(false);
   });
 });
