@@ -8,7 +8,7 @@ const parsed = (text: string, format: ConfigFormat): unknown => {
   return result.ok ? result.value : parseFailure(result);
 };
 
-describe('the format of a file', () => {
+describe('formatOf', () => {
   test.each([
     ['config.json', 'json'],
     ['config.jsonc', 'json'],
@@ -17,59 +17,54 @@ describe('the format of a file', () => {
     ['kohya.toml', 'toml'],
     ['config.env', null],
     ['json', null],
-  ])('of %s is %s', (file, format) => {
+  ])('returns for the file %s the format %s', (file, format) => {
     expect(formatOf(file)).toBe(format);
   });
 });
 
-describe('the text of a config', () => {
+describe('parseConfigText', () => {
   test.each<[string, ConfigFormat, string, unknown]>([
-    ['JSON behind a byte order mark', 'json', '\ufeff{"lr": 1e-4}', { lr: 0.0001 }],
-    ['a float of YAML without a dot, as ai-toolkit reads it', 'yaml', 'lr: 1e-4', { lr: 0.0001 }],
-    ['a word that YAML 1.1 has for true', 'yaml', 'quantize: yes', { quantize: true }],
-    ['a merge key', 'yaml', 'a: &x {b: 1}\nc:\n  <<: *x\n  d: 2', { a: { b: 1 }, c: { b: 1, d: 2 } }],
-    ['a date', 'yaml', 'day: 2026-01-31', { day: '2026-01-31' }],
+    ['JSON with a byte order mark', 'json', '\ufeff{"lr": 1e-4}', { lr: 0.0001 }],
+    ['a YAML float without a dot, as ai-toolkit reads it', 'yaml', 'lr: 1e-4', { lr: 0.0001 }],
+    ['a YAML 1.1 word for true', 'yaml', 'quantize: yes', { quantize: true }],
+    ['a YAML merge key', 'yaml', 'a: &x {b: 1}\nc:\n  <<: *x\n  d: 2', { a: { b: 1 }, c: { b: 1, d: 2 } }],
+    ['a YAML date', 'yaml', 'day: 2026-01-31', { day: '2026-01-31' }],
     [
-      'sections of TOML',
+      'TOML sections',
       'toml',
       '[model]\nv2 = false\n[train]\nlr = 1e-4',
       { model: { v2: false }, train: { lr: 0.0001 } },
     ],
-    ['a date of TOML', 'toml', 'day = 2026-01-31', { day: '2026-01-31' }],
-  ])('parses to JSON values: %s', (_what, format, text, value) => {
+    ['a TOML date', 'toml', 'day = 2026-01-31', { day: '2026-01-31' }],
+  ])('parses %s to JSON values', (_what, format, text, value) => {
     expect(parsed(text, format)).toEqual(value);
   });
 
   test.each<[string, ConfigFormat, string, string]>([
     ['a trailing comma', 'json', '{\n  "a": 1,\n}', 'line 3, column 1: expected double-quoted property name'],
     ['a value that is not JSON', 'json', '{"a": NaN}', "line 1, column 7: unexpected token 'N'"],
+    ['truncated JSON', 'json', '{"a": [1', "line 1, column 9: expected ',' or ']' after array element"],
+    ['an empty text', 'json', '', 'line 1, column 1: the file ends in the middle of the JSON'],
+    ['a tab in YAML', 'yaml', 'config:\n\tname: x', 'line 2, column 1: a tab cannot indent YAML: use spaces'],
+    ['a duplicate YAML key', 'yaml', 'a: 1\na: 2', 'line 2, column 1: Map keys must be unique'],
     [
-      'a text that is cut off',
-      'json',
-      '{"a": [1',
-      "line 1, column 9: expected ',' or ']' after array element",
-    ],
-    ['no text', 'json', '', 'line 1, column 1: the file ends in the middle of the JSON'],
-    ['a tab', 'yaml', 'config:\n\tname: x', 'line 2, column 1: a tab cannot indent YAML: use spaces'],
-    ['a duplicate key', 'yaml', 'a: 1\na: 2', 'line 2, column 1: Map keys must be unique'],
-    [
-      'a tag that asks for code',
+      'a YAML tag that executes code',
       'yaml',
       'a: !!python/object/apply:os.system [x]',
       'line 1, column 36: the tag tag:yaml.org,2002:python/object/apply:os.system is not allowed',
     ],
     [
-      'a duplicate key of TOML',
+      'a duplicate TOML key',
       'toml',
       'lr = 1\nlr = 2',
       'line 2, column 1: trying to redefine an already defined table or value',
     ],
-    ['a string of TOML that does not end', 'toml', 'a = "x', 'line 1, column 5: unfinished string'],
-  ])('fails with line and column: %s', (_what, format, text, message) => {
+    ['an unfinished TOML string', 'toml', 'a = "x', 'line 1, column 5: unfinished string'],
+  ])('reports line and column of %s', (_what, format, text, message) => {
     expect(parsed(text, format)).toBe(message);
   });
 
-  test('does not follow aliases that multiply to millions of values', () => {
+  test('refuses aliases that expand to millions of values', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'
@@ -82,7 +77,7 @@ describe('the text of a config', () => {
   });
 });
 
-test('writes TOML without nulls and keeps sections', () => {
+test('writes TOML with sections and without nulls', () => {
   const text = configTextIn(
     { lr: 0.0001, name: 'a "b"', none: null, train: { steps: 10, none: null } },
     'toml',

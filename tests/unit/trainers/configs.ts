@@ -39,7 +39,7 @@ export const kohya = {
   save_every_n_steps: 100,
 };
 
-/** Flux needs no separate script: its config has keys for its text encoders and its autoencoder. */
+// Configs for Flux have keys for their text encoders and autoencoder, and need no separate script.
 export const kohyaSections = {
   model: { pretrained_model_name_or_path: 'flux1-dev.safetensors', clip_l: 'l', t5xxl: 't', ae: 'a' },
   data: { train_data_dir: '/data/dog', reg_data_dir: '/data/reg' },

@@ -1,9 +1,9 @@
-/** Shapes of configs as their trainers ship them: SimpleTuner, ai-toolkit, sd-scripts and OneTrainer, autumn 2026. */
+// The configs have the shapes that each trainer ships (autumn 2026).
 import { describe, expect, test } from 'vitest';
 import { dataOf, gather, trainerFor, withPaths } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
 
-describe('a config is recognised', () => {
+describe('trainerFor', () => {
   test.each([
     ['SimpleTuner', simpletuner, 'simpletuner'],
     ['SimpleTuner with dashes', { '--model_family': 'flux', '--model_type': 'lora' }, 'simpletuner'],
@@ -12,33 +12,37 @@ describe('a config is recognised', () => {
     ["kohya's scripts with sections", kohyaSections, 'kohya'],
     ['OneTrainer', onetrainer, 'onetrainer'],
     ['a script of diffusers', diffusers, 'diffusers'],
-    ['a program of its own', { lr: 1 }, 'command'],
-    ['the trainer that it names itself', { lr: 1, $trainer: 'kohya' }, 'kohya'],
-    ['its keys, where it names a trainer that nobody knows', { ...kohya, $trainer: 'mine' }, 'kohya'],
-  ])('as one for %s', (_what, config, name) => {
+    ['an unknown program', { lr: 1 }, 'command'],
+    ['the trainer that the config names', { lr: 1, $trainer: 'kohya' }, 'kohya'],
+    [
+      'the trainer that its keys suggest, when it names an unknown one',
+      { ...kohya, $trainer: 'mine' },
+      'kohya',
+    ],
+  ])('recognizes a config for %s', (_what, config, name) => {
     expect(trainerFor(config).name).toBe(name);
   });
 });
 
-describe('the check of a config', () => {
+describe('checking a config', () => {
   test.each([
     [
-      'ai-toolkit without a name',
+      'an ai-toolkit config without a name',
       { job: 'extension', config: { process: [{ type: 'sd_trainer' }] } },
       'config.name is missing',
     ],
     [
-      'ai-toolkit without a process',
+      'an ai-toolkit config without a process',
       { job: 'extension', config: { name: 'x' } },
       'config.process has no entry',
     ],
     [
-      "kohya's scripts, of which none is named",
+      'a kohya config without a script',
       { ...kohya, script: undefined },
       'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
     ],
     [
-      'HunyuanImage without a network, for which sd-scripts have no script',
+      'a HunyuanImage config without a network, for which sd-scripts has no script',
       {
         pretrained_model_name_or_path: '/m/hunyuan.safetensors',
         max_train_epochs: 1,
@@ -47,21 +51,21 @@ describe('the check of a config', () => {
       'it does not say which script it is for: add a line such as script = "sdxl_train_network.py"',
     ],
     [
-      'a preset of OneTrainer',
+      'a OneTrainer preset',
       { ...onetrainer, concept_file_name: undefined },
       'it names no concepts: this is a preset and not a whole config',
     ],
     [
-      'a script that leads out of its folder',
+      'a script outside its folder',
       { script: '../../bin/x.py' },
       'script must be a path below the folder of scripts on the rig, such as dreambooth/train_dreambooth_lora_flux.py',
     ],
-  ])('reports the problem: %s', (_what, config, problem) => {
+  ])('reports the problem of %s', (_what, config, problem) => {
     expect(trainerFor(config).problem(config)).toBe(problem);
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers, { lr: 1 }])(
-    'accepts %j',
+    'accepts the config %j',
     config => {
       expect(trainerFor(config).problem(config)).toBeNull();
     },
@@ -96,14 +100,14 @@ async function bundleOf(config: Readonly<Record<string, unknown>>) {
   return gathered.bundle;
 }
 
-describe('what a config names', () => {
-  test('travels with it: the dataloader of SimpleTuner, and its other files as they are', async () => {
+describe('gathering files that a config names', () => {
+  test('gathers the dataloader and other files of a SimpleTuner config', async () => {
     const { dataloader, files } = await bundleOf(simpletuner);
     expect(dataloader).toHaveLength(4);
     expect(files).toEqual({ 'config/lycoris_config.json': texts['config/lycoris_config.json'] });
   });
 
-  test('becomes part of a config of OneTrainer, which then needs no files', async () => {
+  test('inserts the files into a OneTrainer config', async () => {
     const { config, files } = await bundleOf(onetrainer);
     expect([config['concepts'], files]).toEqual([JSON.parse(String(texts['concepts.json'])), {}]);
   });
@@ -124,11 +128,11 @@ describe('what a config names', () => {
       { ...onetrainer, concept_file_name: 'none.json' },
       'names none.json (concept_file_name), but it is not there',
     ],
-  ])('reports a missing file by its path: %s', async (_what, config, reason) => {
+  ])('reports the path of a missing file: %s', async (_what, config, reason) => {
     expect(await gather(config, trainerFor(config), find)).toEqual({ ok: false, reason });
   });
 
-  test('is not missed where the trainer brings it along, or does without', async () => {
+  test('accepts a missing file that the trainer ships or does not need', async () => {
     const example = { ...simpletuner, data_backend_config: 'config/examples/multidatabackend-small.json' };
     expect((await bundleOf(example)).dataloader).toBeNull();
     const samples = { ...onetrainer, sample_definition_file_name: 'training_samples/samples.json' };
@@ -136,15 +140,15 @@ describe('what a config names', () => {
   });
 });
 
-describe('training data', () => {
+describe('training data of a config', () => {
   test.each([
-    ['in the dataloader of SimpleTuner', simpletuner, ['datasets/dog']],
-    ['in the process of ai-toolkit', aiToolkit, ['/data/dog', '/data/dog-control']],
-    ["in the dataset config of kohya's scripts", kohya, ['/data/dog']],
-    ["in a section of kohya's scripts", kohyaSections, ['/data/dog', '/data/reg']],
-    ['in the concepts of OneTrainer', onetrainer, ['/data/dog']],
-    ['in the arguments of a script', diffusers, ['./dog']],
-  ])('is found %s', async (_what, config, paths) => {
+    ['the dataloader of SimpleTuner', simpletuner, ['datasets/dog']],
+    ['the process of ai-toolkit', aiToolkit, ['/data/dog', '/data/dog-control']],
+    ["the dataset config of kohya's scripts", kohya, ['/data/dog']],
+    ["a section of kohya's scripts", kohyaSections, ['/data/dog', '/data/reg']],
+    ['the concepts of OneTrainer', onetrainer, ['/data/dog']],
+    ['the arguments of a script', diffusers, ['./dog']],
+  ])('finds data paths in %s', async (_what, config, paths) => {
     const bundle = await bundleOf(config);
     expect(dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path)).toEqual(paths);
   });

@@ -1,4 +1,4 @@
-/** Config keys that the trainer does not know. The key lists are excerpts from each trainer's own code. */
+// The key lists are excerpts from each trainer's own code.
 import { describe, expect, it } from 'vitest';
 import { type TrainerName, trainerNamed, unknownKeys } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
@@ -44,13 +44,13 @@ describe.each<readonly [TrainerName, Config, Config, key: string, nearest: strin
   ],
   ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
 ])('a config of %s', (name, right, wrong, key, nearest) => {
-  it('reports nothing if all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
-  it('with a misspelt key names its place, and the key that was meant', () =>
+  it('reports nothing when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
+  it('reports the path of a misspelt key and its nearest name', () =>
     expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
 });
 
-describe('a config of SimpleTuner', () => {
-  it('may have dashes in front of its keys, but not inside of them', () => {
+describe('unknown keys of a SimpleTuner config', () => {
+  it('accepts dashes before a key, but not inside it', () => {
     expect(unknownIn('simpletuner', { '--learning_rate': 1 })).toEqual([]);
     expect(unknownIn('simpletuner', { '--learning-rate': 1 })).toEqual([
       { key: 'learning-rate', nearest: 'learning_rate' },
@@ -64,12 +64,12 @@ describe('a config of SimpleTuner', () => {
     ]);
   });
 
-  it('may have any key without a value: it is left out of the command line', () => {
+  it('ignores a key without a value', () => {
     expect(unknownIn('simpletuner', { made_up: null })).toEqual([]);
   });
 });
 
-it('what ai-toolkit hands on to a library, or writes into the metadata of a model, is free', () => {
+it('ignores keys that ai-toolkit passes to a library or writes into metadata', () => {
   const process = [{ train: { optimizer_params: { weight_decay: 0.1 } } }];
   expect(unknownIn('ai-toolkit', { meta: { any: 'thing' }, config: { process } })).toEqual([]);
 });
@@ -78,7 +78,7 @@ it('ignores $trainer', () => {
   expect(unknownIn('onetrainer', { $trainer: 'onetrainer' })).toEqual([]);
 });
 
-it('scripts without a list of their keys have no unknown ones', () => {
+it('reports no unknown keys for scripts without a key list', () => {
   expect(unknownIn('diffusers', diffusers)).toEqual([]);
 });
 
