@@ -1,4 +1,3 @@
-/** Files are stored by content, and each is either complete or absent. */
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -39,8 +38,8 @@ async function listed(files: ContentFiles): Promise<readonly string[]> {
   return found.toSorted();
 }
 
-describe('a file that arrives', () => {
-  test('in one piece is there, whole, under its content, and nobody writes to it', async () => {
+describe('storing a content', () => {
+  test('stores a content under its hash, complete and read-only', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has(contentOf('a cat'))).toBe(true);
@@ -49,7 +48,7 @@ describe('a file that arrives', () => {
     expect(statSync(files.pathOf(sha256)).mode & 0o777).toBe(0o400);
   });
 
-  test('goes on after a break, in another process, too', async () => {
+  test('continues an interrupted content in another process', async () => {
     const folder = temporaryFolder();
     const content = contentOf('a cat');
     await append(createContentFiles(folder), content.sha256, 0, 'a c');
@@ -60,7 +59,7 @@ describe('a file that arrives', () => {
     expect(await later.keep(content, forever)).toBe(true);
   });
 
-  test('goes back to where it is told, and not beyond its end', async () => {
+  test('continues from an earlier offset, but not beyond the stored part', async () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a dog!');
@@ -70,7 +69,7 @@ describe('a file that arrives', () => {
   });
 
   test.each([['a dog'], ['a ca'], ['a cat and more'], ['']])(
-    'as %j instead of what was announced is dropped',
+    'drops %j when it does not match the announced content',
     async text => {
       const files = createContentFiles(temporaryFolder());
       const content = contentOf('a cat');
@@ -81,13 +80,13 @@ describe('a file that arrives', () => {
     },
   );
 
-  test('may be empty', async () => {
+  test('stores an empty content', async () => {
     const files = createContentFiles(temporaryFolder());
     await store(files, '');
     expect(await files.has(contentOf(''))).toBe(true);
   });
 
-  test('is not written through a link that somebody has put in its place', async () => {
+  test('refuses to write through a symbolic link', async () => {
     const folder = temporaryFolder();
     const files = createContentFiles(folder);
     const target = join(temporaryFolder(), 'target');
@@ -99,7 +98,7 @@ describe('a file that arrives', () => {
     expect(readFileSync(target, 'utf8')).toBe('precious');
   });
 
-  test('can be given up while it is checked', async () => {
+  test('stops checking a content when it is aborted', async () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a cat');
@@ -108,14 +107,14 @@ describe('a file that arrives', () => {
   });
 });
 
-describe('the files that are there', () => {
-  test('do not count with another size than they must have', async () => {
+describe('stored contents', () => {
+  test('does not find a content of another size', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has({ sha256, bytes: 4 })).toBe(false);
   });
 
-  test('do not count once something has written to them', async () => {
+  test('does not find a content that was changed on disk', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     chmodSync(files.pathOf(sha256), 0o600);
@@ -125,7 +124,7 @@ describe('the files that are there', () => {
     expect(await files.has(contentOf('a cat'))).toBe(true);
   });
 
-  test('are listed, without parts, until they are removed', async () => {
+  test('lists stored contents without parts until they are removed', async () => {
     const files = createContentFiles(temporaryFolder());
     expect(await listed(files)).toEqual([]);
     const [cat, dog] = [await store(files, 'a cat'), await store(files, 'a dog')];
@@ -136,7 +135,7 @@ describe('the files that are there', () => {
     expect(await listed(files)).toEqual([dog]);
   });
 
-  test('stay when old parts are removed', async () => {
+  test('keeps stored contents when it removes old parts', async () => {
     const files = createContentFiles(temporaryFolder());
     const dog = await store(files, 'a dog');
     const [old, fresh] = [contentOf('old').sha256, contentOf('fresh').sha256];

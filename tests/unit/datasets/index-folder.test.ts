@@ -1,4 +1,3 @@
-/** Indexing a folder of training data: a list of files with their hashes, whatever the folder contains. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -47,8 +46,8 @@ async function problemsOf(root: string): Promise<readonly string[]> {
   return outcome.ok ? [] : outcome.problems;
 }
 
-describe('a folder of images and captions', () => {
-  test('is listed by path, with the content of each file, and without what systems leave behind', async () => {
+describe('indexing a folder', () => {
+  test('lists files by path with their hashes, and skips files of the operating system', async () => {
     const root = folderWith({
       'b/写真 1.jpg': 'jpeg',
       'a.txt': '',
@@ -67,7 +66,7 @@ describe('a folder of images and captions', () => {
     expect(statSync(sources.get('b/a.txt') ?? '').size).toBe(5);
   });
 
-  test('may be given as a link, and may be a single file', async () => {
+  test('accepts a link to a folder and a single file', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const link = join(temporaryFolder(), 'data');
     symlinkSync(root, link);
@@ -77,22 +76,22 @@ describe('a folder of images and captions', () => {
     ]);
   });
 
-  test('tells how far it is, up to the end', async () => {
+  test('reports progress up to the end', async () => {
     const root = folderWith({ 'a.txt': 'aaa', 'b.txt': 'bb' });
     const seen: IndexProgress[] = [];
     await index(root, { onProgress: progress => seen.push(progress) });
     expect(seen.at(-1)).toEqual({ filesDone: 2, files: 2, bytesDone: 5, bytes: 5 });
   });
 
-  test('that is missing is an error', async () => {
+  test('fails when the folder is missing', async () => {
     await expect(index(join(temporaryFolder(), 'none'))).rejects.toThrow('ENOENT');
   });
 
-  test('that is empty is refused', async () => {
+  test('refuses an empty folder', async () => {
     expect(await problemsOf(temporaryFolder())).toEqual(['The dataset has no files']);
   });
 
-  test('is left when the push is aborted', async () => {
+  test('stops when the push is aborted', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const aborted = AbortSignal.abort(new Error('the user has stopped it'));
     await expect(
@@ -101,15 +100,15 @@ describe('a folder of images and captions', () => {
   });
 });
 
-describe('links below the folder', () => {
-  test('to a file of the folder count as that file', async () => {
+describe('links in an indexed folder', () => {
+  test('reads a link to a file of the folder as that file', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     symlinkSync('a.txt', join(root, 'b.txt'));
     linkSync(join(root, 'a.txt'), join(root, 'c.txt'));
     expect((await folderOf(root)).files.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt']);
   });
 
-  test('to anything else are refused by name', async () => {
+  test('refuses links to folders and to files outside by name', async () => {
     const outside = folderWith({ 'secret.txt': 's' });
     const root = folderWith({ 'sub/a.txt': 'a' });
     symlinkSync(outside, join(root, 'folder-out'));
@@ -127,14 +126,14 @@ describe('links below the folder', () => {
     ]);
   });
 
-  test.skipIf(process.platform === 'win32')('and pipes are refused', async () => {
+  test.skipIf(process.platform === 'win32')('refuses pipes', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     execFileSync('mkfifo', [join(root, 'pipe')]);
     expect(await problemsOf(root)).toEqual(['pipe is neither a file nor a folder']);
   });
 });
 
-describe('a file that changes while it is read', () => {
+describe('a file that changes during indexing', () => {
   const growing = (times: number) => {
     const root = folderWith({ 'a.txt': 'a' });
     let left = times;
@@ -146,7 +145,7 @@ describe('a file that changes while it is read', () => {
     return { root, onProgress };
   };
 
-  test('is read again until it stays as it is', async () => {
+  test('reads a changing file again until it is stable', async () => {
     const { root, onProgress } = growing(1);
     expect(await index(root, { onProgress })).toMatchObject({
       ok: true,
@@ -154,7 +153,7 @@ describe('a file that changes while it is read', () => {
     });
   });
 
-  test('is refused when it never does', async () => {
+  test('refuses a file that keeps changing', async () => {
     const { root, onProgress } = growing(100);
     expect(await index(root, { onProgress })).toEqual({
       ok: false,
@@ -163,9 +162,9 @@ describe('a file that changes while it is read', () => {
   });
 });
 
-describe('the cache of digests', () => {
+describe('cache of hashes', () => {
   const later = (): number => Date.now() + 60_000;
-  /** Counts what had to be read. */
+  // Counts the files that had to be read.
   const counted = (cache: HashCache): HashCache & { readonly read: string[] } => {
     const read: string[] = [];
     return {
@@ -184,7 +183,7 @@ describe('the cache of digests', () => {
     return { files, read: cache.read.toSorted() };
   };
 
-  test('spares the reading of what has not changed', async () => {
+  test('does not read unchanged files again', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a b.txt': 'a', 'b.txt': 'b' })];
     const first = await indexAgain(folder, root);
     expect(first.read).toEqual(['a b.txt', 'b.txt']);
@@ -193,7 +192,7 @@ describe('the cache of digests', () => {
     expect((await indexAgain(folder, root)).read).toEqual(['c.txt']);
   });
 
-  test('notices another content of the same size and date', async () => {
+  test('notices changed content of the same size and date', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     const { mtime } = statSync(join(root, 'a.txt'));
     await indexAgain(folder, root);
@@ -202,13 +201,13 @@ describe('the cache of digests', () => {
     expect((await indexAgain(folder, root)).files).toMatchObject([{ sha256: sha256('b') }]);
   });
 
-  test('does not keep what was written a moment ago', async () => {
+  test('does not cache files that were written a moment ago', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     await indexAgain(folder, root, Date.now);
     expect((await indexAgain(folder, root)).read).toEqual(['a.txt']);
   });
 
-  test('is empty where it is damaged, and no error where it cannot be written', async () => {
+  test('ignores a damaged cache and one that cannot be written', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const blocked = join(folderWith({ file: '' }), 'file');
     expect((await indexAgain(blocked, root)).read).toEqual(['a.txt']);

@@ -1,4 +1,3 @@
-/** A dataset appears on a rig as its original folder, without using additional disk space. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,8 +26,8 @@ async function rigWith(texts: Readonly<Record<string, string>>) {
   return { contents, files, folder, laid };
 }
 
-describe('a dataset on a rig', () => {
-  test('has its folders and files, which are second names of the cached contents', async () => {
+describe('laying out a dataset on a rig', () => {
+  test('creates the folders of a dataset with hard links to the cached contents', async () => {
     const { contents, files, folder, laid } = await rigWith({ 'a.txt': 'a cat', 'b/c/写真.jpg': 'jpeg' });
     expect(await laid()).toEqual({ ok: true });
     expect(readFileSync(join(folder, 'b/c/写真.jpg'), 'utf8')).toBe('jpeg');
@@ -36,13 +35,13 @@ describe('a dataset on a rig', () => {
     expect(statSync(join(folder, 'a.txt')).ino).toBe(statSync(contents.pathOf(first?.sha256 ?? '')).ino);
   });
 
-  test('may have the same content under two names', async () => {
+  test('lays out the same content under two names', async () => {
     const { folder, laid } = await rigWith({ 'a.txt': 'a cat', 'b.txt': 'a cat' });
     await laid();
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('a cat');
   });
 
-  test('keeps, for the next attempt, what the trainer has written beside the images', async () => {
+  test('keeps files that the trainer wrote next to the images', async () => {
     const { folder, laid } = await rigWith({ 'a.jpg': 'jpeg' });
     await laid();
     writeFileSync(join(folder, 'a.npz'), 'latents');
@@ -58,14 +57,14 @@ describe('a dataset on a rig', () => {
     expect(readFileSync(join(folder, 'a.jpg'), 'utf8')).toBe('jpeg');
   });
 
-  test('is an error where something else has the name of a file', async () => {
+  test('fails when a folder has the name of a file', async () => {
     const { folder, laid } = await rigWith({ 'a.jpg': 'jpeg' });
     mkdirSync(join(folder, 'a.jpg'), { recursive: true });
     await expect(laid()).rejects.toThrow('EEXIST');
   });
 
   test.each(['a?.jpg', 'aux.txt', 'cats./a.jpg', 'c:/a.jpg', 'a .'])(
-    'is refused on Windows for its file %j',
+    'refuses the file %j on Windows',
     async path => {
       const { laid } = await rigWith({ [path]: 'x' });
       expect(await laid('win32')).toMatchObject({ ok: false });

@@ -1,4 +1,3 @@
-/** Which files a dataset may have, and the canonical text that lists them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -15,7 +14,7 @@ const reasonFor = (...paths: readonly string[]): string | null => {
   return checked.ok ? null : checked.reason;
 };
 
-describe('the files of a dataset', () => {
+describe('checkManifest', () => {
   test.each([
     'a.png',
     'cats/a (1) [x].png',
@@ -24,7 +23,7 @@ describe('the files of a dataset', () => {
     '.hidden/x',
     `${'d/'.repeat(63)}x`,
     'x'.repeat(255),
-  ])('may have the path %j', path => {
+  ])('accepts the path %j', path => {
     expect(reasonFor(path)).toBeNull();
   });
 
@@ -43,7 +42,7 @@ describe('the files of a dataset', () => {
     ['ü'.repeat(128), 'longer than 255 bytes'],
     [`${'d/'.repeat(64)}x`, 'more than 64 levels'],
     ['x/'.repeat(1_100), 'longer than 2048 characters'],
-  ])('may not have the path %j', (path, reason) => {
+  ])('refuses the path %j: %s', (path, reason) => {
     expect(reasonFor(path)).toContain(reason);
   });
 
@@ -54,15 +53,15 @@ describe('the files of a dataset', () => {
     [['Cats/a.png', 'cats/b.png'], 'ignore case'],
     [['a', 'a/b'], 'is there twice'],
     [['straße', 'STRASSE'], 'ignore case'],
-  ])('may not be %j together', (paths, reason) => {
+  ])('refuses the paths %j together: %s', (paths, reason) => {
     expect(reasonFor(...paths)).toContain(reason);
   });
 
-  test('may share folders at any depth', () => {
+  test('accepts shared folders at any depth', () => {
     expect(reasonFor('a/b/c', 'a/b/d', 'a/e', 'f')).toBeNull();
   });
 
-  test('are 500,000 at most', () => {
+  test('accepts at most 500,000 files', () => {
     const many = Array.from({ length: 500_001 }, (_, n) => `${n}`);
     const checked = checkManifest(many.map(path => file(path)));
     expect(checked).toEqual({
@@ -72,27 +71,27 @@ describe('the files of a dataset', () => {
     expect(checkManifest(many.slice(1).map(path => file(path))).ok).toBe(true);
   });
 
-  test('are one at least', () => {
+  test('requires at least one file', () => {
     expect(reasonFor()).toBe('The dataset has no files');
   });
 });
 
-describe('the text of a manifest', () => {
+describe('manifestText and parseManifest', () => {
   const text = manifestText([file('a.png'), file('b/c.txt', 0)]);
 
-  test('is the same for the same files in any order, and gives them back', () => {
+  test('writes the same text for files in any order, and parses it back', () => {
     const checked = checkManifest([file('b/c.txt', 0), file('a.png')]);
     expect(checked.ok && manifestText(checked.files)).toBe(text);
     expect(parseManifest(text)).toEqual({ ok: true, files: [file('a.png'), file('b/c.txt', 0)] });
   });
 
-  test('may come in pieces', () => {
+  test('parses a manifest in pieces', () => {
     const reader = createManifestReader();
     for (const character of text) reader.push(character);
     expect(reader.end()).toEqual(parseManifest(text));
   });
 
-  test('is refused for its first flaw, whatever follows it', () => {
+  test('reports only the first invalid line', () => {
     const reader = createManifestReader();
     reader.push(`no JSON\n${text}`);
     reader.push(text);
@@ -100,27 +99,27 @@ describe('the text of a manifest', () => {
     expect(reader.end()).toEqual({ ok: false, reason });
   });
 
-  test('has no line without an end', () => {
+  test('refuses a line that is too long', () => {
     const reader = createManifestReader();
     for (let n = 0; n < 100; n += 1) reader.push('x'.repeat(1_000));
     expect(reader.end()).toEqual({ ok: false, reason: 'A line of the manifest is too long' });
   });
 
   test.each([
-    ['cut off', text.slice(0, -1)],
-    ['sorted in another way', text.split('\n').slice(0, 2).toReversed().join('\n').concat('\n')],
-    ['with blanks', text.replaceAll(',', ', ')],
-    ['with another key', text.replace('"bytes"', '"mode":1,"bytes"')],
-    ['that is no JSON', 'x\n'],
-    ['with a negative size', text.replace(':3,', ':-3,')],
-    ['with a digest in capitals', text.replace('aaaa', 'AAAA')],
-    ['with a path that leads out', text.replace('a.png', '../a.png')],
-    ['of nothing', ''],
-  ])('%s is refused', (_what, broken) => {
+    ['a truncated text', text.slice(0, -1)],
+    ['another order', text.split('\n').slice(0, 2).toReversed().join('\n').concat('\n')],
+    ['blanks', text.replaceAll(',', ', ')],
+    ['an unknown key', text.replace('"bytes"', '"mode":1,"bytes"')],
+    ['a line that is not JSON', 'x\n'],
+    ['a negative size', text.replace(':3,', ':-3,')],
+    ['a hash in capitals', text.replace('aaaa', 'AAAA')],
+    ['a path outside the folder', text.replace('a.png', '../a.png')],
+    ['no files', ''],
+  ])('refuses a manifest with %s', (_what, broken) => {
     expect(parseManifest(broken).ok).toBe(false);
   });
 
-  test('never throws, and takes back what it gave', () => {
+  test('never throws for any paths, and parses what it wrote', () => {
     const paths = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 6 });
     fc.assert(
       fc.property(paths, fc.nat(), (names, bytes) => {
