@@ -5,7 +5,7 @@ import type { Tally } from './tally.ts';
 interface AbsenceDeps {
   readonly clock: Clock;
   readonly tally: Pick<Tally, 'away'>;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 /** Some absences are shorter than the orchestrator's default timeout of 120 s, others longer. */
@@ -14,31 +14,31 @@ const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as cons
 /** Disconnects a worker without notice at random times. Call the returned function to stop this and to reconnect the worker for good. */
 export function vanishAtTimes(
   worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
-  { clock, tally, say }: AbsenceDeps,
+  { clock, tally, log }: AbsenceDeps,
   random: Random,
 ): () => void {
   let isAway = false;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const comeBack = (): void => {
     if (!isAway) return;
     isAway = false;
     tally.away -= 1;
     worker.comeBack();
-    say('Is back');
+    log('Is back');
   };
   const stay = (): void => {
     comeBack();
-    takeBack = clock.after(random.between(...absence.everyMs), () => {
+    cancelTimer = clock.after(random.between(...absence.everyMs), () => {
       isAway = true;
       tally.away += 1;
       worker.vanish();
-      say('Is gone without a word');
-      takeBack = clock.after(random.between(...absence.forMs), stay);
+      log('Is gone without a word');
+      cancelTimer = clock.after(random.between(...absence.forMs), stay);
     });
   };
   stay();
   return () => {
-    takeBack();
+    cancelTimer();
     comeBack();
   };
 }

@@ -14,7 +14,7 @@ export interface FleetDisplay {
   event(row: Readonly<Record<string, unknown>> & { readonly type: string }, line: string): void;
   status(status: FleetStatus): void;
   /** Prints a message for people. */
-  say(message: string): void;
+  log(message: string): void;
   /** Leaves the last status line on the screen. */
   close(): void;
 }
@@ -43,7 +43,7 @@ export function createDisplay({ terminal, flags }: Pick<Remote, 'terminal' | 'fl
       }
       latest = line;
     },
-    say(message) {
+    log(message) {
       clear();
       terminal.err(`${plain(message)}\n`);
     },

@@ -10,7 +10,7 @@ import { type Submitting, submitSamples } from './sample-jobs.ts';
 import { newTally } from './tally.ts';
 import { type DemoWorker, startDemoWorker } from './worker.ts';
 
-interface Stage {
+interface FleetContext {
   readonly remote: Remote;
   readonly options: FleetOptions;
   readonly random: Random;
@@ -23,26 +23,26 @@ interface Stage {
 export async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
   const display = createDisplay(remote);
   const random = createRandom(options.seed);
-  const stage = { remote, options, random, display, over };
+  const context = { remote, options, random, display, over };
   const { cleared, kept, taken } = await clearLeftovers(remote);
-  if (cleared.length > 0) display.say(`Removed ${cleared.length} workers of an earlier demo`);
+  if (cleared.length > 0) display.log(`Removed ${cleared.length} workers of an earlier demo`);
   if (kept.length > 0)
-    display.say(
+    display.log(
       `Left ${kept.length} demo workers alone that are not offline: of a demo that runs, or ended a moment ago`,
     );
-  const fleet = createFleet(stage, planFleet(options.shape, random, taken));
+  const fleet = createFleet(context, planFleet(options.shape, random, taken));
   try {
     await fleet.start();
     await fleet.untilOver();
   } catch (cause) {
-    await fleet.end().catch(sayOnly(display));
+    await fleet.end().catch(logFailure(display));
     throw cause;
   }
   await fleet.end();
 }
 
-function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
-  const { remote, options, random, display, over } = stage;
+function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
+  const { remote, options, random, display, over } = context;
   const tally = newTally();
   const enlisted: Enlisted[] = [];
   const workers: DemoWorker[] = [];
@@ -59,12 +59,12 @@ function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
       `${name}  ${id}  ${machine.gpuCount} x ${machine.gpuName}, ${machine.vramGb} GB` +
         `${plan.isEphemeral ? ', ephemeral' : ''}${plan.isFlaky ? ', flaky' : ''}`,
     );
-    const say = (message: string): void => {
-      if (options.verbose) display.say(`${name}: ${message}`);
+    const log = (message: string): void => {
+      if (options.verbose) display.log(`${name}: ${message}`);
     };
     const { url } = remote.connection();
     const common = { url, fetch: remote.fetch, habits: options.habits, random, clock: systemClock, tally };
-    workers.push(startDemoWorker({ ...common, plan, token, say }));
+    workers.push(startDemoWorker({ ...common, plan, token, log }));
   };
 
   return {
@@ -74,30 +74,30 @@ function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
         { type: 'ready', workers: workers.length, url: remote.connection().url },
         `${workers.length} workers are there; Ctrl-C takes them away again${options.keep ? ', and leaves them listed' : ''}`,
       );
-      if (!over.aborted) submitting = startSubmitting(stage, plans);
+      if (!over.aborted) submitting = startSubmitting(context, plans);
     },
     async untilOver() {
       const ticking = tick(show, remote.terminal.outScreen() === null ? 5_000 : 1_000);
       const allLeft = Promise.all(workers.map(({ exited }) => exited));
       await Promise.race([aborted(over), allLeft]);
       ticking.stop();
-      display.say(over.aborted ? 'Leaving; a second signal ends this at once' : 'No worker is left');
+      display.log(over.aborted ? 'Leaving; a second signal ends this at once' : 'No worker is left');
     },
     async end() {
       display.close();
-      await submitting?.stop().catch(sayOnly(display));
+      await submitting?.stop().catch(logFailure(display));
       for (const worker of workers) worker.leaveNow();
       await Promise.all(workers.map(({ exited }) => exited));
       show();
       display.close();
-      await (options.keep ? undefined : takeAway(stage, enlisted));
+      await (options.keep ? undefined : removeWorkers(context, enlisted));
     },
   };
 }
 
 /** Returns null when the demo submits no jobs. */
 function startSubmitting(
-  { remote, options, random, display }: Stage,
+  { remote, options, random, display }: FleetContext,
   plans: readonly WorkerPlan[],
 ): Submitting | null {
   const [first, ...others] = plans.map(({ machine }) => machine);
@@ -111,13 +111,16 @@ function startSubmitting(
     random: random.fork('samples'),
     clock: systemClock,
     onTrouble: message => {
-      if (message !== null && message !== trouble) display.say(`No job could be submitted: ${message}`);
+      if (message !== null && message !== trouble) display.log(`No job could be submitted: ${message}`);
       trouble = message;
     },
   });
 }
 
-async function takeAway({ remote, display }: Stage, enlisted: readonly Enlisted[]): Promise<void> {
+async function removeWorkers(
+  { remote, display }: FleetContext,
+  enlisted: readonly Enlisted[],
+): Promise<void> {
   const left = await removeAll(
     remote,
     enlisted.map(({ id }) => id),
@@ -130,11 +133,11 @@ async function takeAway({ remote, display }: Stage, enlisted: readonly Enlisted[
 }
 
 /** Displays a secondary failure instead of ending the command. */
-const sayOnly =
+const logFailure =
   (display: FleetDisplay) =>
   (cause: unknown): void => {
     if (!(cause instanceof CommandEnd)) throw cause;
-    display.say(cause.failure.message);
+    display.log(cause.failure.message);
   };
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -21,10 +21,10 @@ export interface Leftovers {
   readonly taken: ReadonlySet<string>;
 }
 
-const atOnce = 8;
+const maxConcurrent = 8;
 
 export async function clearLeftovers(remote: Remote): Promise<Leftovers> {
-  const { workers } = await remote.ask(workersApi.list);
+  const { workers } = await remote.request(workersApi.list);
   const ofDemo = workers.filter(isOfDemo);
   const left = await removeAll(
     remote,
@@ -42,7 +42,7 @@ export async function clearLeftovers(remote: Remote): Promise<Leftovers> {
 
 /** Creates the workers, several at a time. Stops when `isOver` returns true. */
 export function enlist(
-  { ask }: Remote,
+  { request }: Remote,
   plans: readonly WorkerPlan[],
   onEnlisted: (enlisted: Enlisted) => void,
   isOver: () => boolean,
@@ -55,20 +55,20 @@ export function enlist(
       labels: { ...labels },
       worker_type: isEphemeral ? 'ephemeral' : 'persistent',
     } as const;
-    const { worker_id: id, token } = await ask(workersApi.create, { body });
+    const { worker_id: id, token } = await request(workersApi.create, { body });
     onEnlisted({ plan, id, token });
   });
 }
 
 /** Returns the workers that could not be removed, with the reasons. */
 export async function removeAll(
-  { ask }: Pick<Remote, 'ask'>,
+  { request }: Pick<Remote, 'request'>,
   ids: readonly WorkerId[],
 ): Promise<ReadonlyMap<WorkerId, string>> {
   const left = new Map<WorkerId, string>();
   await each(ids, async id => {
     try {
-      await ask(workersApi.remove, { params: { id } });
+      await request(workersApi.remove, { params: { id } });
     } catch (cause) {
       if (!(cause instanceof CommandEnd)) throw cause;
       // Another client has already removed it.
@@ -79,18 +79,18 @@ export async function removeAll(
 }
 
 /** Runs `act` for each item, several at a time. After a failure it starts no more, waits for the running ones, and rejects. */
-async function each<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
-  const rest = things.values();
+async function each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
   let isFailed = false;
-  const work = async (): Promise<void> => {
-    for (const thing of rest) {
+  const runRest = async (): Promise<void> => {
+    for (const item of rest) {
       if (isFailed) return;
-      await act(thing).catch((cause: unknown) => {
+      await act(item).catch((cause: unknown) => {
         isFailed = true;
         throw cause;
       });
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work));
+  const ends = await Promise.allSettled(Array.from({ length: maxConcurrent }, runRest));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

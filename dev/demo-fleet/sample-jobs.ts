@@ -93,26 +93,26 @@ const maxActive = 500;
 const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
 /** Submits jobs at random times with a given average rate. */
-export function submitSamples(parts: SubmitDeps): Submitting {
-  const { remote, random, clock } = parts;
+export function submitSamples(deps: SubmitDeps): Submitting {
+  const { remote, random, clock } = deps;
   const ids = new Set<JobId>();
   let count = 0;
   let isOver = false;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   let last = Promise.resolve();
 
   const submit = async (): Promise<void> => {
-    const queue = await remote.ask(queueApi.list, { query: { limit: 1 } });
+    const queue = await remote.request(queueApi.list, { query: { limit: 1 } });
     if (queue.total_pending >= maxQueue) return;
-    const body = sampleJob(random.pick(parts.machines), random);
-    const answer = await remote.ask(queueApi.submit, { body });
+    const body = sampleJob(random.pick(deps.machines), random);
+    const answer = await remote.request(queueApi.submit, { body });
     if (answer.job_id !== null) ids.add(answer.job_id);
     count += 1;
     if (ids.size > 2 * maxActive) await forgetEnded();
   };
   const activeOnes = async () => {
     const query = { include_completed: 'false', limit: maxActive };
-    const { entries } = await remote.ask(queueApi.list, { query });
+    const { entries } = await remote.request(queueApi.list, { query });
     return entries.filter(({ id }) => ids.has(id));
   };
   const forgetEnded = async (): Promise<void> => {
@@ -122,29 +122,29 @@ export function submitSamples(parts: SubmitDeps): Submitting {
   };
   const turn = (): void => {
     last = submit()
-      .then(() => parts.onTrouble(null), tell)
+      .then(() => deps.onTrouble(null), reportFailure)
       .then(plan);
   };
-  const tell = (cause: unknown): void => {
+  const reportFailure = (cause: unknown): void => {
     if (!(cause instanceof CommandEnd)) throw cause;
-    parts.onTrouble(cause.failure.message);
+    deps.onTrouble(cause.failure.message);
   };
   const plan = (): void => {
     // Exponential intervals, as with independent users: a Poisson process.
-    const waitMs = Math.min(5, -Math.log(1 - random.next())) * parts.everyMs;
-    if (!isOver) takeBack = clock.after(waitMs, turn);
+    const waitMs = Math.min(5, -Math.log(1 - random.next())) * deps.everyMs;
+    if (!isOver) cancelTimer = clock.after(waitMs, turn);
   };
   plan();
   return {
     count: () => count,
     async stop() {
       isOver = true;
-      takeBack();
+      cancelTimer();
       await last;
       // Cancel pending jobs first; otherwise they would start on the workers that cancelled jobs free.
       const active = (await activeOnes()).toSorted((one, other) => rank(one) - rank(other));
       for (const { id } of active) {
-        await remote.ask(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
+        await remote.request(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
           // The job has just ended.
           if (!(cause instanceof CommandEnd)) throw cause;
         });

@@ -16,30 +16,30 @@ export function train(
   onProgress: (progress: Progress) => void,
 ): SimulatedTraining {
   const exited = Promise.withResolvers<Awaited<SimulatedTraining['exited']>>();
-  const begun = clock.mono();
+  const startedAt = clock.mono();
   const lastStep = plan.failure?.atStep ?? plan.totalSteps;
   const endsMs = (plan.durationMs * lastStep) / plan.totalSteps;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const stepNow = (): number =>
-    Math.min(lastStep, Math.floor(((clock.mono() - begun) / plan.durationMs) * plan.totalSteps));
+    Math.min(lastStep, Math.floor(((clock.mono() - startedAt) / plan.durationMs) * plan.totalSteps));
   const print = (step: number): void => onProgress(progressAt(plan, step, 2 * random.next() - 1));
   const end = (): void => {
     print(lastStep);
     const { failure } = plan;
     exited.resolve({ code: failure?.code ?? 0, signal: null, tail: failure?.lines.join('\n') ?? '' });
   };
-  const goOn = (): void => {
-    const leftMs = begun + endsMs - clock.mono();
+  const continueTraining = (): void => {
+    const leftMs = startedAt + endsMs - clock.mono();
     if (leftMs <= 0) return end();
     print(stepNow());
-    takeBack = clock.after(Math.min(leftMs, printEveryMs), goOn);
+    cancelTimer = clock.after(Math.min(leftMs, printEveryMs), continueTraining);
   };
-  takeBack = clock.after(Math.min(endsMs, printEveryMs * random.next()), goOn);
+  cancelTimer = clock.after(Math.min(endsMs, printEveryMs * random.next()), continueTraining);
   return {
     exited: exited.promise,
     stop() {
-      takeBack();
-      takeBack = clock.after(stopMs, () => exited.resolve(signalled));
+      cancelTimer();
+      cancelTimer = clock.after(stopMs, () => exited.resolve(signalled));
     },
   };
 }

@@ -21,7 +21,7 @@ export interface DemoWorkerDeps {
   readonly random: Random;
   readonly clock: Clock;
   readonly tally: Tally;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 export interface DemoWorker {
@@ -31,11 +31,11 @@ export interface DemoWorker {
 }
 
 /** Starts a demo worker: the real agent on simulated hardware. */
-export function startDemoWorker(parts: DemoWorkerDeps): DemoWorker {
-  const { plan, url, token, fetch, random, clock, tally, say } = parts;
+export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
+  const { plan, url, token, fetch, random, clock, tally, log } = deps;
   const chance = random.fork(plan.name);
   const figures = chance.fork('figures');
-  const trainings = createTrainings(parts, chance.fork('trainings'));
+  const trainings = createTrainings(deps, chance.fork('trainings'));
   const { machine } = plan;
   const worker = createSimulatedWorker({
     url,
@@ -57,9 +57,9 @@ export function startDemoWorker(parts: DemoWorkerDeps): DemoWorker {
     onConnection: isOpen => {
       tally.connected += isOpen ? 1 : -1;
     },
-    say,
+    say: log,
   });
-  const stopVanishing = plan.isFlaky ? vanishAtTimes(worker, parts, chance.fork('absences')) : () => {};
+  const stopVanishing = plan.isFlaky ? vanishAtTimes(worker, deps, chance.fork('absences')) : () => {};
   const exited = worker.run().then(code => {
     stopVanishing();
     tally.left += 1;

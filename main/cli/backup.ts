@@ -15,7 +15,7 @@ const list: RemoteSpec = {
   name: 'list',
   description: 'List backups, newest first',
   async act(remote) {
-    const answer = await remote.ask(backupApi.list);
+    const answer = await remote.request(backupApi.list);
     const none =
       'No backups. The server creates one every hour. To create one now, run "trainyard backup create"';
     printRows(remote, { answer, rows: answer.backups, columns, none });
@@ -26,7 +26,7 @@ const create: RemoteSpec = {
   name: 'create',
   description: 'Create and check a backup of the database',
   async act(remote) {
-    const answer = await remote.ask(backupApi.make);
+    const answer = await remote.request(backupApi.make);
     printOne(remote, {
       answer,
       facts: [
@@ -38,7 +38,7 @@ const create: RemoteSpec = {
 };
 
 /** The server copies and checks a large database twice: the current one and its replacement. */
-const patienceMs = 290_000;
+const timeoutMs = 290_000;
 
 const restore: RemoteSpec = {
   name: 'restore',
@@ -48,7 +48,7 @@ const restore: RemoteSpec = {
       .argument('<backup>', 'name of the backup, as "trainyard backup list" shows it')
       .option('--yes', 'skip the confirmation'),
   async act(remote, [wanted = '']) {
-    const { backups } = await remote.ask(backupApi.list);
+    const { backups } = await remote.request(backupApi.list);
     const backup =
       backups.find(({ name }) => name === wanted) ??
       fail(exitCodes.notFound, `No backup "${wanted}". To list backups, run "trainyard backup list"`);
@@ -58,10 +58,10 @@ const restore: RemoteSpec = {
     remote.terminal.err(
       'Checking the backup, saving the current state, and restoring. Workers keep training\n',
     );
-    const answer = await remote.ask(backupApi.restore, {
+    const answer = await remote.request(backupApi.restore, {
       params: { name: backup.name },
       body: { confirm: backup.name },
-      timeoutMs: patienceMs,
+      timeoutMs,
     });
     printOne(remote, {
       answer,

@@ -9,7 +9,8 @@ import type { Remote } from './remote.ts';
 import { type Column, plain } from './table.ts';
 
 /** Completion recognises configs by this argument name. */
-const takesConfig = (command: Command): Command => command.argument('<config-name>', 'name of the config');
+const withConfigArgument = (command: Command): Command =>
+  command.argument('<config-name>', 'name of the config');
 
 /** Ends the command when the name cannot be part of a URL. */
 function configName(word = ''): string {
@@ -51,11 +52,11 @@ const list: RemoteSpec = {
 
 async function pages(remote: Remote, q: string | undefined, isAll: boolean) {
   const limit = isAll ? 500 : undefined;
-  const first = await remote.ask(configsApi.list, { query: { q, limit } });
+  const first = await remote.request(configsApi.list, { query: { q, limit } });
   const entries = [...first.entries];
   let cursor = first.next_cursor;
   while (isAll && cursor !== null) {
-    const page = await remote.ask(configsApi.list, { query: { q, limit, cursor } });
+    const page = await remote.request(configsApi.list, { query: { q, limit, cursor } });
     entries.push(...page.entries);
     cursor = page.next_cursor;
   }
@@ -65,9 +66,9 @@ async function pages(remote: Remote, q: string | undefined, isAll: boolean) {
 const get: RemoteSpec = {
   name: 'get',
   description: 'Print a config as JSON',
-  shape: takesConfig,
+  shape: withConfigArgument,
   async act(remote, [word]) {
-    const answer = await remote.ask(configsApi.get, { params: { name: configName(word) } });
+    const answer = await remote.request(configsApi.get, { params: { name: configName(word) } });
     const isWhole = remote.flags['output'] === undefined;
     printOne({ ...remote, flags: { ...remote.flags, json: isWhole } }, { answer, facts: [] });
   },
@@ -81,7 +82,7 @@ const put: RemoteSpec = {
     'trainyard configs put my-config ./config.yaml --replace',
   ],
   shape: command =>
-    takesConfig(command)
+    withConfigArgument(command)
       .argument('<file>', 'JSON, YAML or TOML file')
       .option('--replace', 'replace an existing config')
       .option('--config-only', 'omit the files that it names; they must be on the server'),
@@ -94,8 +95,8 @@ const put: RemoteSpec = {
     const params = { name };
     const answer =
       Object.keys(files).length === 0
-        ? await remote.ask(configsApi.put, { params, body: config, headers })
-        : await remote.ask(configsApi.putWithFiles, { params, body: { config, files }, headers });
+        ? await remote.request(configsApi.put, { params, body: config, headers })
+        : await remote.request(configsApi.putWithFiles, { params, body: { config, files }, headers });
     printOne(remote, {
       answer,
       facts: [
@@ -112,11 +113,11 @@ const put: RemoteSpec = {
 const remove: RemoteSpec = {
   name: 'delete',
   description: 'Delete a config. Submitted jobs keep their copy',
-  shape: command => takesConfig(command).option('--yes', 'skip the confirmation'),
+  shape: command => withConfigArgument(command).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const name = configName(word);
     await remote.confirm(`Delete config ${name}? No new jobs can use it.`);
-    const answer = await remote.ask(configsApi.remove, { params: { name } });
+    const answer = await remote.request(configsApi.remove, { params: { name } });
     printOne(remote, { answer, facts: [['Deleted', `${name} (${answer.file})`]] });
   },
 };

@@ -17,7 +17,7 @@ export interface Connection {
 type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
 const found = <T>(value: T): Found<T> => ({ ok: true, value });
-const missing = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
+const failed = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
 
 /** Environment variables that the guide names. */
 const variables = { url: 'SIMPLETUNER_ORCHESTRATOR_URL', token: 'ADMIN_TOKEN' } as const;
@@ -38,10 +38,10 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
   if (!sources.ok) return sources;
   const url = urlFrom(sources.value);
   if (!url.ok) return url;
-  const token = givenToken(sources.value, url.value) ?? folderToken(sources.value, url.value);
+  const token = configuredToken(sources.value, url.value) ?? folderToken(sources.value, url.value);
   if (!token.ok) return token;
   const { dataDir } = sources.value;
-  const isOfFolder = givenUrl(sources.value) === null || token.value.isOfFolder;
+  const isOfFolder = configuredUrl(sources.value) === null || token.value.isOfFolder;
   return found({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
 }
 
@@ -61,15 +61,15 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const url = urlFrom(sources.value);
   if (!url.ok) return url;
   const { settings } = sources.value.file;
-  const beside = word(settings['url']);
-  const fromFile: Flags = beside === null || isSame(beside, url.value) ? settings : {};
-  const caFile = word(flags['ca-file']) ?? word(fromFile['ca-file']);
+  const fileUrl = trimmed(settings['url']);
+  const fromFile: Flags = fileUrl === null || isSameUrl(fileUrl, url.value) ? settings : {};
+  const caFile = trimmed(flags['ca-file']) ?? trimmed(fromFile['ca-file']);
   const trust = parseTrust(url.value, { pin: flags['pin'] ?? fromFile['pin'], caFile, verify: true });
-  if (!trust.ok) return missing(exitCodes.usage, trust.message);
+  if (!trust.ok) return failed(exitCodes.usage, trust.message);
   try {
     return found(openNetwork(trust.value));
   } catch (cause) {
-    return missing(exitCodes.usage, `--ca-file ${caFile}: ${reasonOf(cause)}`);
+    return failed(exitCodes.usage, `--ca-file ${caFile}: ${reasonOf(cause)}`);
   }
 }
 
@@ -80,44 +80,44 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
 export const tokenFetch = ({ url, provenBy }: Connection, network: Send): Send =>
   provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });
 
-/** Finds this machine's data folder. `isMeant`: the command addresses the orchestrator that runs on it. */
+/** Finds this machine's data folder. `isTarget`: the command addresses the orchestrator that runs on it. */
 export function findLocalFolder(
   flags: Flags,
   env: Env,
-): Found<{ readonly dataDir: string; readonly isMeant: boolean }> {
+): Found<{ readonly dataDir: string; readonly isTarget: boolean }> {
   const sources = sourcesOf(flags, env);
   if (!sources.ok) return sources;
   const { dataDir } = sources.value;
   const url = urlFrom(sources.value);
   const local = localUrl(dataDir);
-  return found({ dataDir, isMeant: local?.ok === true && url.ok && isSame(local.value, url.value) });
+  return found({ dataDir, isTarget: local?.ok === true && url.ok && isSameUrl(local.value, url.value) });
 }
 
 function sourcesOf(flags: Flags, env: Env): Found<Sources> {
   const file = readConfigFile(flags['config'], env);
-  if (!file.ok) return missing(exitCodes.usage, file.refusal.detail);
+  if (!file.ok) return failed(exitCodes.usage, file.refusal.detail);
   const { settings } = file.value;
-  const dataDir = word(flags['data-dir']) ?? word(settings['data-dir']) ?? defaultDataDir(env);
+  const dataDir = trimmed(flags['data-dir']) ?? trimmed(settings['data-dir']) ?? defaultDataDir(env);
   return found({ flags, env, file: file.value, dataDir });
 }
 
-const givenUrl = ({ flags, env, file }: Sources): string | null =>
-  word(flags['url']) ?? word(env[variables.url]) ?? word(file.settings['url']);
+const configuredUrl = ({ flags, env, file }: Sources): string | null =>
+  trimmed(flags['url']) ?? trimmed(env[variables.url]) ?? trimmed(file.settings['url']);
 
 function urlFrom(sources: Sources): Found<string> {
   const { dataDir } = sources;
-  const given = givenUrl(sources);
+  const given = configuredUrl(sources);
   if (given !== null) {
-    return isAddress(given)
+    return isHttpUrl(given)
       ? found(given)
-      : missing(
+      : failed(
           exitCodes.usage,
           `"${given}" is no address of an orchestrator: give one like http://HOST:8001`,
         );
   }
   const local = localUrl(dataDir);
   if (local === null)
-    return missing(
+    return failed(
       exitCodes.unreachable,
       `No orchestrator runs on ${dataDir}: start one with "trainyard server", or give its address with --url`,
     );
@@ -130,19 +130,19 @@ interface FoundToken {
 }
 
 /** Returns null when flags, environment and config file have no token for this URL. */
-function givenToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
-  const [tokenFile, spoken, ambient] = [
-    word(flags['token-file']),
-    word(flags['token']),
-    word(env[variables.token]),
+function configuredToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
+  const [tokenFile, fromFlag, fromEnv] = [
+    trimmed(flags['token-file']),
+    trimmed(flags['token']),
+    trimmed(env[variables.token]),
   ];
   const given =
     tokenFile !== null
       ? readToken(tokenFile)
-      : spoken !== null
-        ? checked(spoken, '--token')
-        : ambient !== null
-          ? checked(ambient, variables.token)
+      : fromFlag !== null
+        ? checkToken(fromFlag, '--token')
+        : fromEnv !== null
+          ? checkToken(fromEnv, variables.token)
           : tokenOfConfig(file, url);
   return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
 }
@@ -150,24 +150,24 @@ function givenToken({ flags, env, file }: Sources, url: string): Found<FoundToke
 /** Reads the admin token of this machine's own orchestrator, for that orchestrator's URL only. */
 function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
-  if (local?.ok && isSame(local.value, url)) {
+  if (local?.ok && isSameUrl(local.value, url)) {
     const token = readToken(join(dataDir, 'admin-token'));
     return token.ok ? found({ text: token.value, isOfFolder: true }) : token;
   }
   const hint = local?.ok ? `. The token of this machine's orchestrator is only sent to ${local.value}` : '';
-  return missing(exitCodes.rights, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
+  return failed(exitCodes.denied, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
 }
 
 /** Returns null when the config file has no token for this URL. */
 function tokenOfConfig({ path, settings }: ConfigFile, url: string): Found<string> | null {
-  const beside = word(settings['url']);
-  if (beside !== null && !isSame(beside, url)) return null;
-  const token = word(settings['token']);
+  const fileUrl = trimmed(settings['url']);
+  if (fileUrl !== null && !isSameUrl(fileUrl, url)) return null;
+  const token = trimmed(settings['token']);
   if (token !== null) {
-    const open = openToOthers(path);
-    return open ?? checked(token, path);
+    const open = checkMode(path);
+    return open ?? checkToken(token, path);
   }
-  const tokenFile = word(settings['token-file']);
+  const tokenFile = trimmed(settings['token-file']);
   return tokenFile === null ? null : readToken(tokenFile);
 }
 
@@ -177,11 +177,11 @@ function localUrl(dataDir: string): Found<string> | null {
   try {
     const url = readFileSync(path, 'utf8').trim();
     // Anyone who can write the file could redirect the token.
-    const open = openToOthers(path);
+    const open = checkMode(path);
     if (open !== null) return open;
-    return isAddress(url)
+    return isHttpUrl(url)
       ? found(url)
-      : missing(exitCodes.failed, `${path} contains no address. Restart the orchestrator`);
+      : failed(exitCodes.failed, `${path} contains no address. Restart the orchestrator`);
   } catch {
     return null;
   }
@@ -190,37 +190,37 @@ function localUrl(dataDir: string): Found<string> | null {
 function readToken(path: string): Found<string> {
   try {
     const token = readFileSync(path, 'utf8').trim();
-    return openToOthers(path) ?? checked(token, path);
+    return checkMode(path) ?? checkToken(token, path);
   } catch (cause) {
-    return missing(
-      exitCodes.rights,
+    return failed(
+      exitCodes.denied,
       `The token cannot be read: ${reasonOf(cause)}. Give the file with --token-file`,
     );
   }
 }
 
 /** Returns null when only the file's owner can access it. */
-function openToOthers(path: string): Found<never> | null {
+function checkMode(path: string): Found<never> | null {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return null;
-  return missing(exitCodes.rights, `Other users can read ${path}. Run "chmod 600 ${path}"`);
+  return failed(exitCodes.denied, `Other users can read ${path}. Run "chmod 600 ${path}"`);
 }
 
 /** Only these characters and lengths are valid in the header. */
-const checked = (token: string, where: string): Found<string> =>
+const checkToken = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? found(token)
-    : missing(exitCodes.rights, `No token in ${where}: it must be one word of printable characters`);
+    : failed(exitCodes.denied, `No token in ${where}: it must be one word of printable characters`);
 
-const word = (value: unknown): string | null =>
+const trimmed = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
-function isAddress(text: string): boolean {
+function isHttpUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
 
 /** Compares URLs regardless of spelling. */
-const isSame = (one: string, other: string): boolean =>
+const isSameUrl = (one: string, other: string): boolean =>
   URL.canParse(one) && URL.canParse(other) && withoutSlash(one) === withoutSlash(other);
 
 const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '');

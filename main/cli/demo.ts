@@ -49,7 +49,7 @@ export function demoCommand(invocation: Invocation): Command {
     });
 }
 
-interface Stage {
+interface Demo {
   readonly invocation: Invocation;
   readonly folder: string;
   readonly url: string;
@@ -61,26 +61,26 @@ interface Stage {
 
 async function runDemo(invocation: Invocation, started: Child[], keep: boolean): Promise<number> {
   const { out } = invocation.terminal;
-  const begun = performance.now();
-  const stage = await startOrchestrator(invocation, started);
-  out(`Orchestrator   ${stage.url}\n`);
-  const over = new AbortController();
+  const startedAt = performance.now();
+  const demo = await startOrchestrator(invocation, started);
+  out(`Orchestrator   ${demo.url}\n`);
+  const ended = new AbortController();
   // Open the stream first, so that it carries every event.
-  const events = await openEvents({ url: stage.url, token: stage.token, signal: over.signal });
-  const workerId = await startWorker(stage);
+  const events = await openEvents({ url: demo.url, token: demo.token, signal: ended.signal });
+  const workerId = await startWorker(demo);
   out(`Worker         ${workerName} (${workerId}), a process of its own\n`);
-  const jobId = await submit(stage);
+  const jobId = await submit(demo);
   out(`Job            ${jobId}: ${jobName}, 60,000 handwritten digits\n\n`);
   const crash = started.map(async (child): Promise<never> => {
     await child.exited;
-    throw new Error(`a part of it ended early; its log is in ${stage.folder}`);
+    throw new Error(`a part of it ended early; its log is in ${demo.folder}`);
   });
   const job = await Promise.race([followJob(events, jobId, invocation.terminal), ...crash]);
-  over.abort();
-  return conclude(stage, job, { keep, seconds: (performance.now() - begun) / 1000 });
+  ended.abort();
+  return printResult(demo, job, { keep, seconds: (performance.now() - startedAt) / 1000 });
 }
 
-async function startOrchestrator(invocation: Invocation, started: Child[]): Promise<Stage> {
+async function startOrchestrator(invocation: Invocation, started: Child[]): Promise<Demo> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-demo-'));
   const configs = join(folder, 'configs');
   mkdirSync(configs);
@@ -108,7 +108,7 @@ function readyUrl(line: string): string | null {
   return typeof url === 'string' ? url : null;
 }
 
-async function startWorker({ invocation, folder, url, client, started }: Stage): Promise<WorkerId> {
+async function startWorker({ invocation, folder, url, client, started }: Demo): Promise<WorkerId> {
   const { worker_id: workerId, token } = valueOf(
     await client.call(workersApi.create, { body: { name: workerName, worker_type: 'persistent' } }),
   );
@@ -139,7 +139,7 @@ async function startWorker({ invocation, folder, url, client, started }: Stage):
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-async function submit({ client }: Stage): Promise<JobId> {
+async function submit({ client }: Demo): Promise<JobId> {
   const body = { config_name: jobName, target: 'worker' as const };
   const answer = valueOf(await client.call(queueApi.submit, { body }));
   if (answer.job_id === null) throw new Error(`the job was rejected: ${answer.reason}`);
@@ -162,8 +162,8 @@ async function followJob(
   throw new Error('the orchestrator ended the event stream before the job was done');
 }
 
-function conclude(
-  { folder, url, tokenFile, started, invocation }: Stage,
+function printResult(
+  { folder, url, tokenFile, started, invocation }: Demo,
   job: JobView,
   { keep, seconds }: { readonly keep: boolean; readonly seconds: number },
 ): number {

@@ -5,11 +5,11 @@ export const exitCodes = {
   done: 0,
   failed: 1,
   usage: 2,
-  rights: 3,
+  denied: 3,
   notFound: 4,
   conflict: 5,
   unreachable: 6,
-  refused: 7,
+  rejected: 7,
   jobUnsuccessful: 8,
   /** 128 plus the number of the signal, as in shells. */
   interrupted: 130,
@@ -37,8 +37,8 @@ export function fail(code: number, message: string): never {
 }
 
 const byStatus: Readonly<Record<number, number>> = {
-  401: exitCodes.rights,
-  403: exitCodes.rights,
+  401: exitCodes.denied,
+  403: exitCodes.denied,
   404: exitCodes.notFound,
   409: exitCodes.conflict,
   412: exitCodes.conflict,
@@ -57,7 +57,7 @@ export function failureOf(failure: CallFailure, url: string): Failure {
     };
   const { status, detail, code: word, request_id: id } = failure.problem;
   const isOurs = status >= 500;
-  const code = byStatus[status] ?? (isOurs ? exitCodes.failed : exitCodes.refused);
+  const code = byStatus[status] ?? (isOurs ? exitCodes.failed : exitCodes.rejected);
   if (word === 'route_not_found' || word === 'method_not_allowed')
     return { code: exitCodes.failed, message: `${url} does not support this command: its version is older` };
   return { code, message: isOurs && id !== undefined ? `${detail} (request ${id})` : detail };
@@ -103,10 +103,10 @@ const withMessage: Readonly<Record<string, (shown: string) => string>> = {
 export function reasonOf(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-    const words = byCode[code];
-    if (words !== undefined) return words;
-    const tell = withMessage[code];
-    if (tell !== undefined) return tell(error.message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300));
+    const text = byCode[code];
+    if (text !== undefined) return text;
+    const describe = withMessage[code];
+    if (describe !== undefined) return describe(error.message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300));
     if (error.cause === undefined) return error.message;
   }
   return String(cause);

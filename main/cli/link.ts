@@ -19,7 +19,7 @@ export const link: RemoteSpec = {
   description: 'Print a one-time sign-in link for the panel, valid for ten minutes',
   async act(remote) {
     const base = await panelUrl(remote);
-    const { path, expires_in_s: seconds } = await remote.ask(sessionApi.link);
+    const { path, expires_in_s: seconds } = await remote.request(sessionApi.link);
     const url = base.replace(/\/+$/, '') + path;
     printOne(remote, {
       answer: { url, expires_in_s: seconds },

@@ -17,7 +17,7 @@ const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
 export function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
   const feed: Feed = { after };
   return persist(remote, async onReached => {
-    const result = await hold(remote, session, feed, onReached);
+    const result = await runSession(remote, session, feed, onReached);
     if (result !== null) return result;
     throw new FeedLost('it ended the event stream');
   });
@@ -32,7 +32,7 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
   /** Consecutive failures. */
   let failures = 0;
   const onReached = (): void => {
-    if (isLost) tell(remote, `Reconnected to ${remote.connection().url}`);
+    if (isLost) report(remote, `Reconnected to ${remote.connection().url}`);
     [isLost, failures] = [false, 0];
   };
   for (;;) {
@@ -40,7 +40,8 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
       return await act(onReached);
     } catch (cause) {
       const reason = lossReason(cause);
-      if (!isLost) tell(remote, `Lost the connection to ${remote.connection().url}: ${reason}. Reconnecting`);
+      if (!isLost)
+        report(remote, `Lost the connection to ${remote.connection().url}: ${reason}. Reconnecting`);
       isLost = true;
     }
     await pause(pausesMs[Math.min(failures, pausesMs.length - 1)]);
@@ -58,7 +59,7 @@ export class FeedLost extends Error {
   override readonly name = 'FeedLost';
 }
 
-async function hold<T>(
+async function runSession<T>(
   remote: Remote,
   session: Session<T>,
   feed: Feed,
@@ -105,7 +106,7 @@ async function* numbered(
 }
 
 /** Prints on a line of its own, even while a progress bar occupies the current line. */
-function tell({ terminal }: Remote, message: string): void {
+function report({ terminal }: Remote, message: string): void {
   terminal.err(`${terminal.errScreen() === null ? '' : '\r\u001b[2K'}${message}\n`);
 }
 

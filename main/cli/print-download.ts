@@ -5,11 +5,11 @@ import { textsOf } from './event-feed.ts';
 import { exitCodes, fail, failureOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
-type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
+type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
 /** Prints a streamed response while it arrives; failures end the command. */
 export async function printDownload<C extends Call>(
-  { connection, fetch, terminal }: Way & Pick<Remote, 'terminal'>,
+  { connection, fetch, terminal }: DownloadSource & Pick<Remote, 'terminal'>,
   row: C,
   { params, query }: Pick<CallInput<C>, 'params' | 'query'>,
 ): Promise<void> {
@@ -28,8 +28,8 @@ export interface Download extends Pick<Answer, 'status' | 'headers'> {
 
 /** Opens a streamed response; failures end the command. */
 export async function openDownload(
-  { connection, fetch }: Way,
-  place: URL,
+  { connection, fetch }: DownloadSource,
+  address: URL,
   { headers = {}, signal }: Pick<CallInput<Call>, 'headers' | 'signal'> = {},
 ): Promise<Download> {
   const { url, token } = connection();
@@ -37,7 +37,7 @@ export async function openDownload(
     const { code, message } = failureOf({ kind: 'unreachable', cause }, url);
     return fail(code, message);
   };
-  const response = await fetch(place, {
+  const response = await fetch(address, {
     headers: { ...headers, authorization: `Bearer ${token}` },
     redirect: 'error',
     ...(signal !== undefined && { signal }),

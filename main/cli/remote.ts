@@ -23,8 +23,8 @@ export interface Remote {
   readonly fetch: Send;
   /** Looks up the local orchestrator's address again, which may change when it restarts. */
   locate(): void;
-  ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
-  /** Like `ask`, but returns failures to the command. */
+  request<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
+  /** Like `request`, but returns failures to the command. */
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
   /** Ends the command unless the person at the terminal agrees. It does not ask without a terminal, or with `--yes`. */
   confirm(question: string): Promise<void>;
@@ -60,7 +60,7 @@ export function openRemote(
       const again = findConnection(flags, env);
       if (again.ok) connection = again.value;
     },
-    async ask(row, input) {
+    async request(row, input) {
       const { url } = connection;
       const result = await call(row, input);
       if (result.ok) return result.value;

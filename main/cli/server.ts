@@ -8,7 +8,7 @@ import type { Invocation } from './invocation.ts';
  * Waits for a message from the parent process, which builds the panel while this process loads. Resolves to false when the parent
  * disconnects first.
  */
-function isTold(): Promise<boolean> {
+function waitForParent(): Promise<boolean> {
   return new Promise(resolve => {
     if (!process.connected) return resolve(false);
     process.once('disconnect', () => resolve(false));
@@ -118,7 +118,7 @@ async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): P
   }
   // Loading Express and SQLite takes longer than most other commands take in total.
   const { runServer } = await import('../server.ts');
-  if (isOn(flags, 'once-told') && !(await isTold())) return 1;
+  if (isOn(flags, 'once-told') && !(await waitForParent())) return 1;
   const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
   const logging = { json: isOn(flags, 'json'), requests: isOn(flags, 'log-requests') };
   return runServer(config.value, logging, terminal, agent);

@@ -19,7 +19,7 @@ const list: RemoteSpec = {
   name: 'list',
   description: 'List browser sessions',
   async act(remote) {
-    const answer = await remote.ask(sessionApi.list);
+    const answer = await remote.request(sessionApi.list);
     printRows(remote, {
       answer,
       rows: answer.sessions,
@@ -42,13 +42,13 @@ const revoke: RemoteSpec = {
     if (isAll === (wanted !== undefined)) fail(exitCodes.usage, 'Specify a session id, or --all');
     if (isAll) {
       await remote.confirm('Sign all browsers out?');
-      const answer = await remote.ask(sessionApi.revokeAll);
+      const answer = await remote.request(sessionApi.revokeAll);
       return printOne(remote, { answer, facts: [['Sessions revoked', String(answer.revoked)]] });
     }
     const id = SessionId.safeParse(wanted);
     if (!id.success) fail(exitCodes.usage, `"${wanted}" is not the id of a session`);
     else {
-      const answer = await remote.ask(sessionApi.revoke, { params: { id: id.data } });
+      const answer = await remote.request(sessionApi.revoke, { params: { id: id.data } });
       printOne(remote, { answer, facts: [['Session revoked', answer.session_id]] });
     }
   },

@@ -52,10 +52,10 @@ const padded = (text: string, width: number): string =>
 export function cutLine(line: string, width: number | null): string {
   if (width === null || stringWidth(line) <= width) return line;
   let shown = '';
-  let room = width - 1;
+  let space = width - 1;
   for (const { segment } of new Intl.Segmenter().segment(line)) {
-    room -= stringWidth(segment);
-    if (room < 0) break;
+    space -= stringWidth(segment);
+    if (space < 0) break;
     shown += segment;
   }
   return `${shown}…`;

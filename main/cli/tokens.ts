@@ -19,7 +19,7 @@ const list: RemoteSpec = {
   name: 'list',
   description: 'List tokens, without their secrets',
   async act(remote) {
-    const answer = await remote.ask(tokensApi.list);
+    const answer = await remote.request(tokensApi.list);
     printRows(remote, {
       answer,
       rows: answer.tokens,
@@ -54,7 +54,7 @@ const create: RemoteSpec = {
       },
       { name: 'NAME', team: '--team', permissions: '--allow', expires_in_s: '--expires' },
     );
-    const answer = await remote.ask(tokensApi.create, { body });
+    const answer = await remote.request(tokensApi.create, { body });
     printOne(remote, {
       answer,
       facts: [
@@ -74,12 +74,12 @@ const revoke: RemoteSpec = {
   description: 'Revoke a token and sign out its browser sessions',
   shape: command => command.argument('<token>', 'token id or name').option('--yes', 'skip the confirmation'),
   async act(remote, [wanted = '']) {
-    const { tokens } = await remote.ask(tokensApi.list);
+    const { tokens } = await remote.request(tokensApi.list);
     const token =
       tokens.find(({ id, name }) => id === wanted || name === wanted) ??
       fail(exitCodes.notFound, `No token "${wanted}". To list tokens, run "trainyard tokens list"`);
     await remote.confirm(`Revoke token ${token.name}? Its users lose access now.`);
-    const answer = await remote.ask(tokensApi.revoke, { params: { id: token.id } });
+    const answer = await remote.request(tokensApi.revoke, { params: { id: token.id } });
     printOne(remote, { answer, facts: [['Revoked', `${token.name} (${token.id})`]] });
   },
 };

@@ -9,7 +9,7 @@ import type { Invocation } from './invocation.ts';
 import { printOne } from './output.ts';
 import { withConnection, withOutput } from './remote-command.ts';
 
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /** Prints the version of this program, and the orchestrator's if it is reachable. Needs no token. */
 export function versionCommand({ env, terminal }: Invocation): Command {
@@ -20,8 +20,8 @@ export function versionCommand({ env, terminal }: Invocation): Command {
     const flags = flagsOf(command);
     const url = findUrl(flags, env);
     const found = url.ok
-      ? await askVersion(url.value, findNetwork(flags, env))
-      : { version: null, why: 'none was found' };
+      ? await fetchVersion(url.value, findNetwork(flags, env))
+      : { version: null, reason: 'none was found' };
     const server = url.ok ? url.value : null;
     printOne(
       { terminal, flags },
@@ -29,26 +29,26 @@ export function versionCommand({ env, terminal }: Invocation): Command {
         answer: { version, node: process.version, server_url: server, server_version: found.version },
         facts: [
           ['Trainyard', `${version} on Node ${process.version}`],
-          ['Orchestrator', found.version === null ? found.why : `${found.version} at ${server}`],
+          ['Orchestrator', found.version === null ? found.reason : `${found.version} at ${server}`],
         ],
       },
     );
   });
 }
 
-async function askVersion(
+async function fetchVersion(
   baseUrl: string,
   network: ReturnType<typeof findNetwork>,
-): Promise<{ readonly version: string | null; readonly why: string }> {
-  if (!network.ok) return { version: null, why: network.failure.message };
+): Promise<{ readonly version: string | null; readonly reason: string }> {
+  if (!network.ok) return { version: null, reason: network.failure.message };
   const client = createClient({
     baseUrl,
     headers: () => ({}),
-    timeoutMs: patienceMs,
+    timeoutMs,
     fetch: network.value,
   });
   const result = await client.call(systemApi.version);
   return result.ok
-    ? { version: result.value.version, why: '' }
-    : { version: null, why: failureOf(result.failure, baseUrl).message };
+    ? { version: result.value.version, reason: '' }
+    : { version: null, reason: failureOf(result.failure, baseUrl).message };
 }

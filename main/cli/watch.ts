@@ -6,7 +6,7 @@ import { printEvent } from './output.ts';
 import type { Remote } from './remote.ts';
 
 /** What a watch shows. */
-export interface Watched {
+export interface WatchOptions {
   /** Returns the current table as lines, for a terminal of this size. */
   readonly table: (size: Screen) => Promise<readonly string[]>;
   readonly kinds: readonly UiEvent['kind'][];
@@ -17,15 +17,19 @@ export interface Watched {
 }
 
 /** On a terminal, redraws a table after each change; elsewhere, prints one line per event. Runs until interrupted. */
-export async function watch(remote: Remote, watched: Watched): Promise<void> {
+export async function watch(remote: Remote, options: WatchOptions): Promise<void> {
   const { terminal, flags } = remote;
   const isForPeople = flags['json'] !== true && flags['output'] === undefined;
-  if (isForPeople && terminal.outScreen() !== null) return watchTable(remote, watched);
+  if (isForPeople && terminal.outScreen() !== null) return redrawTable(remote, options);
   terminal.err(`Watching ${remote.connection().url}. Press Ctrl-C to stop\n`);
-  return watchLines(remote, watched, isForPeople);
+  return printChanges(remote, options, isForPeople);
 }
 
-function watchLines(remote: Remote, { kinds, line, after }: Watched, isForPeople: boolean): Promise<never> {
+function printChanges(
+  remote: Remote,
+  { kinds, line, after }: WatchOptions,
+  isForPeople: boolean,
+): Promise<never> {
   return live<never>(
     remote,
     async events => {
@@ -42,21 +46,21 @@ function watchLines(remote: Remote, { kinds, line, after }: Watched, isForPeople
 }
 
 /** Minimum and maximum time between two redraws. Ages of last contacts grow without an event. */
-const shortestMs = 250;
+const minMs = 250;
 const maxMs = 5_000;
 
-function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
+function redrawTable(remote: Remote, { table, after }: WatchOptions): Promise<never> {
   const { terminal } = remote;
   return live<never>(
     remote,
     async events => {
       // Use a new canvas per session, because a message about the lost connection may be in between.
       const canvas = createCanvas(terminal.out, terminal.outScreen);
-      const changes = watchChanges(events);
+      const changes = detectChanges(events);
       do {
         const size = terminal.outScreen();
         if (size !== null) canvas.draw(await table(size));
-        await Promise.all([pause(shortestMs), changes.next(maxMs)]);
+        await Promise.all([pause(minMs), changes.next(maxMs)]);
       } while (!changes.isOver());
       await changes.failure();
       return null;
@@ -66,7 +70,7 @@ function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
 }
 
 /** Reads events only to learn that something changed. */
-function watchChanges(events: AsyncIterable<UiEvent>) {
+function detectChanges(events: AsyncIterable<UiEvent>) {
   let changed = Promise.withResolvers<void>();
   let over = false;
   const reading = (async () => {

@@ -412,10 +412,10 @@ describe('jobs list', () => {
     const terminal = { out: ignore, err: ignore, outScreen: () => null, errScreen: () => null, ask: null };
     const remote = openRemote(flags, { env: {}, terminal });
     let pages = 0;
-    const busy: Pick<typeof remote, 'ask'> = {
-      async ask(row, input) {
+    const busy: Pick<typeof remote, 'request'> = {
+      async request(row, input) {
         pages += 1;
-        const answer = await remote.ask(row, input);
+        const answer = await remote.request(row, input);
         await waiting();
         return answer;
       },

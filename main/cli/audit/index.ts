@@ -11,7 +11,7 @@ import type { Column } from '../table.ts';
 import { verify } from './verify.ts';
 
 /** Adds the filter options that all audit commands share. */
-const withSieve = (command: Command): Command =>
+const withFilter = (command: Command): Command =>
   command
     .option('--type <type>', 'only entries of this type, such as worker.created or worker.*')
     .option('--event-type <type>', 'same as --type')
@@ -20,7 +20,7 @@ const withSieve = (command: Command): Command =>
     .option('--since <time>', 'only entries from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z')
     .option('--until <time>', 'only entries before this time');
 
-const sieveOf = (flags: Flags) => ({
+const toFilter = (flags: Flags) => ({
   event_type: textOf(flags, 'type') ?? textOf(flags, 'event-type') ?? undefined,
   actor_id: textOf(flags, 'actor') ?? undefined,
   target_id: textOf(flags, 'target') ?? undefined,
@@ -29,7 +29,7 @@ const sieveOf = (flags: Flags) => ({
 });
 
 /** The option for each request field, for messages. */
-const sieveFlags = {
+const filterFlags = {
   event_type: '--type',
   actor_id: '--actor',
   target_id: '--target',
@@ -52,17 +52,17 @@ const columns: readonly Column<Entry>[] = [
 ];
 
 /** Adds the options for paging. */
-const withPage = (command: Command): Command =>
-  withSieve(command)
+const withPaging = (command: Command): Command =>
+  withFilter(command)
     .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
     .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber);
 
-const pageOf = ({ flags }: Remote) => ({
-  ...sieveOf(flags),
+const toPage = ({ flags }: Remote) => ({
+  ...toFilter(flags),
   limit: numberOf(flags, 'limit') ?? undefined,
   offset: numberOf(flags, 'offset') ?? undefined,
 });
-const pageFlags = { ...sieveFlags, limit: '--limit', offset: '--offset' };
+const pageFlags = { ...filterFlags, limit: '--limit', offset: '--offset' };
 
 const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
   printRows(remote, { answer, rows: answer.entries, columns, none: 'No matching entries' });
@@ -70,30 +70,30 @@ const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
 const list: RemoteSpec = {
   name: 'list',
   description: 'List audit entries, newest first',
-  shape: withPage,
+  shape: withPaging,
   async act(remote) {
-    const query = readInput(auditApi.list.query, pageOf(remote), pageFlags);
-    print(remote, await remote.ask(auditApi.list, { query }));
+    const query = readInput(auditApi.list.query, toPage(remote), pageFlags);
+    print(remote, await remote.request(auditApi.list, { query }));
   },
 };
 
 const ofUser: RemoteSpec = {
   name: 'user',
   description: 'List actions of a user or worker, newest first',
-  shape: command => withPage(command.argument('<id>', 'token name, "admin", or worker id')),
+  shape: command => withPaging(command.argument('<id>', 'token name, "admin", or worker id')),
   async act(remote, [id = '']) {
-    const query = readInput(auditApi.user.query, pageOf(remote), pageFlags);
-    print(remote, await remote.ask(auditApi.user, { params: { id }, query }));
+    const query = readInput(auditApi.user.query, toPage(remote), pageFlags);
+    print(remote, await remote.request(auditApi.user, { params: { id }, query }));
   },
 };
 
 const security: RemoteSpec = {
   name: 'security',
   description: 'List security events, newest first: sign-ins, rejections, token and settings changes',
-  shape: withPage,
+  shape: withPaging,
   async act(remote) {
-    const query = readInput(auditApi.security.query, pageOf(remote), pageFlags);
-    print(remote, await remote.ask(auditApi.security, { query }));
+    const query = readInput(auditApi.security.query, toPage(remote), pageFlags);
+    print(remote, await remote.request(auditApi.security, { query }));
   },
 };
 
@@ -102,10 +102,10 @@ type Counted = ValueOf<typeof auditApi.stats>['by_type'];
 const stats: RemoteSpec = {
   name: 'stats',
   description: 'Count audit entries by type and actor',
-  shape: withSieve,
+  shape: withFilter,
   async act(remote) {
-    const query = readInput(auditApi.stats.query, sieveOf(remote.flags), sieveFlags);
-    const answer = await remote.ask(auditApi.stats, { query });
+    const query = readInput(auditApi.stats.query, toFilter(remote.flags), filterFlags);
+    const answer = await remote.request(auditApi.stats, { query });
     printOne(remote, {
       answer,
       facts: [
@@ -122,15 +122,15 @@ const stats: RemoteSpec = {
 const counts = (counted: Counted): string | null =>
   counted.map(({ name, count }) => `${count} ${name}`).join('\n') || null;
 
-const exportAll: RemoteSpec = {
+const exportEntries: RemoteSpec = {
   name: 'export',
   description: 'Print all entries as JSON lines, oldest first',
-  shape: withSieve,
+  shape: withFilter,
   async act(remote) {
-    const query = readInput(auditApi.export.query, sieveOf(remote.flags), sieveFlags);
+    const query = readInput(auditApi.export.query, toFilter(remote.flags), filterFlags);
     await printDownload(remote, auditApi.export, { query });
   },
 };
 
 /** Subcommands of `trainyard audit`, in the order of the help. */
-export const auditCommands: readonly RemoteSpec[] = [list, ofUser, security, verify, stats, exportAll];
+export const auditCommands: readonly RemoteSpec[] = [list, ofUser, security, verify, stats, exportEntries];

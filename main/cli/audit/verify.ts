@@ -17,12 +17,12 @@ export const verify: RemoteSpec = {
       .option('--start-id <seq>', 'same as --from', wholeNumber)
       .option('--end-id <seq>', 'same as --to', wholeNumber),
   async act(remote) {
-    const asked = {
+    const range = {
       from: numberOf(remote.flags, 'from') ?? numberOf(remote.flags, 'start-id') ?? undefined,
       to: numberOf(remote.flags, 'to') ?? numberOf(remote.flags, 'end-id') ?? undefined,
     };
-    const query = readInput(auditApi.verify.query, asked, { from: '--from', to: '--to' });
-    const answer = await remote.ask(auditApi.verify, { query });
+    const query = readInput(auditApi.verify.query, range, { from: '--from', to: '--to' });
+    const answer = await remote.request(auditApi.verify, { query });
     const { valid, checked, first_bad: bad, head, anchor } = answer;
     printOne(remote, {
       answer,
@@ -34,7 +34,7 @@ export const verify: RemoteSpec = {
       ],
     });
     if (valid) {
-      await compareWith(remote, textOf(remote.flags, 'witness'));
+      await compareWithWitness(remote, textOf(remote.flags, 'witness'));
       return;
     }
     const where = bad === null ? '' : ` at row ${bad.seq}: ${bad.problem}`;
@@ -43,15 +43,15 @@ export const verify: RemoteSpec = {
 };
 
 /** Maximum number of marks per request. */
-const portion = 1_000;
+const maxMarks = 1_000;
 
 /** Compares every mark, not only the last one: after a rollback, the newest marks match again. */
-async function compareWith(remote: Remote, file: string | null): Promise<void> {
+async function compareWithWitness(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);
-  for (let from = 0; from < marks.length; from += portion) {
-    const body = { marks: marks.slice(from, from + portion) };
-    const { first_bad: bad } = await remote.ask(auditApi.compare, { body });
+  for (let from = 0; from < marks.length; from += maxMarks) {
+    const body = { marks: marks.slice(from, from + maxMarks) };
+    const { first_bad: bad } = await remote.request(auditApi.compare, { body });
     if (bad !== null)
       fail(
         exitCodes.failed,

@@ -9,7 +9,7 @@ import { workerStatus } from '../workers/worker.ts';
 import { type Candidate, walk, type Wanted } from './walk.ts';
 
 /** Beyond this delay, completion feels stuck. */
-const patienceMs = 500;
+const timeoutMs = 500;
 const maxJobs = 100;
 const maxConfigs = 100;
 
@@ -24,36 +24,36 @@ export function completeCommand(invocation: Invocation, program: () => Command):
     .helpOption(false)
     .passThroughOptions()
     .action(async (shell: string, words: readonly string[]) => {
-      const { before, typed, wanted } = walk(program(), shell === 'bash' ? asTyped(words) : words);
-      const found = (await candidatesOf(wanted, typed, invocation)).filter(({ word }) =>
+      const { before, typed, wanted } = walk(program(), shell === 'bash' ? joinBashWords(words) : words);
+      const found = (await findCandidates(wanted, typed, invocation)).filter(({ word }) =>
         word.startsWith(typed),
       );
       // Bash completes only the part after the `=`.
-      const front = shell === 'bash' ? '' : before;
-      for (const { word, about } of found) invocation.terminal.out(`${front}${word}\t${plain(about)}\n`);
-      invocation.terminal.out(`:${ownOf(wanted)}\n`);
+      const prefix = shell === 'bash' ? '' : before;
+      for (const { word, about } of found) invocation.terminal.out(`${prefix}${word}\t${plain(about)}\n`);
+      invocation.terminal.out(`:${shellCompletion(wanted)}\n`);
     });
 }
 
 /** Bash also splits words at `=` and leaves backslashes in place; this undoes both. */
-function asTyped(words: readonly string[]): readonly string[] {
-  const whole: string[] = [];
+function joinBashWords(words: readonly string[]): readonly string[] {
+  const joined: string[] = [];
   let isOpen = false;
   for (const word of words.map(text => text.replaceAll(/\\(.)/g, '$1'))) {
-    if (whole.length > 0 && (isOpen || word === '=')) whole.push((whole.pop() ?? '') + word);
-    else whole.push(word);
+    if (joined.length > 0 && (isOpen || word === '=')) joined.push((joined.pop() ?? '') + word);
+    else joined.push(word);
     isOpen = word === '=';
   }
-  return whole;
+  return joined;
 }
 
 /** Returns what the shell should add itself. */
-function ownOf(wanted: Wanted): string {
+function shellCompletion(wanted: Wanted): string {
   if (wanted.kind === 'config') return wanted.orFile ? 'file' : '';
   return wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
 }
 
-async function candidatesOf(
+async function findCandidates(
   wanted: Wanted,
   typed: string,
   invocation: Invocation,
@@ -65,7 +65,7 @@ async function candidatesOf(
     case 'job':
     case 'config':
       try {
-        return await thingsOf(wanted, typed, invocation);
+        return await fetchCandidates(wanted, typed, invocation);
       } catch {
         // Completion is optional, so an unreachable orchestrator is no error.
         return [];
@@ -77,23 +77,23 @@ async function candidatesOf(
   }
 }
 
-async function thingsOf(
+async function fetchCandidates(
   wanted: Extract<Wanted, { readonly kind: 'worker' | 'job' | 'config' }>,
   typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
-  const { ask } = openRemote(wanted.flags, invocation, patienceMs);
+  const { request } = openRemote(wanted.flags, invocation, timeoutMs);
   if (wanted.kind === 'worker') {
-    const { workers } = await ask(workersApi.list);
+    const { workers } = await request(workersApi.list);
     return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
   }
   if (wanted.kind === 'config') {
-    const { entries } = await ask(configsApi.list, { query: { q: typed, limit: maxConfigs } });
+    const { entries } = await request(configsApi.list, { query: { q: typed, limit: maxConfigs } });
     return entries.map(({ name, model_family: family, problem }) => ({
       word: name,
       about: problem ?? family ?? '',
     }));
   }
-  const { entries } = await ask(queueApi.list, { query: { ...wanted.which, limit: maxJobs } });
+  const { entries } = await request(queueApi.list, { query: { ...wanted.which, limit: maxJobs } });
   return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
 }

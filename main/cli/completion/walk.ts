@@ -28,19 +28,20 @@ export interface Typed {
 /** Parses a line as the program would. `words` are those after the program's name; the last one is being typed. */
 export function walk(program: Command, words: readonly string[]): Typed {
   const current = words.at(-1) ?? '';
-  const place = words.slice(0, -1).reduce<Place>(step, start(program));
-  if (place.pending !== null)
-    return { wanted: ofValue(place.pending, place.flags), before: '', typed: current };
+  const state = words.slice(0, -1).reduce<Position>(step, start(program));
+  if (state.pending !== null)
+    return { wanted: candidatesForValue(state.pending, state.flags), before: '', typed: current };
   const [, name = '', value = ''] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
-  const option = place.isRaw ? undefined : optionOf(place.command, name);
+  const option = state.isRaw ? undefined : optionOf(state.command, name);
   if (option !== undefined && takesValue(option))
-    return { wanted: ofValue(option, place.flags), before: `${name}=`, typed: value };
-  const wanted = current.startsWith('-') && !place.isRaw ? optionsOf(place) : ofPosition(place);
+    return { wanted: candidatesForValue(option, state.flags), before: `${name}=`, typed: value };
+  const wanted =
+    current.startsWith('-') && !state.isRaw ? candidatesForOptions(state) : candidatesForPosition(state);
   return { wanted, before: '', typed: current };
 }
 
 /** The parser's position in the line, and the flags so far. */
-interface Place {
+interface Position {
   readonly command: Command;
   /** Number of the command's arguments so far. */
   readonly position: number;
@@ -51,23 +52,29 @@ interface Place {
   readonly flags: Flags;
 }
 
-const start = (command: Command): Place => ({ command, position: 0, pending: null, isRaw: false, flags: {} });
+const start = (command: Command): Position => ({
+  command,
+  position: 0,
+  pending: null,
+  isRaw: false,
+  flags: {},
+});
 
-function step(place: Place, word: string): Place {
-  const { command, position, pending, isRaw, flags } = place;
-  if (pending !== null) return { ...place, pending: null, flags: withFlag(flags, pending, word) };
-  if (!isRaw && word === '--') return { ...place, isRaw: true };
+function step(state: Position, word: string): Position {
+  const { command, position, pending, isRaw, flags } = state;
+  if (pending !== null) return { ...state, pending: null, flags: withFlag(flags, pending, word) };
+  if (!isRaw && word === '--') return { ...state, isRaw: true };
   if (!isRaw && word.startsWith('-')) {
     const [name = '', ...rest] = word.split('=');
     const option = optionOf(command, name);
-    if (option === undefined) return place;
-    if (rest.length > 0) return { ...place, flags: withFlag(flags, option, rest.join('=')) };
+    if (option === undefined) return state;
+    if (rest.length > 0) return { ...state, flags: withFlag(flags, option, rest.join('=')) };
     return takesValue(option)
-      ? { ...place, pending: option }
-      : { ...place, flags: withFlag(flags, option, true) };
+      ? { ...state, pending: option }
+      : { ...state, flags: withFlag(flags, option, true) };
   }
   const inner = position === 0 ? command.commands.find(one => one.name() === word) : undefined;
-  return inner === undefined ? { ...place, position: position + 1 } : start(inner);
+  return inner === undefined ? { ...state, position: position + 1 } : start(inner);
 }
 
 const withFlag = (flags: Flags, option: Option, value: unknown): Flags => ({
@@ -81,38 +88,39 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
 /** What the placeholder names in angle brackets stand for. */
-const meanings: Readonly<Record<string, 'worker' | 'config' | 'config or file' | 'file' | 'folder'>> = {
-  worker: 'worker',
-  file: 'file',
-  folder: 'folder',
-  config: 'config or file',
-  'config-name': 'config',
-};
+const placeholderKinds: Readonly<Record<string, 'worker' | 'config' | 'config or file' | 'file' | 'folder'>> =
+  {
+    worker: 'worker',
+    file: 'file',
+    folder: 'folder',
+    config: 'config or file',
+    'config-name': 'config',
+  };
 
-function ofValue(taker: Option | Argument, flags: Flags): Wanted {
-  if (taker.argChoices !== undefined)
-    return { kind: 'words', candidates: taker.argChoices.map(word => ({ word, about: '' })) };
-  if (taker instanceof JobArgument) return { kind: 'job', flags, which: taker.which };
-  const kind = meanings[placeholder(taker)] ?? 'nothing';
+function candidatesForValue(target: Option | Argument, flags: Flags): Wanted {
+  if (target.argChoices !== undefined)
+    return { kind: 'words', candidates: target.argChoices.map(word => ({ word, about: '' })) };
+  if (target instanceof JobArgument) return { kind: 'job', flags, which: target.which };
+  const kind = placeholderKinds[placeholder(target)] ?? 'nothing';
   if (kind === 'config' || kind === 'config or file')
     return { kind: 'config', flags, orFile: kind === 'config or file' };
   return kind === 'worker' ? { kind, flags } : { kind };
 }
 
-const placeholder = (taker: Option | Argument): string =>
-  'flags' in taker ? (/[<[]([^>\]]+)[>\]]/.exec(taker.flags)?.[1] ?? '') : taker.name();
+const placeholder = (target: Option | Argument): string =>
+  'flags' in target ? (/[<[]([^>\]]+)[>\]]/.exec(target.flags)?.[1] ?? '') : target.name();
 
-function ofPosition({ command, position, flags }: Place): Wanted {
+function candidatesForPosition({ command, position, flags }: Position): Wanted {
   const visible = command.createHelp().visibleCommands(command);
   if (position === 0 && command.commands.length > 0) {
     const candidates = visible.map(one => ({ word: one.name(), about: one.description() }));
     return { kind: 'words', candidates };
   }
   const argument = command.registeredArguments[position];
-  return argument === undefined ? { kind: 'nothing' } : ofValue(argument, flags);
+  return argument === undefined ? { kind: 'nothing' } : candidatesForValue(argument, flags);
 }
 
-function optionsOf({ command, flags }: Place): Wanted {
+function candidatesForOptions({ command, flags }: Position): Wanted {
   const open = command
     .createHelp()
     .visibleOptions(command)

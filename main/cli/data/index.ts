@@ -32,7 +32,7 @@ const list: RemoteSpec = {
     const all = isOn(remote.flags, 'all') ? 'true' : undefined;
     const word = textOf(remote.flags, 'worker');
     const worker = word === null ? null : await findWorker(remote, word);
-    const answer = await remote.ask(datasetsApi.list, { query: { all, worker_id: worker?.id } });
+    const answer = await remote.request(datasetsApi.list, { query: { all, worker_id: worker?.id } });
     const none =
       worker === null
         ? 'No datasets yet. Store one with "trainyard data push FOLDER"'
@@ -84,7 +84,7 @@ const pin: RemoteSpec = {
   async act(remote, [word = '']) {
     const { id } = await findVersion(remote, word);
     const pinned = !isOn(remote.flags, 'remove');
-    const answer = await remote.ask(datasetsApi.pin, { params: { id }, body: { pinned } });
+    const answer = await remote.request(datasetsApi.pin, { params: { id }, body: { pinned } });
     const what = `${answer.name}@${answer.version.slice(0, 12)}`;
     printOne(remote, { answer, facts: [[pinned ? 'Pinned' : 'Unpinned', what]] });
   },
@@ -93,7 +93,7 @@ const pin: RemoteSpec = {
 /** Ends the command if no dataset has this name, or datasets of several owners have it. */
 async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
   const [, name = word, version = ''] = /^(.+)@([0-9a-f]{4,64})$/.exec(word) ?? [];
-  const { datasets } = await remote.ask(datasetsApi.list, { query: { name, all: 'true' } });
+  const { datasets } = await remote.request(datasetsApi.list, { query: { name, all: 'true' } });
   const found = datasets.filter(each => (version === '' ? each.newest : each.version.startsWith(version)));
   const [one] = found;
   if (one === undefined)
@@ -119,7 +119,7 @@ const prune: RemoteSpec = {
       .option('--yes', 'skip the confirmation'),
   async act(remote, names) {
     const body = names.length === 0 ? {} : { names: [...names] };
-    const tried = await remote.ask(datasetsApi.prune, { body: { ...body, dry_run: true } });
+    const tried = await remote.request(datasetsApi.prune, { body: { ...body, dry_run: true } });
     const none =
       names.length === 0
         ? 'Nothing to remove: versions in use, pinned versions and the newest versions stay'
@@ -129,7 +129,7 @@ const prune: RemoteSpec = {
     const { length } = tried.removed;
     const what = `${length} dataset ${length === 1 ? 'version' : 'versions'}`;
     await remote.confirm(`Remove ${what}? Files in no other version are deleted.`);
-    const answer = await remote.ask(datasetsApi.prune, { body });
+    const answer = await remote.request(datasetsApi.prune, { body });
     printRows(remote, { answer, rows: answer.removed, columns, none });
     remote.terminal.err('Removed\n');
   },

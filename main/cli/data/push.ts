@@ -23,24 +23,24 @@ export interface Pushed {
 }
 
 /** How many contents one call asks the orchestrator about. */
-const portion = 5_000;
-const atOnce = 8;
+const maxContents = 5_000;
+const maxConcurrent = 8;
 /** Contents can be removed between the check and the publication. The command then repeats both. */
-const rounds = 3;
-const tries = 6;
+const maxRounds = 3;
+const maxTries = 6;
 const firstPauseMs = 500;
 /** Together a minute or more: publishing a dataset of many files takes a second. */
-const publishTries = 120;
+const maxPublishTries = 120;
 const publishPauseMs = 500;
 /** From this size on, the command first asks how much of a file an earlier command has sent. */
 const largeBytes = 8 * 1_048_576;
 
 interface Progress {
   readonly percent: number;
-  readonly words: string;
+  readonly text: string;
 }
 
-const lineOf = ({ percent, words }: Progress): string => `${bar(percent)}  ${words}`;
+const progressLine = ({ percent, text }: Progress): string => `${bar(percent)}  ${text}`;
 
 /** Hashes a folder or file, with a progress bar. Ends the command if it cannot be pushed as it is. */
 export async function indexData(
@@ -48,7 +48,7 @@ export async function indexData(
   path: string,
 ): Promise<IndexedFolder> {
   const root = resolve(path);
-  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, lineOf);
+  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, progressLine);
   const cache = await openHashCache(join(cacheHome(remote), 'hashes'), root, Date.now);
   try {
     const outcome = await indexFolder({
@@ -56,7 +56,7 @@ export async function indexData(
       cache,
       signal: new AbortController().signal,
       onProgress: ({ bytesDone, bytes }) =>
-        display.show({ percent: percentOf(bytesDone, bytes), words: `reading ${basename(root)}` }),
+        display.show({ percent: percentOf(bytesDone, bytes), text: `reading ${basename(root)}` }),
     });
     await cache.save();
     if (outcome.ok) return outcome.folder;
@@ -90,7 +90,7 @@ export async function pushData(
     const made = await publish(remote, { name, version, pinned: isPinned });
     if (made.ok) return { dataset: made.value, sent };
     const isLacking = made.failure.kind === 'problem' && made.failure.problem.code === 'content_not_found';
-    if (!isLacking || round === rounds)
+    if (!isLacking || round === maxRounds)
       throw new CommandEnd(failureOf(made.failure, remote.connection().url));
   }
 }
@@ -103,7 +103,7 @@ async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResul
     const made = await remote.call(datasetsApi.publish, { body, timeoutMs: 600_000 });
     const isBusy =
       !made.ok && made.failure.kind === 'problem' && made.failure.problem.code === 'too_many_uploads';
-    if (!isBusy || attempt === publishTries) return made;
+    if (!isBusy || attempt === maxPublishTries) return made;
     await setTimeout(publishPauseMs * (0.5 + Math.random()));
   }
 }
@@ -165,37 +165,37 @@ async function sendMissing(
 ): Promise<void> {
   const missing: Source[] = [];
   const all = [...sources.keys()];
-  for (let at = 0; at < all.length; at += portion) {
-    const contents = all.slice(at, at + portion);
-    const answer = await remote.ask(datasetsApi.missing, { body: { contents } });
+  for (let at = 0; at < all.length; at += maxContents) {
+    const contents = all.slice(at, at + maxContents);
+    const answer = await remote.request(datasetsApi.missing, { body: { contents } });
     missing.push(...answer.missing.flatMap(sha256 => sources.get(sha256) ?? []));
   }
   const total = missing.reduce((sum, { bytes }) => sum + bytes, 0);
-  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, lineOf);
-  const begun = performance.now();
+  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, progressLine);
+  const startedAt = performance.now();
   let done = 0;
-  const grow = (bytes: number): void => {
+  const addSent = (bytes: number): void => {
     done += bytes;
-    const pace = done / (performance.now() - begun);
-    const left = done > 0 && done < total ? `, ${duration((total - done) / pace / 1_000)} left` : '';
-    const words = `${sizeText(done)} of ${sizeText(total)} sent${left}`;
-    display.show({ percent: percentOf(done, total), words });
+    const bytesPerMs = done / (performance.now() - startedAt);
+    const left = done > 0 && done < total ? `, ${duration((total - done) / bytesPerMs / 1_000)} left` : '';
+    const text = `${sizeText(done)} of ${sizeText(total)} sent${left}`;
+    display.show({ percent: percentOf(done, total), text });
   };
-  const ahead = missing.values();
-  let isOver = false;
-  const work = async (): Promise<void> => {
-    for (const source of ahead) {
-      if (isOver) return;
-      const bytes = await sendOne(remote, source, grow);
+  const queue = missing.values();
+  let isDone = false;
+  const sendNext = async (): Promise<void> => {
+    for (const source of queue) {
+      if (isDone) return;
+      const bytes = await sendOne(remote, source, addSent);
       if (source.path === null) continue;
       sent.files += 1;
       sent.bytes += bytes;
     }
   };
   try {
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: maxConcurrent }, sendNext));
   } finally {
-    isOver = true;
+    isDone = true;
     display.finish();
   }
 }
@@ -204,11 +204,11 @@ async function sendMissing(
  * Sends a content, and continues where a broken connection or an earlier command stopped. Returns the number of bytes sent. Ends the
  * command if the content cannot be sent.
  */
-async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => void): Promise<number> {
+async function sendOne(remote: Remote, source: Source, addSent: (bytes: number) => void): Promise<number> {
   let counted = 0;
   let sent = 0;
   const count = (at: number): void => {
-    grow(at - counted);
+    addSent(at - counted);
     counted = at;
   };
   for (let attempt = 1; ; attempt += 1) {
@@ -221,7 +221,7 @@ async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => 
       count(counted + bytes);
     });
     if (failure === null) return sent;
-    if (!mayPass(failure) || attempt === tries) return endOf(remote, source, failure);
+    if (!isTransient(failure) || attempt === maxTries) return failToSend(remote, source, failure);
     await setTimeout(firstPauseMs * 2 ** (attempt - 1));
   }
 }
@@ -275,13 +275,13 @@ async function* withCount(
   }
 }
 
-function mayPass(failure: CallFailure): boolean {
+function isTransient(failure: CallFailure): boolean {
   if (failure.kind !== 'problem') return true;
   const { status } = failure;
   return status === 429 || status === 409 || status === 503 || (status >= 500 && status !== 507);
 }
 
-function endOf(remote: Remote, { path }: Source, failure: CallFailure): never {
+function failToSend(remote: Remote, { path }: Source, failure: CallFailure): never {
   const { code, message } = failureOf(failure, remote.connection().url);
   return fail(code, `${path ?? 'The list of files'} could not be sent: ${message}`);
 }

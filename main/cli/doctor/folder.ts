@@ -19,16 +19,16 @@ export const skipped = (what: string, detail: string): Check => ({ what, result:
 const minFreeBytes = 512 * 1024 ** 2;
 const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'] as const;
 
-/** Checks the data folder of this machine. `isServed`: an orchestrator that uses the folder has answered. */
-export async function checkFolder(dataDir: string, isServed: boolean): Promise<readonly Check[]> {
+/** Checks the data folder of this machine. `isInUse`: an orchestrator that uses the folder has answered. */
+export async function checkFolder(dataDir: string, isInUse: boolean): Promise<readonly Check[]> {
   if (statSync(dataDir, { throwIfNoEntry: false }) === undefined)
     return [skipped('Data folder', `${dataDir} is not there: "trainyard server" makes it`)];
   const file = join(dataDir, 'trainyard.db');
   return [
     checkModes(dataDir),
-    checkRoom(dataDir),
-    await checkLock(dataDir, isServed),
-    await checkDatabase(file, isServed),
+    checkDiskSpace(dataDir),
+    await checkLock(dataDir, isInUse),
+    await checkDatabase(file, isInUse),
   ];
 }
 
@@ -45,7 +45,7 @@ function checkModes(dataDir: string): Check {
   return failed(what, `Others can read ${files}: make that yours alone with "chmod 600 ${files}"`);
 }
 
-function checkRoom(dataDir: string): Check {
+function checkDiskSpace(dataDir: string): Check {
   const what = 'Disk';
   const { bavail, bsize } = statfsSync(dataDir);
   const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GB are free`;
@@ -53,21 +53,21 @@ function checkRoom(dataDir: string): Check {
   return failed(what, `Only ${free} where ${dataDir} is: make room, or changes will be refused`);
 }
 
-async function checkLock(dataDir: string, isServed: boolean): Promise<Check> {
+async function checkLock(dataDir: string, isInUse: boolean): Promise<Check> {
   const what = 'Lock';
   const { holderOf } = await import('../../compose.ts');
   const holder = holderOf(dataDir);
   if (holder === null) return passed(what, 'No orchestrator works on the folder');
-  if (isServed) return passed(what, `Held by ${holder}`);
+  if (isInUse) return passed(what, `Held by ${holder}`);
   return failed(
     what,
     `Held by ${holder}, which does not answer: look at its log, or end it and start another one`,
   );
 }
 
-async function checkDatabase(file: string, isServed: boolean): Promise<Check> {
+async function checkDatabase(file: string, isInUse: boolean): Promise<Check> {
   const what = 'Database';
-  if (isServed) return passed(what, 'The orchestrator works with it');
+  if (isInUse) return passed(what, 'The orchestrator works with it');
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
     return skipped(what, 'There is none yet: the first start makes it');
   try {

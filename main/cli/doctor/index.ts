@@ -23,7 +23,7 @@ export function doctorCommand({ env, terminal, exit }: Invocation): Command {
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
     warnOfToken(terminal, flags);
-    const checks = await examine(flags, env);
+    const checks = await runChecks(flags, env);
     // Do not truncate lines here: the remedy is at the end.
     printRows(
       { terminal: { ...terminal, outScreen: () => null }, flags },
@@ -40,21 +40,28 @@ const columns: readonly Column<Check>[] = [
   { title: '', text: ({ detail }) => detail },
 ];
 
-async function examine(flags: Flags, env: Env): Promise<readonly Check[]> {
-  const way = await checkWay(flags, env);
+async function runChecks(flags: Flags, env: Env): Promise<readonly Check[]> {
+  const orchestrator = await checkOrchestrator(flags, env);
   const token =
-    way.result === 'ok' ? await checkToken(flags, env) : skipped('Token', 'The orchestrator is unreachable');
+    orchestrator.result === 'ok'
+      ? await checkToken(flags, env)
+      : skipped('Token', 'The orchestrator is unreachable');
   const folder = findLocalFolder(flags, env);
   if (!folder.ok) return [failed('Config', folder.failure.message)];
-  const { dataDir, isMeant } = folder.value;
+  const { dataDir, isTarget } = folder.value;
   const programs =
-    way.result === 'ok'
+    orchestrator.result === 'ok'
       ? await checkPrograms(flags, env)
       : skipped('Worker program', 'The orchestrator is unreachable');
-  return [...(await checkFolder(dataDir, isMeant && way.result === 'ok')), way, token, programs];
+  return [
+    ...(await checkFolder(dataDir, isTarget && orchestrator.result === 'ok')),
+    orchestrator,
+    token,
+    programs,
+  ];
 }
 
-async function checkWay(flags: Flags, env: Env): Promise<Check> {
+async function checkOrchestrator(flags: Flags, env: Env): Promise<Check> {
   const what = 'Orchestrator';
   const url = findUrl(flags, env);
   if (!url.ok) return failed(what, url.failure.message);

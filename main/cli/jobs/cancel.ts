@@ -6,7 +6,7 @@ import { isOn, wordsAmong } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { actOnAll, cancelOne, jobsWith, purgeOne, waitingFirst, withYes } from './bulk.ts';
-import { among, findJob, JobArgument, showJob, takesJob } from './find.ts';
+import { among, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 
 /** `running` means every job on a worker, as in the queue's `total_running`. */
 const onWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
@@ -47,20 +47,20 @@ async function cancelNamed(remote: Remote, word: string): Promise<void> {
   const { id, status, config_name: name, worker_name: worker } = await findJob(remote, word, among.unended);
   if (!isWaiting(status))
     await remote.confirm(`Cancel job ${id} (${name}), which is ${status} on ${worker ?? 'its worker'}?`);
-  showJob(remote, await remote.ask(queueApi.cancel, { params: { id } }));
+  showJob(remote, await remote.request(queueApi.cancel, { params: { id } }));
 }
 
 export const release: RemoteSpec = {
   name: 'release',
   description: 'Stop waiting for an unreachable worker: requeue its job, or end it as cancelled',
-  shape: command => takesJob(command, among.unended).option('--yes', 'skip the confirmation'),
+  shape: command => withJobArgument(command, among.unended).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, status, worker_name: worker } = await findJob(remote, word, among.unended);
     const next = status === 'cancelling' ? 'ends as cancelled' : 'is requeued for another worker';
     await remote.confirm(
       `Job ${id} ${next}, but ${worker ?? 'its worker'} may still be training it. Continue?`,
     );
-    showJob(remote, await remote.ask(queueApi.release, { params: { id } }));
+    showJob(remote, await remote.request(queueApi.release, { params: { id } }));
   },
 };
 

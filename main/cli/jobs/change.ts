@@ -7,8 +7,8 @@ import { readInput, textOf } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { withYes } from './bulk.ts';
-import { among, findJob, showJob, takesJob } from './find.ts';
-import { concludeSubmission, mayWait } from './submission.ts';
+import { among, findJob, showJob, withJobArgument } from './find.ts';
+import { concludeSubmission, withWaitOptions } from './submission.ts';
 
 /** Parses a number, or a priority name in any case. */
 export function priorityOf(text: string): number {
@@ -23,33 +23,33 @@ export const priority: RemoteSpec = {
   name: 'priority',
   description: 'Change the priority of a pending job',
   shape: command =>
-    takesJob(command, among.pending).addArgument(
+    withJobArgument(command, among.pending).addArgument(
       new Argument('<priority>', '0 to 50, or a name').choices(Object.keys(priorities)).argParser(priorityOf),
     ),
   async act(remote, [word, wanted = '']) {
     const body = { priority: priorityOf(wanted) };
     const { id } = await findJob(remote, word, among.pending);
-    showJob(remote, await remote.ask(queueApi.setPriority, { params: { id }, body }));
+    showJob(remote, await remote.request(queueApi.setPriority, { params: { id }, body }));
   },
 };
 
 export const top: RemoteSpec = {
   name: 'top',
   description: 'Move a pending job to the top of the queue',
-  shape: command => takesJob(command, among.pending),
+  shape: command => withJobArgument(command, among.pending),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.pending);
-    showJob(remote, await remote.ask(queueApi.moveToTop, { params: { id } }));
+    showJob(remote, await remote.request(queueApi.moveToTop, { params: { id } }));
   },
 };
 
 export const approve: RemoteSpec = {
   name: 'approve',
   description: 'Approve a job, so that it can run',
-  shape: command => takesJob(command, among.blocked),
+  shape: command => withJobArgument(command, among.blocked),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.blocked);
-    showJob(remote, await remote.ask(queueApi.approve, { params: { id } }));
+    showJob(remote, await remote.request(queueApi.approve, { params: { id } }));
   },
 };
 
@@ -57,37 +57,40 @@ export const reject: RemoteSpec = {
   name: 'reject',
   description: 'Reject a job that needs approval; it fails',
   shape: command =>
-    takesJob(command, among.blocked).option('--reason <text>', 'reason for the user who submitted the job'),
+    withJobArgument(command, among.blocked).option(
+      '--reason <text>',
+      'reason for the user who submitted the job',
+    ),
   async act(remote, [word]) {
     const reason = textOf(remote.flags, 'reason') ?? undefined;
     const query = readInput(queueApi.reject.query, { reason }, { reason: '--reason' });
     const { id } = await findJob(remote, word, among.blocked);
-    showJob(remote, await remote.ask(queueApi.reject, { params: { id }, query }));
+    showJob(remote, await remote.request(queueApi.reject, { params: { id }, query }));
   },
 };
 
 /** The command does not wait: the trainer creates the checkpoint or samples later. */
-const specOf = (what: RequestKind, description: string, wanted: string): RemoteSpec => ({
+const trainerAction = (what: RequestKind, description: string, wanted: string): RemoteSpec => ({
   name: what,
   description,
-  shape: command => takesJob(command, among.running),
+  shape: command => withJobArgument(command, among.running),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.running);
-    const asked = await remote.ask(queueApi.ask, { params: { id }, body: { what } });
-    const worker = asked.worker_name ?? 'Its worker';
-    const when = asked.duplicate ? 'was asked a moment ago' : 'is asked';
+    const job = await remote.request(queueApi.ask, { params: { id }, body: { what } });
+    const worker = job.worker_name ?? 'Its worker';
+    const when = job.duplicate ? 'was asked a moment ago' : 'is asked';
     remote.terminal.err(`${worker} ${when} for ${wanted}, which will be among the files of the job\n`);
-    showJob(remote, asked);
+    showJob(remote, job);
   },
 });
 
-export const save = specOf(
+export const save = trainerAction(
   'save',
   'Request a checkpoint from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
   'a checkpoint',
 );
 
-export const sample = specOf(
+export const sample = trainerAction(
   'sample',
   'Request samples from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
   'samples',
@@ -96,23 +99,23 @@ export const sample = specOf(
 export const retry: RemoteSpec = {
   name: 'retry',
   description: 'Submit an ended job again, as a new job with the same config',
-  shape: command => mayWait(takesJob(command, among.ended)),
+  shape: command => withWaitOptions(withJobArgument(command, among.ended)),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.ended);
-    await concludeSubmission(remote, await remote.ask(queueApi.retry, { params: { id } }));
+    await concludeSubmission(remote, await remote.request(queueApi.retry, { params: { id } }));
   },
 };
 
 export const giveUp: RemoteSpec = {
   name: 'give-up',
   description: 'Stop waiting for files that the worker of a completed job has not uploaded',
-  shape: command => takesJob(command, among.all).option('--yes', 'skip the confirmation'),
+  shape: command => withJobArgument(command, among.all).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word);
     await remote.confirm(
       `The server refuses all further uploads of the job ${id} (${name}); its files stay on the worker. Continue?`,
     );
-    await remote.ask(artifactsApi.giveUp, { params: { id } });
+    await remote.request(artifactsApi.giveUp, { params: { id } });
     remote.terminal.err(`Stopped waiting for the outstanding files of job ${id}\n`);
   },
 };
@@ -120,11 +123,11 @@ export const giveUp: RemoteSpec = {
 export const remove: RemoteSpec = {
   name: 'delete',
   description: 'Delete an ended job',
-  shape: command => withYes(takesJob(command, among.ended)),
+  shape: command => withYes(withJobArgument(command, among.ended)),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word, among.ended);
     await remote.confirm(`Delete job ${id} (${name}) with its files and logs?`);
-    const answer = await remote.ask(queueApi.remove, { params: { id } });
+    const answer = await remote.request(queueApi.remove, { params: { id } });
     printOne(remote, { answer, facts: [['Deleted', `${id} (${name})`]] });
   },
 };

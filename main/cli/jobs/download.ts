@@ -10,7 +10,7 @@ import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { everyArtifact, filesNamed, filesOfCheckpoint } from './files.ts';
-import { among, findNewestJob, takesJob } from './find.ts';
+import { among, findNewestJob, withJobArgument } from './find.ts';
 import { saveFile } from './save-file.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
@@ -35,7 +35,7 @@ export const download: RemoteSpec = {
     'trainyard jobs download my-config --checkpoint best',
   ],
   shape: command =>
-    takesJob(command, among.all)
+    withJobArgument(command, among.all)
       .argument('[key...]', 'keys of files or folders (default: all files)')
       .option('--to <folder>', 'destination (default: the current folder)')
       .option('--checkpoint <name>', 'only the files of this checkpoint: a name, "newest" or "best"')
@@ -51,7 +51,7 @@ export const download: RemoteSpec = {
         ? filesNamed(artifacts, names)
         : filesOfCheckpoint(
             artifacts,
-            (await remote.ask(artifactsApi.checkpoints, { params: { id } })).checkpoints,
+            (await remote.request(artifactsApi.checkpoints, { params: { id } })).checkpoints,
             checkpoint,
           );
     if (!chosen.ok) throw new CommandEnd(chosen.failure);

@@ -8,7 +8,7 @@ import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
-import { among, findNewestJob, takesJob } from './find.ts';
+import { among, findNewestJob, withJobArgument } from './find.ts';
 
 const fileColumns: readonly Column<ArtifactView>[] = [
   { title: 'KEY', text: ({ key }) => key },
@@ -22,7 +22,7 @@ const fileColumns: readonly Column<ArtifactView>[] = [
 export const artifacts: RemoteSpec = {
   name: 'artifacts',
   description: 'List the files of a job, newest first',
-  shape: command => takesJob(command, among.all),
+  shape: command => withJobArgument(command, among.all),
   async act(remote, [word]) {
     const { id } = await findNewestJob(remote, word);
     const answer = await everyArtifact(remote, id);
@@ -40,13 +40,13 @@ const maxPage = 500;
 
 /** Fetches all artifacts as one page. It leaves out artifacts that are added in the meantime. */
 export async function everyArtifact(
-  { ask }: Pick<Remote, 'ask'>,
+  { request }: Pick<Remote, 'request'>,
   id: JobId,
 ): Promise<ValueOf<typeof artifactsApi.list>> {
-  const first = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage } });
+  const first = await request(artifactsApi.list, { params: { id }, query: { limit: maxPage } });
   const found = [...first.artifacts];
   for (let cursor = first.next_cursor; cursor !== null; ) {
-    const page = await ask(artifactsApi.list, { params: { id }, query: { limit: maxPage, cursor } });
+    const page = await request(artifactsApi.list, { params: { id }, query: { limit: maxPage, cursor } });
     found.push(...page.artifacts);
     cursor = page.next_cursor;
   }
@@ -76,10 +76,10 @@ function marks({ newest, best, complete }: CheckpointView): string {
 export const checkpoints: RemoteSpec = {
   name: 'checkpoints',
   description: 'List the checkpoints of a job, newest first',
-  shape: command => takesJob(command, among.all),
+  shape: command => withJobArgument(command, among.all),
   async act(remote, [word]) {
     const { id } = await findNewestJob(remote, word);
-    const answer = await remote.ask(artifactsApi.checkpoints, { params: { id } });
+    const answer = await remote.request(artifactsApi.checkpoints, { params: { id } });
     printRows(remote, {
       answer,
       rows: answer.checkpoints,

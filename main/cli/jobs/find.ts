@@ -17,14 +17,14 @@ const maxPage = 500;
 
 /** Fetches all matching jobs as one page. It leaves out jobs submitted in the meantime. */
 export async function everyPage(
-  { ask }: Pick<Remote, 'ask'>,
+  { request }: Pick<Remote, 'request'>,
   query: JobQuery,
   limit = maxPage,
 ): Promise<JobPage> {
-  const first = await ask(queueApi.list, { query: { ...query, limit } });
+  const first = await request(queueApi.list, { query: { ...query, limit } });
   const entries = [...first.entries];
   for (let cursor = first.next_cursor; cursor !== null; ) {
-    const page = await ask(queueApi.list, { query: { ...query, limit, cursor } });
+    const page = await request(queueApi.list, { query: { ...query, limit, cursor } });
     entries.push(...page.entries);
     cursor = page.next_cursor;
   }
@@ -51,13 +51,13 @@ export class JobArgument extends Argument {
   }
 }
 
-export const takesJob = (command: Command, which: JobQuery): Command =>
+export const withJobArgument = (command: Command, which: JobQuery): Command =>
   command.addArgument(new JobArgument(which));
 
 /** Maximum length of a search text in the orchestrator. */
 const maxText = 200;
 
-interface Finding {
+interface FindOptions {
   /** Takes the newest job with a config name. Only for commands that change nothing. */
   readonly newest?: boolean;
 }
@@ -67,16 +67,16 @@ export async function findJob(
   remote: Remote,
   word = '',
   which: JobQuery = among.all,
-  { newest = false }: Finding = {},
+  { newest = false }: FindOptions = {},
 ): Promise<JobView> {
   const id = JobId.safeParse(word);
   if (id.success) {
-    const job = await unlessMissing(remote.ask(queueApi.get, { params: { id: id.data } }));
+    const job = await unlessMissing(remote.request(queueApi.get, { params: { id: id.data } }));
     if (job !== null) return job;
   }
   const { entries } = await everyPage(remote, { ...which, q: word.slice(0, maxText) });
-  const called = (job: JobView) => ({ id: job.id, name: job.config_name });
-  const choice = choose(word, entries, { what: 'job', called, prefersFirst: newest });
+  const identify = (job: JobView) => ({ id: job.id, name: job.config_name });
+  const choice = choose(word, entries, { what: 'job', identify, prefersFirst: newest });
   if (choice.ok) return choice.value;
   if (which === among.unended && choice.failure.code === exitCodes.notFound) await failIfEnded(remote, word);
   throw new CommandEnd(choice.failure);
@@ -89,8 +89,8 @@ export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
 /** Ends the command with a better reason than "not found" when the job has ended. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
   const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
-  const called = (job: JobView) => ({ id: job.id, name: job.config_name });
-  const ended = choose(word, entries, { what: 'job', called, prefersFirst: true });
+  const identify = (job: JobView) => ({ id: job.id, name: job.config_name });
+  const ended = choose(word, entries, { what: 'job', identify, prefersFirst: true });
   if (!ended.ok) return;
   const { id, config_name: name, status } = ended.value;
   fail(exitCodes.conflict, `Job ${id} (${name}) has already ended: ${status}`);

@@ -10,38 +10,38 @@ import { FeedLost, live, persist } from '../live.ts';
 import type { Remote } from '../remote.ts';
 import { type LogPrinter, printTail } from './logs-print.ts';
 
-interface Wanted {
+interface FollowOptions {
   readonly id: JobId;
   /** Follows only this attempt; undefined: all attempts, from the newest one with a log. */
   readonly attempt: number | undefined;
   /** Maximum number of existing lines to print. */
-  readonly most: number;
+  readonly maxLines: number;
 }
 
 /** Prints existing and new lines until the log is complete, and survives connection losses. */
-export async function followLogs(remote: Remote, printer: LogPrinter, wanted: Wanted): Promise<void> {
-  const { id, most } = wanted;
-  let page = await beginning(remote, id, wanted.attempt);
-  await printTail(remote, printer, page, most);
+export async function followLogs(remote: Remote, printer: LogPrinter, options: FollowOptions): Promise<void> {
+  const { id, maxLines } = options;
+  let page = await waitForLog(remote, id, options.attempt);
+  await printTail(remote, printer, page, maxLines);
   let line = page.total_lines;
   for (;;) {
     const { attempt } = page;
     const after = await followAttempt(remote, printer, { id, attempt, line });
     printer.clear();
-    if (wanted.attempt !== undefined) return;
-    const next = after ?? (await attemptAfter(remote, id, attempt));
+    if (options.attempt !== undefined) return;
+    const next = after ?? (await waitForNextAttempt(remote, id, attempt));
     if (next === null) return;
     remote.terminal.err(`Attempt ${attempt} ended. The job continues as attempt ${next}\n`);
-    page = await beginning(remote, id, next);
+    page = await waitForLog(remote, id, next);
     line = page.first_line;
   }
 }
 
-const betweenLooksMs = 500;
+const pollMs = 500;
 
 /** Waits until the attempt has a log. */
-function beginning(remote: Remote, id: JobId, attempt: number | undefined): Promise<LogPage> {
-  let isTold = false;
+function waitForLog(remote: Remote, id: JobId, attempt: number | undefined): Promise<LogPage> {
+  let isReported = false;
   return persist(remote, async onReached => {
     for (;;) {
       const result = await remote.call(logsApi.read, { params: { id }, query: { attempt, limit: 1 } });
@@ -50,14 +50,15 @@ function beginning(remote: Remote, id: JobId, attempt: number | undefined): Prom
       if (failure.kind !== 'problem' || failure.problem.code !== 'log_not_begun')
         throw new CommandEnd(failureOf(failure, remote.connection().url));
       onReached();
-      if (!isTold) remote.terminal.err(`${failure.problem.detail}. Waiting for it; press Ctrl-C to stop\n`);
-      isTold = true;
-      await pause(betweenLooksMs);
+      if (!isReported)
+        remote.terminal.err(`${failure.problem.detail}. Waiting for it; press Ctrl-C to stop\n`);
+      isReported = true;
+      await pause(pollMs);
     }
   });
 }
 
-interface Place {
+interface LogPosition {
   readonly id: JobId;
   readonly attempt: number;
   readonly line: number;
@@ -67,7 +68,7 @@ interface Place {
 function followAttempt(
   remote: Remote,
   printer: LogPrinter,
-  { id, attempt, line: first }: Place,
+  { id, attempt, line: first }: LogPosition,
 ): Promise<number | null> {
   let line = first;
   return persist(remote, async onReached => {
@@ -93,7 +94,7 @@ function followAttempt(
 
 async function openLog(
   { connection, fetch }: Remote,
-  { id, attempt, line }: Place,
+  { id, attempt, line }: LogPosition,
   signal: AbortSignal,
 ): Promise<AsyncIterable<LogEvent>> {
   const { url, token } = connection();
@@ -115,19 +116,19 @@ async function* eventsOf(feed: AsyncIterable<string>): AsyncGenerator<LogEvent> 
 }
 
 /** Waits for the next attempt; returns null when the job ends without one. */
-async function attemptAfter(remote: Remote, id: JobId, attempt: number): Promise<number | null> {
-  const look = async (): Promise<{ readonly next: number | null } | null> => {
-    const job = await remote.ask(queueApi.get, { params: { id } });
+async function waitForNextAttempt(remote: Remote, id: JobId, attempt: number): Promise<number | null> {
+  const findNext = async (): Promise<{ readonly next: number | null } | null> => {
+    const job = await remote.request(queueApi.get, { params: { id } });
     if (job.attempt > attempt) return { next: attempt + 1 };
     return isFinal(job.status) ? { next: null } : null;
   };
   const found = await live(remote, async events => {
-    const first = await look();
+    const first = await findNext();
     if (first !== null) return first;
     for await (const event of events) {
       if (event.kind !== 'reset' && (event.kind !== 'job' || event.job_id !== id)) continue;
-      const now = await look();
-      if (now !== null) return now;
+      const next = await findNext();
+      if (next !== null) return next;
     }
     return null;
   });

@@ -86,19 +86,19 @@ function colouredText(text: string): string {
   return hasColours ? `${clean}${endOfColours}` : clean;
 }
 
-const inPage = 2_000;
+const pageSize = 2_000;
 
 /** Prints the last lines up to the page's `total_lines`, in as many requests as needed. */
 export async function printTail(
   remote: Remote,
   printer: LogPrinter,
-  { job_id: id, attempt, total_lines: total, first_line: kept }: LogPage,
-  most: number,
+  { job_id: id, attempt, total_lines: total, first_line: first }: LogPage,
+  maxLines: number,
 ): Promise<void> {
-  let line = Math.max(kept, total - most);
+  let line = Math.max(first, total - maxLines);
   while (line < total) {
-    const limit = Math.min(inPage, total - line);
-    const page = await remote.ask(logsApi.read, { params: { id }, query: { attempt, line, limit } });
+    const limit = Math.min(pageSize, total - line);
+    const page = await remote.request(logsApi.read, { params: { id }, query: { attempt, line, limit } });
     const lines = page.lines.filter(each => each.line < total);
     printer.lines(lines);
     // Storage limits may have removed the next lines.

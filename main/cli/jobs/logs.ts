@@ -4,12 +4,12 @@ import { logsApi } from '../../../protocol/logs-api.ts';
 import { isOn, numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import { among, findNewestJob, takesJob } from './find.ts';
+import { among, findNewestJob, withJobArgument } from './find.ts';
 import { followLogs } from './logs-follow.ts';
 import { createLogPrinter, type LogPrinter, printTail } from './logs-print.ts';
 
-const usual = 200;
-const inSearch = 1_000;
+const defaultLines = 200;
+const searchPageSize = 1_000;
 
 export const logs: RemoteSpec = {
   name: 'logs',
@@ -19,24 +19,28 @@ export const logs: RemoteSpec = {
   async act(remote, [word]) {
     const { flags } = remote;
     const { id } = await findNewestJob(remote, word);
-    const most = flags['lines'] === undefined ? usual : Number(flags['lines']);
+    const maxLines = flags['lines'] === undefined ? defaultLines : Number(flags['lines']);
     const attempt = numberOf(flags, 'attempt') ?? undefined;
     readInput(logsApi.read.query, { attempt }, { attempt: '--attempt' });
     const printer = createLogPrinter(remote, isOn(flags, 'timestamps'));
     const q = textOf(flags, 'search');
-    if (q !== null) return printMatches(remote, printer, { id, attempt, q, most });
-    if (isOn(flags, 'follow')) return followLogs(remote, printer, { id, attempt, most });
-    const page = await remote.ask(logsApi.read, { params: { id }, query: { attempt, limit: 1 } });
-    await printTail(remote, printer, page, most);
+    if (q !== null) return printMatches(remote, printer, { id, attempt, q, maxLines });
+    if (isOn(flags, 'follow')) return followLogs(remote, printer, { id, attempt, maxLines });
+    const page = await remote.request(logsApi.read, { params: { id }, query: { attempt, limit: 1 } });
+    await printTail(remote, printer, page, maxLines);
     if (page.open_line !== null) printer.showLast(page.open_line);
   },
 };
 
 function addOptions(command: Command): Command {
-  return takesJob(command, among.all)
+  return withJobArgument(command, among.all)
     .option('-f, --follow', 'print new lines until the job ends, including retries')
     .option('--attempt <number>', 'number of the attempt (default: the newest with a log)', wholeNumber)
-    .option('-n, --lines <count>', `number of last lines to print, or "all" (default: ${usual})`, lineCount)
+    .option(
+      '-n, --lines <count>',
+      `number of last lines to print, or "all" (default: ${defaultLines})`,
+      lineCount,
+    )
     .option('--timestamps', 'print the time before each line')
     .addOption(
       new Option('--search <text>', 'print only lines with this text, ignoring case').conflicts('follow'),
@@ -53,23 +57,26 @@ interface Search {
   readonly id: JobId;
   readonly attempt: number | undefined;
   readonly q: string;
-  readonly most: number;
+  readonly maxLines: number;
 }
 
 async function printMatches(
   remote: Remote,
   printer: LogPrinter,
-  { id, attempt, q, most }: Search,
+  { id, attempt, q, maxLines }: Search,
 ): Promise<void> {
   readInput(logsApi.search.query, { q }, { q: '--search' });
   let shown = 0;
   for (let line = 0; ; ) {
-    const limit = Math.max(1, Math.min(inSearch, most - shown));
-    const found = await remote.ask(logsApi.search, { params: { id }, query: { attempt, q, line, limit } });
+    const limit = Math.max(1, Math.min(searchPageSize, maxLines - shown));
+    const found = await remote.request(logsApi.search, {
+      params: { id },
+      query: { attempt, q, line, limit },
+    });
     printer.lines(found.matches);
     shown += found.matches.length;
     line = (found.matches.at(-1)?.line ?? 0) + 1;
-    if (found.matches.length < limit || shown >= most) {
+    if (found.matches.length < limit || shown >= maxLines) {
       const left = found.total_matches - shown;
       if (shown === 0) remote.terminal.err(`None of ${found.total_lines} lines match\n`);
       else if (left > 0) remote.terminal.err(`${left} more lines match. To print all, use -n all\n`);

@@ -6,7 +6,7 @@ import { printRows } from '../output.ts';
 import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
-import { among, findNewestJob, takesJob } from './find.ts';
+import { among, findNewestJob, withJobArgument } from './find.ts';
 import { sparkline } from './sparkline.ts';
 
 /** One metric key across all attempts. */
@@ -34,7 +34,7 @@ export const metrics: RemoteSpec = {
   name: 'metrics',
   description: 'Show training metrics: latest, lowest, highest and, on a terminal, curves',
   shape: command =>
-    takesJob(command, among.all)
+    withJobArgument(command, among.all)
       .option('--keys <names>', 'only these metrics, such as loss,learning_rate', wordList)
       .option('--attempt <n>', 'only this attempt', wholeNumber)
       .option('--csv', 'print the curves as comma-separated values'),
@@ -46,13 +46,13 @@ export const metrics: RemoteSpec = {
     const attempt = numberOf(flags, 'attempt');
     const query = { ...(keys !== undefined && { keys }), ...(attempt !== null && { attempt }) };
     if (isOn(flags, 'csv')) return printDownload(remote, metricsApi.download, { params: { id }, query });
-    const answer = await remote.ask(metricsApi.read, { params: { id }, query });
+    const answer = await remote.request(metricsApi.read, { params: { id }, query });
     const screen = terminal.outScreen();
-    const room = Math.min(maxWidth, (screen?.columns ?? 0) - 70);
+    const width = Math.min(maxWidth, (screen?.columns ?? 0) - 70);
     printRows(remote, {
       answer,
       rows: rowsOf(answer),
-      columns: screen === null ? columns : [...columns, curveColumn(Math.max(10, room))],
+      columns: screen === null ? columns : [...columns, curveColumn(Math.max(10, width))],
       none: 'No matching metrics',
     });
   },

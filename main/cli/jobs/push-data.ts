@@ -8,7 +8,7 @@ import { exitCodes, fail } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { foldersAround } from './config-argument.ts';
 
-export interface DataWish {
+export interface PushOptions {
   /** The config file that the bundle was read from. */
   readonly configPath: string;
   /** Paths given with --data, because the trainer's keys do not reveal them. */
@@ -21,34 +21,34 @@ export interface DataWish {
  * Pushes the training data that a config names, as far as this machine has it. Other data must exist on the rig. Ends the command when data
  * cannot be pushed.
  */
-export async function bringData(
+export async function pushLocalData(
   remote: Remote,
   bundle: Bundle,
-  { configPath, named, isDryRun }: DataWish,
+  { configPath, named, isDryRun }: PushOptions,
 ): Promise<NonNullable<SubmitRequest['data']>> {
   const { err } = remote.terminal;
   const data: NonNullable<SubmitRequest['data']> = [];
   for (const path of named)
-    if (placeOf(path, configPath) === null)
+    if (findLocal(path, configPath) === null)
       return fail(exitCodes.usage, `--data ${path}: no such file or folder on this machine`);
   for (const path of new Set([...dataPaths(bundle), ...named])) {
-    const place = placeOf(path, configPath);
-    if (place === null) {
+    const local = findLocal(path, configPath);
+    if (local === null) {
       err(`Data: ${path} is not on this machine; it must exist on the rig\n`);
       continue;
     }
-    const folder = await indexData(remote, place);
-    const whole = `${folder.files.length} files, ${sizeText(folder.bytes)}`;
+    const folder = await indexData(remote, local);
+    const size = `${folder.files.length} files, ${sizeText(folder.bytes)}`;
     if (isDryRun) {
-      err(`Data: ${path} would be pushed (${whole})\n`);
+      err(`Data: ${path} would be pushed (${size})\n`);
       continue;
     }
-    const name = basename(place).slice(0, 120);
+    const name = basename(local).slice(0, 120);
     const { dataset, sent } = await pushData(remote, folder, { name, isPinned: false });
-    const news =
+    const result =
       sent.files === 0 ? 'all files already stored' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
-    err(`Data: ${path} (${whole}; ${news})\n`);
-    data.push({ path, version: dataset.version, is_file: statSync(place).isFile() });
+    err(`Data: ${path} (${size}; ${result})\n`);
+    data.push({ path, version: dataset.version, is_file: statSync(local).isFile() });
   }
   return data;
 }
@@ -66,7 +66,7 @@ const isPath = (path: string): boolean =>
   isAbsolute(path) || /^\.{1,2}[/\\]/.test(path) || /\.(?:safetensors|ckpt|pt|bin|gguf)$/.test(path);
 
 /** Returns the local path that a path of the config refers to; null when it does not exist. */
-function placeOf(path: string, configPath: string): string | null {
-  const places = isAbsolute(path) ? [path] : foldersAround(configPath).map(folder => join(folder, path));
-  return places.find(place => existsSync(place)) ?? null;
+function findLocal(path: string, configPath: string): string | null {
+  const candidates = isAbsolute(path) ? [path] : foldersAround(configPath).map(folder => join(folder, path));
+  return candidates.find(local => existsSync(local)) ?? null;
 }

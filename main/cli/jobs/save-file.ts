@@ -23,7 +23,7 @@ interface Saved {
   readonly outcome: 'downloaded' | 'already there';
 }
 
-type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
+type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
 /** A connection without data for this long counts as broken. */
 const silenceMs = 60_000;
@@ -32,9 +32,13 @@ const silenceMs = 60_000;
  * Downloads a file into a folder, under its key. It writes to a `.part` file next to the target, which survives a broken connection and
  * lets the next run resume. It renames the file once its SHA-256 matches. Failures end the command.
  */
-export async function saveFile(way: Way, file: ArtifactView, options: SaveOptions): Promise<Saved> {
+export async function saveFile(
+  source: DownloadSource,
+  file: ArtifactView,
+  options: SaveOptions,
+): Promise<Saved> {
   try {
-    return await save(way, file, options);
+    return await save(source, file, options);
   } catch (cause) {
     // Missing permission, a full disk, or a name that this system does not allow.
     if (cause instanceof Error && 'syscall' in cause)
@@ -43,23 +47,23 @@ export async function saveFile(way: Way, file: ArtifactView, options: SaveOption
   }
 }
 
-async function save(way: Way, file: ArtifactView, options: SaveOptions): Promise<Saved> {
+async function save(source: DownloadSource, file: ArtifactView, options: SaveOptions): Promise<Saved> {
   const { folder, isOverwriting, onBytes } = options;
-  const path = await placeIn(folder, file.key);
-  const there = await kindOf(path);
-  if (there === 'file' && (await sumOf(path)) === file.sha256) {
+  const path = await targetIn(folder, file.key);
+  const existing = await kindOf(path);
+  if (existing === 'file' && (await sumOf(path)) === file.sha256) {
     onBytes(file.bytes);
     return { path, outcome: 'already there' };
   }
-  if (there === 'other') fail(exitCodes.conflict, `${path} already exists and is not a file`);
-  if (there === 'file' && !isOverwriting)
+  if (existing === 'other') fail(exitCodes.conflict, `${path} already exists and is not a file`);
+  if (existing === 'file' && !isOverwriting)
     fail(exitCodes.conflict, `${path} already exists with other content. Move it, or use --overwrite`);
   const partPath = partOf(path, file.sha256);
   if ((await kindOf(partPath)) === 'other')
     fail(exitCodes.conflict, `${partPath} already exists and is not a file`);
   const part = await open(partPath, 'a');
   try {
-    await fetchRest(way, file, part, onBytes);
+    await fetchRest(source, file, part, onBytes);
     if ((await sumOf(partPath)) !== file.sha256) {
       await part.truncate(0);
       fail(exitCodes.failed, `The checksum of ${file.key} does not match. Run the command again`);
@@ -78,7 +82,7 @@ const partOf = (path: string, sha256: string): string => `${path}.${sha256.slice
 /**
  * Returns the target path and creates its folders. A malicious server cannot make it write outside the folder, by a name or through a link.
  */
-async function placeIn(folder: string, key: string): Promise<string> {
+async function targetIn(folder: string, key: string): Promise<string> {
   const parsed = ArtifactPath.safeParse(key);
   if (!parsed.success)
     return fail(
@@ -88,14 +92,14 @@ async function placeIn(folder: string, key: string): Promise<string> {
   const segments = parsed.data.split('/');
   const name = segments.pop() ?? '';
   await mkdir(folder, { recursive: true });
-  let place = folder;
+  let path = folder;
   for (const segment of segments) {
-    place = join(place, segment);
-    await mkdir(place).catch(() => undefined);
-    if (!(await lstat(place)).isDirectory())
-      fail(exitCodes.conflict, `${place} already exists and is not a folder`);
+    path = join(path, segment);
+    await mkdir(path).catch(() => undefined);
+    if (!(await lstat(path)).isDirectory())
+      fail(exitCodes.conflict, `${path} already exists and is not a folder`);
   }
-  return join(place, name);
+  return join(path, name);
 }
 
 async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
@@ -106,7 +110,7 @@ async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
 
 /** Downloads the bytes after those on disk. */
 async function fetchRest(
-  way: Way,
+  source: DownloadSource,
   { job_id: id, key, bytes, sha256 }: ArtifactView,
   part: FileHandle,
   onBytes: (bytes: number) => void,
@@ -121,10 +125,10 @@ async function fetchRest(
   const over = new AbortController();
   const silence = setTimeout(() => over.abort(), silenceMs);
   const etag = `"${sha256}"`;
-  const url = urlOf(way.connection().url, artifactsApi.download.path, { id, key: key.split('/') });
+  const url = urlOf(source.connection().url, artifactsApi.download.path, { id, key: key.split('/') });
   try {
     const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-`, 'if-range': etag } : {};
-    const answer = await openDownload(way, url, { headers, signal: over.signal });
+    const answer = await openDownload(source, url, { headers, signal: over.signal });
     if (answer.headers.get('etag') !== etag)
       fail(exitCodes.conflict, `${key} changed during the download. Run the command again`);
     // A server without ranges sends the file from the start.

@@ -9,7 +9,7 @@ import { statsFacts } from '../queue/text.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { findWorker } from '../workers/worker.ts';
-import { among, everyPage, findNewestJob, JobArgument, type JobQuery, takesJob } from './find.ts';
+import { among, everyPage, findNewestJob, JobArgument, type JobQuery, withJobArgument } from './find.ts';
 import { detailFacts, jobColumns } from './text.ts';
 
 export const list: RemoteSpec = {
@@ -30,7 +30,7 @@ export const list: RemoteSpec = {
     };
     const answer = isOn(flags, 'all')
       ? await everyPage(remote, filter)
-      : await remote.ask(queueApi.list, { query });
+      : await remote.request(queueApi.list, { query });
     const isWhole = Object.values(filter).every(value => value === undefined) && !query.offset;
     const none = isWhole ? 'No jobs. To submit one, run "trainyard jobs submit CONFIG"' : 'No matching jobs';
     printRows(remote, { answer, rows: answer.entries, columns: jobColumns, none });
@@ -61,7 +61,7 @@ async function filterOf(remote: Remote): Promise<JobQuery> {
   const { flags } = remote;
   const { status } = flags;
   const worker = textOf(flags, 'worker');
-  const user = isOn(flags, 'mine') ? (await remote.ask(queueApi.me)).user : textOf(flags, 'user');
+  const user = isOn(flags, 'mine') ? (await remote.request(queueApi.me)).user : textOf(flags, 'user');
   return {
     status: Array.isArray(status) ? status.join(',') : undefined,
     include_completed: isOn(flags, 'active') ? 'false' : undefined,
@@ -80,7 +80,7 @@ async function workerIdOf(remote: Remote, word: string): Promise<string> {
     const id = WorkerId.safeParse(word);
     const isMissing = cause instanceof CommandEnd && cause.failure.code === exitCodes.notFound;
     if (!isMissing || !id.success) throw cause;
-    const { entries } = await remote.ask(queueApi.list, { query: { worker_id: id.data, limit: 1 } });
+    const { entries } = await remote.request(queueApi.list, { query: { worker_id: id.data, limit: 1 } });
     if (entries.length === 0) throw cause;
     return id.data;
   }
@@ -89,10 +89,10 @@ async function workerIdOf(remote: Remote, word: string): Promise<string> {
 export const get: RemoteSpec = {
   name: 'get',
   description: 'Show a job and its attempts',
-  shape: command => takesJob(command, among.all),
+  shape: command => withJobArgument(command, among.all),
   async act(remote, [word]) {
     const { id } = await findNewestJob(remote, word);
-    const job = await remote.ask(queueApi.get, { params: { id } });
+    const job = await remote.request(queueApi.get, { params: { id } });
     printOne(remote, { answer: job, facts: detailFacts(job) });
   },
 };
@@ -104,7 +104,7 @@ export const status: RemoteSpec = {
   shape: command => command.addArgument(new JobArgument(among.all, '[job]')),
   async act(remote, args) {
     if (args[0] !== undefined) return get.act(remote, args);
-    const answer = await remote.ask(queueApi.stats);
+    const answer = await remote.request(queueApi.stats);
     return printOne(remote, { answer, facts: statsFacts(answer) });
   },
 };

@@ -12,10 +12,10 @@ import { explanationFacts } from './why.ts';
 
 type Submitted = ValueOf<typeof queueApi.retry>;
 type Accepted = Extract<Submitted, { readonly success: true }>;
-type TriedOut = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
+type DryRun = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
 
 /** Adds the wait options of commands that create a job. */
-export const mayWait = (command: Command): Command =>
+export const withWaitOptions = (command: Command): Command =>
   command
     .option('--wait', 'wait until the job ends; exit with code 8 unless it completes')
     .option('--follow', 'like --wait, and show progress');
@@ -26,7 +26,7 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
   if (!answer.success) {
     // For scripts only; people read the reason on stderr.
     printOne(remote, { answer, facts: [] });
-    return fail(exitCodes.refused, `Job not submitted: ${answer.reason ?? noWorker}`);
+    return fail(exitCodes.rejected, `Job not submitted: ${answer.reason ?? noWorker}`);
   }
   const isFollowed = isOn(flags, 'follow');
   if (!isFollowed && !isOn(flags, 'wait')) return printOne(remote, { answer, facts: submittedFacts(answer) });
@@ -37,10 +37,10 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
 }
 
 /** Prints the result of a dry run, and ends the command as the submission would have ended. */
-export function concludeTrial(remote: Remote, answer: TriedOut): void {
-  printOne(remote, { answer, facts: trialFacts(answer) });
+export function concludeDryRun(remote: Remote, answer: DryRun): void {
+  printOne(remote, { answer, facts: dryRunFacts(answer) });
   if (answer.status === 'rejected')
-    fail(exitCodes.refused, `The job would be rejected: ${answer.reason ?? noWorker}`);
+    fail(exitCodes.rejected, `The job would be rejected: ${answer.reason ?? noWorker}`);
   remote.terminal.err('Nothing was submitted\n');
 }
 
@@ -59,7 +59,7 @@ export function submittedFacts(answer: Accepted): readonly Fact[] {
   ];
 }
 
-const endings: Readonly<Record<TriedOut['status'], string>> = {
+const endings: Readonly<Record<DryRun['status'], string>> = {
   running: 'start now',
   queued: 'wait',
   blocked: 'wait for approval',
@@ -67,7 +67,7 @@ const endings: Readonly<Record<TriedOut['status'], string>> = {
 };
 
 /** @internal */
-export const trialFacts = (answer: TriedOut): readonly Fact[] => [
+export const dryRunFacts = (answer: DryRun): readonly Fact[] => [
   ['It would', endings[answer.status]],
   ...placeFacts(answer),
   ...needsFacts(answer),
@@ -78,7 +78,7 @@ export const trialFacts = (answer: TriedOut): readonly Fact[] => [
   ),
 ];
 
-const needsFacts = ({ needs }: TriedOut): readonly Fact[] =>
+const needsFacts = ({ needs }: DryRun): readonly Fact[] =>
   needs === undefined
     ? []
     : [

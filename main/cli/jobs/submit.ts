@@ -7,8 +7,8 @@ import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { priorityOf } from './change.ts';
 import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
-import { bringData } from './push-data.ts';
-import { concludeSubmission, concludeTrial, mayWait } from './submission.ts';
+import { pushLocalData } from './push-data.ts';
+import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
 
 /** The request fields by their options. */
 const fields = {
@@ -46,7 +46,7 @@ export const submit: RemoteSpec = {
   shape: addOptions,
   async act(remote, [word = '']) {
     const { flags } = remote;
-    const wishes = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
+    const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const argument = await readConfigArgument(word);
     const data = await dataOf(remote, argument, word);
     const body = readInput(
@@ -54,12 +54,12 @@ export const submit: RemoteSpec = {
       {
         ...argument,
         ...(data.length > 0 && { data }),
-        ...Object.fromEntries(wishes.filter(([, value]) => value !== undefined)),
+        ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
       },
       namesOfFields,
     );
-    const answer = await remote.ask(queueApi.submit, { body }).catch(hintAtPaths);
-    if ('dry_run' in answer) return concludeTrial(remote, answer);
+    const answer = await remote.request(queueApi.submit, { body }).catch(hintAtPaths);
+    if ('dry_run' in answer) return concludeDryRun(remote, answer);
     return concludeSubmission(remote, answer);
   },
 };
@@ -75,7 +75,7 @@ async function dataOf(remote: Remote, argument: ConfigArgument, configPath: stri
   if (flags['data'] === false) return [];
   const { config, dataloader = null, files = {} } = argument;
   const isDryRun = isOn(flags, 'dry-run');
-  return bringData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
+  return pushLocalData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
 }
 
 /** Adds a hint, because the name may have been meant as a local file. */
@@ -88,7 +88,7 @@ function hintAtPaths(cause: unknown): never {
 }
 
 function addOptions(command: Command): Command {
-  return mayWait(
+  return withWaitOptions(
     command
       .argument('<config>', 'name of a config on the orchestrator, or path of a JSON, YAML or TOML file')
       .addOption(

@@ -19,7 +19,7 @@ export const jobColumns: readonly Column<JobView>[] = [
   { title: 'USER', text: ({ user }) => user },
   { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-' },
   { title: 'TRY', text: ({ attempt, max_attempts: most }) => `${attempt}/${most}` },
-  { title: 'PRIORITY', text: job => rankText(job) },
+  { title: 'PRIORITY', text: job => shortPriorityText(job) },
   { title: 'SUBMITTED', text: ({ queued_at: at }) => `${at.slice(0, 16)}Z` },
   { title: 'WHAT', text: job => situation(job) },
 ];
@@ -84,7 +84,7 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
   ['Approval', job.approval],
   ['Retry of', job.retry_of],
   ['Position', job.position === null ? null : String(job.position)],
-  ['Requires', wants(job)],
+  ['Requires', requirementsText(job)],
   ['Submitted', job.queued_at],
   ['Started', job.started_at],
   ['Ended', job.completed_at],
@@ -118,7 +118,7 @@ function outstandingText({ files, bytes, reason, since }: Outstanding): string {
 }
 
 /** A short form for a table column. */
-function rankText({ priority, boosts, is_top: isTop }: JobView): string {
+function shortPriorityText({ priority, boosts, is_top: isTop }: JobView): string {
   if (isTop) return `${priority} top`;
   return boosts === 0 ? String(priority) : `${priority} +${boosts}`;
 }
@@ -133,7 +133,7 @@ function priorityText({ priority, priority_name: name, boosts, is_top: isTop }: 
   return parts.filter(part => part !== null).join(', ');
 }
 
-function wants(job: JobView): string | null {
+function requirementsText(job: JobView): string | null {
   const { target, gpu_count: gpus, gpu_vram_gb: vram, worker_labels: labels, timeout_s: limit } = job;
   const parts = [
     target === 'auto' ? null : `target ${target}`,
@@ -152,13 +152,13 @@ function attemptText(attempt: AttemptView): string {
   const why = [cause, exit].filter(part => part !== null).join(', ');
   const times = `${attempt.offered_at} to ${ended ?? 'now'}`;
   const end = `${outcome ?? 'lives'}${why === '' ? '' : ` (${why})`}`;
-  return [`${number}  ${name ?? id}  ${times}  ${end}`, wentOn(attempt)]
+  return [`${number}  ${name ?? id}  ${times}  ${end}`, resumeText(attempt)]
     .filter(part => part !== '')
     .join('; ');
 }
 
 /** Describes what an attempt kept from earlier attempts. */
-function wentOn({ resumed }: AttemptView): string {
+function resumeText({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;
   const steps = `${lost} ${lost === 1 ? 'step' : 'steps'}`;

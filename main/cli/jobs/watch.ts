@@ -17,17 +17,17 @@ import { detailFacts, jobColumns, situation } from './text.ts';
 
 /** Waits for the end of a job and survives connection losses. `show` gets each state of the job. */
 export function followJob(remote: Remote, id: JobId, show: (job: JobView) => void): Promise<JobDetail> {
-  const look = () => remote.ask(queueApi.get, { params: { id } });
+  const fetchJob = () => remote.request(queueApi.get, { params: { id } });
   return live(remote, async events => {
     // Read the job only after the stream is open, so that no change is missed.
-    const first = await look();
+    const first = await fetchJob();
     show(first);
     if (isFinal(first.status)) return first;
     for await (const event of events) {
-      const job = event.kind === 'reset' ? await look() : event.kind === 'job' ? event.job : null;
+      const job = event.kind === 'reset' ? await fetchJob() : event.kind === 'job' ? event.job : null;
       if (job === null || job.id !== id) continue;
       show(job);
-      if (isFinal(job.status)) return look();
+      if (isFinal(job.status)) return fetchJob();
     }
     return null;
   });
@@ -49,7 +49,7 @@ export function concludeJob(remote: Remote, job: JobDetail): void {
 
 /** Shows a job on stderr: a line per status change, and a progress bar during training. */
 export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView) => void {
-  let told = '';
+  let lastLine = '';
   let attempt = 0;
   let bar = createProgressDisplay(err, errScreen);
   return job => {
@@ -57,12 +57,12 @@ export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView
     const isOver = isFinal(job.status);
     // Complete the bar before printing the final status.
     if (isOver && job.progress !== null && job.attempt === attempt) bar.show(job.progress);
-    if (line !== told || job.attempt !== attempt) {
+    if (line !== lastLine || job.attempt !== attempt) {
       bar.finish();
       err(`${line}\n`);
     }
     if (job.attempt !== attempt) bar = createProgressDisplay(err, errScreen);
-    told = line;
+    lastLine = line;
     attempt = job.attempt;
     if (job.progress !== null && job.status === 'running') bar.show(job.progress);
   };
@@ -107,7 +107,7 @@ export const watch: RemoteSpec = {
       const { id } = await findJob(remote, word);
       return concludeJob(remote, await followJob(remote, id, createJobDisplay(remote.terminal)));
     }
-    const { as_of_seq: after } = await remote.ask(queueApi.list, { query: { limit: 1 } });
+    const { as_of_seq: after } = await remote.request(queueApi.list, { query: { limit: 1 } });
     const isNews = createProgressFilter();
     await watchFleet(remote, {
       kinds: ['job', 'queue'],
@@ -115,8 +115,8 @@ export const watch: RemoteSpec = {
       async table({ columns, rows }) {
         const query = { include_completed: 'false', limit: Math.min(500, rows) };
         const [{ entries }, queue] = await Promise.all([
-          remote.ask(queueApi.list, { query }),
-          remote.ask(queueApi.status),
+          remote.request(queueApi.list, { query }),
+          remote.request(queueApi.status),
         ]);
         const counts = `${queue.total_running} on workers, ${queue.total_pending} pending`;
         const head = [counts, pausedLine(queue)].filter(part => part !== null).join('. ');

@@ -4,20 +4,20 @@ import { printOne } from '../output.ts';
 import { duration } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Fact } from '../table.ts';
-import { among, findJob, takesJob } from './find.ts';
+import { among, findJob, withJobArgument } from './find.ts';
 
 export const why: RemoteSpec = {
   name: 'why',
   description: 'Explain why a job is pending and when it may start',
-  shape: command => takesJob(command, among.unended),
+  shape: command => withJobArgument(command, among.unended),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.unended, { newest: true });
-    const answer = await remote.ask(queueApi.explain, { params: { id } });
+    const answer = await remote.request(queueApi.explain, { params: { id } });
     printOne(remote, { answer, facts: explanationFacts(answer) });
   },
 };
 
-type Judged = Explanation['workers'][number];
+type WorkerVerdict = Explanation['workers'][number];
 
 /** Explains a pending job: a summary, its blockers, what each worker lacks, and a predicted start. */
 export function explanationFacts(explanation: Explanation): readonly Fact[] {
@@ -35,13 +35,13 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
   ];
 }
 
-function workerText({ name, local, fits, reasons, datasets }: Judged): string {
+function workerText({ name, local, fits, reasons, datasets }: WorkerVerdict): string {
   const where = local ? ' (the orchestrator’s own machine)' : '';
   const details = reasons.map(({ detail }) => detail);
   return `${name}${where}: ${[...(fits ? ['eligible'] : []), ...details, ...dataText(datasets)].join('; ')}`;
 }
 
-function dataText(datasets: Judged['datasets']): readonly string[] {
+function dataText(datasets: WorkerVerdict['datasets']): readonly string[] {
   if (datasets === null) return [];
   const { here, wanted } = datasets;
   if (here === wanted) return ['has the data'];

@@ -11,7 +11,7 @@ const status: RemoteSpec = {
   name: 'status',
   description: 'Show whether jobs are given out, and how many wait and run',
   async act(remote) {
-    const answer = await remote.ask(queueApi.status);
+    const answer = await remote.request(queueApi.status);
     printOne(remote, { answer, facts: queueFacts(answer) });
   },
 };
@@ -22,7 +22,7 @@ const pause: RemoteSpec = {
   shape: command => command.option('--note <text>', 'shown to everybody who looks at the queue'),
   async act(remote) {
     const body = readInput(queueApi.pause.body, { note: textOf(remote.flags, 'note') }, { note: '--note' });
-    const answer = await remote.ask(queueApi.pause, { body });
+    const answer = await remote.request(queueApi.pause, { body });
     printOne(remote, { answer, facts: queueFacts(answer) });
   },
 };
@@ -31,7 +31,7 @@ const resume: RemoteSpec = {
   name: 'resume',
   description: 'Give jobs out again',
   async act(remote) {
-    const answer = await remote.ask(queueApi.resume);
+    const answer = await remote.request(queueApi.resume);
     printOne(remote, { answer, facts: queueFacts(answer) });
   },
 };
@@ -59,7 +59,7 @@ const cleanup: RemoteSpec = {
   async act(remote) {
     const seconds = numberOf(remote.flags, 'older-than') ?? Number.NaN;
     await remote.confirm(`Delete all jobs that ended more than ${daysText(seconds)} ago?`);
-    const answer = await remote.ask(queueApi.cleanup, { query: { days: seconds / dayS } });
+    const answer = await remote.request(queueApi.cleanup, { query: { days: seconds / dayS } });
     printOne(remote, {
       answer,
       facts: [['Deleted', `${answer.deleted} ${answer.deleted === 1 ? 'job' : 'jobs'}`]],
@@ -77,7 +77,7 @@ const stats: RemoteSpec = {
   name: 'stats',
   description: 'Count jobs by status and user, with wait and run times',
   async act(remote) {
-    const answer = await remote.ask(queueApi.stats);
+    const answer = await remote.request(queueApi.stats);
     printOne(remote, { answer, facts: statsFacts(answer) });
   },
 };

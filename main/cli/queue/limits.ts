@@ -7,17 +7,17 @@ import type { RemoteSpec } from '../remote-command.ts';
 import { limitFacts } from './text.ts';
 
 const none = 'none';
-const usual = 'default';
-const limitOf = (text: string): number | typeof none => (text === none ? none : wholeNumber(text));
+const inherited = 'default';
+const parseLimit = (text: string): number | typeof none => (text === none ? none : wholeNumber(text));
 
-type TeamLimits = Readonly<Record<string, number | typeof none | typeof usual>>;
+type TeamLimits = Readonly<Record<string, number | typeof none | typeof inherited>>;
 
 /** Parses `NAME=3`, `NAME=none` or `NAME=default`; the option may be repeated for more teams. */
 function teamLimit(text: string, before: TeamLimits = {}): TeamLimits {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give a team and its limit, such as research=4.');
   const limit = text.slice(at + 1);
-  return { ...before, [text.slice(0, at).trim()]: limit === usual ? usual : limitOf(limit) };
+  return { ...before, [text.slice(0, at).trim()]: limit === inherited ? inherited : parseLimit(limit) };
 }
 
 function isOnOrOff(text: string): boolean {
@@ -25,19 +25,19 @@ function isOnOrOff(text: string): boolean {
   return text === 'on';
 }
 
-const usersIn = (text: string): readonly string[] =>
+const parseUsers = (text: string): readonly string[] =>
   text === none ? [] : text.split(',').map(user => user.trim());
 
 /** Null removes a limit; undefined keeps it. */
-const wanted = (flag: unknown): unknown => (flag === none ? null : flag);
+const toLimit = (flag: unknown): unknown => (flag === none ? null : flag);
 
 /** Returns the limits of all teams, with these changes applied. */
 function teamLimitsWith(changes: object, { team_limits: known }: Concurrency): unknown {
   const next = new Map<string, unknown>(Object.entries(known));
   const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);
   for (const [team, limit] of entries) {
-    if (limit === usual) next.delete(team);
-    else next.set(team, wanted(limit));
+    if (limit === inherited) next.delete(team);
+    else next.set(team, toLimit(limit));
   }
   return Object.fromEntries(next);
 }
@@ -58,9 +58,9 @@ export const limits: RemoteSpec = {
   description: 'Show or change the limits of the queue. Running jobs continue',
   shape: command =>
     command
-      .option('--max <count>', 'maximum number of running jobs, or "none"', limitOf)
-      .option('--user-max <count>', 'maximum number of running jobs per user, or "none"', limitOf)
-      .option('--team-max <count>', 'maximum number of running jobs per team, or "none"', limitOf)
+      .option('--max <count>', 'maximum number of running jobs, or "none"', parseLimit)
+      .option('--user-max <count>', 'maximum number of running jobs per user, or "none"', parseLimit)
+      .option('--team-max <count>', 'maximum number of running jobs per team, or "none"', parseLimit)
       .option(
         '--team <name=count>',
         'maximum number of running jobs of a team; "none", or "default" for --team-max; repeatable',
@@ -69,45 +69,45 @@ export const limits: RemoteSpec = {
       .option(
         '--local-gpus <count>',
         'maximum number of GPUs that jobs use on the server\'s own machine, or "none"',
-        limitOf,
+        parseLimit,
       )
       .option(
         '--local-jobs <count>',
         "maximum number of jobs on the server's own machine; 0 for none",
-        limitOf,
+        parseLimit,
       )
       .option('--fair-share <on|off>', 'apply team limits and share workers between teams', isOnOrOff)
       .option(
         '--approval <users>',
         'users whose new jobs need approval, separated by commas; "*" for all users who cannot manage the queue; or "none"',
-        usersIn,
+        parseUsers,
       ),
   async act(remote) {
     const { flags } = remote;
-    const isAsked = Object.values(flagNames).every(flag => flags[flag.slice(2)] === undefined);
-    if (isAsked) {
-      const answer = await remote.ask(queueApi.concurrency);
+    const isQuery = Object.values(flagNames).every(flag => flags[flag.slice(2)] === undefined);
+    if (isQuery) {
+      const answer = await remote.request(queueApi.concurrency);
       return printOne(remote, { answer, facts: limitFacts(answer) });
     }
     const { team: teams } = flags;
     const body = readInput(
       queueApi.limit.body,
       {
-        max_concurrent: wanted(flags['max']),
-        user_max_concurrent: wanted(flags['user-max']),
-        team_max_concurrent: wanted(flags['team-max']),
+        max_concurrent: toLimit(flags['max']),
+        user_max_concurrent: toLimit(flags['user-max']),
+        team_max_concurrent: toLimit(flags['team-max']),
         ...(typeof teams === 'object' &&
           teams !== null && {
-            team_limits: teamLimitsWith(teams, await remote.ask(queueApi.concurrency)),
+            team_limits: teamLimitsWith(teams, await remote.request(queueApi.concurrency)),
           }),
         enable_fair_share: flags['fair-share'],
         approval_required_for: flags['approval'],
-        local_gpu_max_concurrent: wanted(flags['local-gpus']),
-        local_job_max_concurrent: wanted(flags['local-jobs']),
+        local_gpu_max_concurrent: toLimit(flags['local-gpus']),
+        local_job_max_concurrent: toLimit(flags['local-jobs']),
       },
       flagNames,
     );
-    const answer = await remote.ask(queueApi.limit, { body });
+    const answer = await remote.request(queueApi.limit, { body });
     printOne(remote, { answer, facts: limitFacts(answer) });
   },
 };

@@ -18,16 +18,18 @@ export const limitFacts = (limits: Concurrency): readonly Fact[] => [
   ['Max running', limitText(limits.max_concurrent)],
   ['Max per user', limitText(limits.user_max_concurrent)],
   ['Max per team', limits.team_max_concurrent === null ? null : limitText(limits.team_max_concurrent)],
-  ...Object.entries(limits.team_limits).map(([team, most]): Fact => [`Max of team ${team}`, limitText(most)]),
+  ...Object.entries(limits.team_limits).map(
+    ([team, limit]): Fact => [`Max of team ${team}`, limitText(limit)],
+  ),
   ['Fair share', limits.enable_fair_share ? null : 'off: no team limits'],
-  ['GPUs on this machine', localText(limits.local_gpu_max_concurrent, null)],
-  ['Jobs on this machine', localText(limits.local_job_max_concurrent, 1)],
+  ['GPUs on this machine', localLimitText(limits.local_gpu_max_concurrent, null)],
+  ['Jobs on this machine', localLimitText(limits.local_job_max_concurrent, 1)],
   ['Approval', approvalText(limits.approval_required_for)],
 ];
 
 /** Returns null for the default value. */
-const localText = (most: number | null, usual: number | null): string | null =>
-  most === usual ? null : limitText(most);
+const localLimitText = (limit: number | null, defaultLimit: number | null): string | null =>
+  limit === defaultLimit ? null : limitText(limit);
 
 const approvalText = (users: readonly string[]): string | null => {
   if (users.length === 0) return null;
@@ -57,7 +59,7 @@ export function queueEventText({ type, queue }: QueueEvent): string {
 const pauseText = ({ by, note }: NonNullable<QueueView['paused']>): string =>
   `paused by ${by}${note === null ? '' : `: ${note}`}`;
 
-const limitText = (most: number | null): string => (most === null ? 'unlimited' : String(most));
+const limitText = (limit: number | null): string => (limit === null ? 'unlimited' : String(limit));
 
 const forApproval = (blocked: number): string => (blocked === 0 ? '' : `, ${blocked} of them for approval`);
 
@@ -76,7 +78,7 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
     ),
   ],
   ['Ended in 24 h', endedText(figures.ended_24h)],
-  ['This machine', localUseText(figures.local)],
+  ['This machine', localText(figures.local)],
   ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
   [
     'Unschedulable',
@@ -97,7 +99,7 @@ const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJ
 };
 
 /** Returns null when this machine has no worker and no job targets it. */
-const localUseText = (local: Stats['local']): string | null =>
+const localText = (local: Stats['local']): string | null =>
   local === null || local.total_gpus + local.running_jobs + local.pending_jobs === 0
     ? null
     : `${local.running_jobs} running, ${local.pending_jobs} pending, ${local.allocated_gpus.length} of ${local.total_gpus} GPUs in use`;

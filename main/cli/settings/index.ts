@@ -44,7 +44,7 @@ const get: RemoteSpec = {
   shape: command => command.argument('[settings...]', 'names of settings, such as public_url (default: all)'),
   async act(remote, names) {
     const keys = names.length === 0 ? settingKeys : names.map(findKey);
-    printSettings(remote, await remote.ask(settingsApi.get), keys);
+    printSettings(remote, await remote.request(settingsApi.get), keys);
   },
 };
 
@@ -69,7 +69,7 @@ const set: RemoteSpec = {
     });
     const change = nested(new Map(wanted.map(({ key, value }) => [key.name, value])));
     const body = readInput(settingsApi.change.body, change, {});
-    const answer = await remote.ask(settingsApi.change, { body });
+    const answer = await remote.request(settingsApi.change, { body });
     printSettings(
       remote,
       answer,

@@ -5,7 +5,7 @@ import { exitCodes, fail } from '../failure.ts';
 import { addLabel, numberOf, readInput, textOf, timeSpan } from '../flags.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { findWorker, showWorker, takesWorker } from './worker.ts';
+import { findWorker, showWorker, withWorkerArgument } from './worker.ts';
 
 type Labels = WorkerView['admin_labels'];
 
@@ -36,7 +36,11 @@ export const label: RemoteSpec = {
   name: 'label',
   description: 'Set or remove labels of a worker',
   shape: (command: Command) =>
-    takesWorker(command).argument('<change...>', 'KEY=VALUE to set a label, KEY- to remove it', addChange),
+    withWorkerArgument(command).argument(
+      '<change...>',
+      'KEY=VALUE to set a label, KEY- to remove it',
+      addChange,
+    ),
   async act(remote, [word, ...words]) {
     const changes = words.reduce<LabelChanges | undefined>(
       (before, text) => addChange(text, before),
@@ -45,7 +49,7 @@ export const label: RemoteSpec = {
     const worker = await findWorker(remote, word);
     const labels = changedLabels(worker, changes ?? { set: {}, removed: [] });
     const body = readInput(workersApi.update.body, { labels }, { labels: 'KEY=VALUE' });
-    showWorker(remote, await remote.ask(workersApi.update, { params: { id: worker.id }, body }));
+    showWorker(remote, await remote.request(workersApi.update, { params: { id: worker.id }, body }));
   },
 };
 
@@ -67,11 +71,11 @@ function changedLabels(
 export const rename: RemoteSpec = {
   name: 'rename',
   description: 'Rename a worker',
-  shape: command => takesWorker(command).argument('<name>', 'new name'),
+  shape: command => withWorkerArgument(command).argument('<name>', 'new name'),
   async act(remote, [word, name]) {
     const body = readInput(workersApi.update.body, { name }, { name: 'NAME' });
     const { id } = await findWorker(remote, word);
-    showWorker(remote, await remote.ask(workersApi.update, { params: { id }, body }));
+    showWorker(remote, await remote.request(workersApi.update, { params: { id }, body }));
   },
 };
 
@@ -79,44 +83,44 @@ export const drain: RemoteSpec = {
   name: 'drain',
   description: 'Drain a worker: it finishes its job and gets no other',
   shape: command =>
-    takesWorker(command)
+    withWorkerArgument(command)
       .option('--reason <text>', 'note to show with the worker')
       .option('--deadline <time>', 'requeue the job if it still runs after this time, such as 30m', timeSpan),
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);
     const body = { reason: textOf(remote.flags, 'reason'), deadline_s: numberOf(remote.flags, 'deadline') };
-    showWorker(remote, await remote.ask(workersApi.drain, { params: { id }, body }));
+    showWorker(remote, await remote.request(workersApi.drain, { params: { id }, body }));
   },
 };
 
 export const undrain: RemoteSpec = {
   name: 'undrain',
   description: 'End the drain of a worker',
-  shape: takesWorker,
+  shape: withWorkerArgument,
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);
-    showWorker(remote, await remote.ask(workersApi.undrain, { params: { id } }));
+    showWorker(remote, await remote.request(workersApi.undrain, { params: { id } }));
   },
 };
 
 export const unquarantine: RemoteSpec = {
   name: 'unquarantine',
   description: 'Release a worker from quarantine',
-  shape: takesWorker,
+  shape: withWorkerArgument,
   async act(remote, [word]) {
     const { id } = await findWorker(remote, word);
-    showWorker(remote, await remote.ask(workersApi.unquarantine, { params: { id } }));
+    showWorker(remote, await remote.request(workersApi.unquarantine, { params: { id } }));
   },
 };
 
 export const remove: RemoteSpec = {
   name: 'delete',
   description: 'Delete an offline worker and revoke its token',
-  shape: command => takesWorker(command).option('--yes', 'skip the confirmation'),
+  shape: command => withWorkerArgument(command).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, name } = await findWorker(remote, word);
     await remote.confirm(`Delete worker ${name} (${id})? Its token stops working.`);
-    const answer = await remote.ask(workersApi.remove, { params: { id } });
+    const answer = await remote.request(workersApi.remove, { params: { id } });
     printOne(remote, { answer, facts: [['Deleted', `${name} (${id})`]] });
   },
 };

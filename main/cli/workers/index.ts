@@ -9,7 +9,7 @@ import { cutLine, tableLines } from '../table.ts';
 import { watch as watchFleet } from '../watch.ts';
 import { drain, label, remove, rename, undrain, unquarantine } from './change.ts';
 import { create, join, rotate } from './joining.ts';
-import { findWorker, showWorker, takesWorker, workerColumns, workerStatus } from './worker.ts';
+import { findWorker, showWorker, withWorkerArgument, workerColumns, workerStatus } from './worker.ts';
 
 const list: RemoteSpec = {
   name: 'list',
@@ -21,7 +21,7 @@ const list: RemoteSpec = {
     ),
   async act(remote) {
     const status = WorkerStatus.optional().parse(remote.flags['status']);
-    const answer = await remote.ask(workersApi.list, { query: { status_filter: status } });
+    const answer = await remote.request(workersApi.list, { query: { status_filter: status } });
     const none =
       status === undefined
         ? 'No workers. To add one, run "trainyard workers create NAME"'
@@ -33,7 +33,7 @@ const list: RemoteSpec = {
 const get: RemoteSpec = {
   name: 'get',
   description: 'Show a worker',
-  shape: takesWorker,
+  shape: withWorkerArgument,
   act: async (remote, [word]) => showWorker(remote, await findWorker(remote, word)),
 };
 
@@ -41,14 +41,14 @@ const watch: RemoteSpec = {
   name: 'watch',
   description: 'Watch all workers',
   async act(remote) {
-    const { as_of_seq: after } = await remote.ask(workersApi.list);
+    const { as_of_seq: after } = await remote.request(workersApi.list);
     await watchFleet(remote, {
       kinds: ['worker', 'queue'],
       after,
       async table({ columns }) {
         const [{ workers }, queue] = await Promise.all([
-          remote.ask(workersApi.list),
-          remote.ask(queueApi.status),
+          remote.request(workersApi.list),
+          remote.request(queueApi.status),
         ]);
         const table = tableLines(workers, workerColumns, columns);
         const paused = pausedLine(queue);

@@ -9,7 +9,7 @@ import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
-import { findWorker, takesWorker } from './worker.ts';
+import { findWorker, withWorkerArgument } from './worker.ts';
 
 /**
  * Prints a new token, and a join command if possible. The token is printed even when the join command fails, because it cannot be retrieved
@@ -55,7 +55,7 @@ const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
 
 async function tryJoin(remote: Remote, id: Joinable['worker_id']) {
   try {
-    const join = await remote.ask(workersApi.createJoinToken, { params: { id }, body: {} });
+    const join = await remote.request(workersApi.createJoinToken, { params: { id }, body: {} });
     return { join, trouble: null };
   } catch (cause) {
     if (!(cause instanceof CommandEnd)) throw cause;
@@ -86,7 +86,7 @@ export const create: RemoteSpec = {
       { name, worker_type: type, labels: label },
       { name: 'NAME', worker_type: '--type', labels: '--label' },
     );
-    await showIssued(remote, await remote.ask(workersApi.create, { body }));
+    await showIssued(remote, await remote.request(workersApi.create, { body }));
   },
 };
 
@@ -94,7 +94,7 @@ export const join: RemoteSpec = {
   name: 'join',
   description: 'Print a one-time join command for a worker. Its old token works until the command is used',
   shape: command =>
-    takesWorker(command).option(
+    withWorkerArgument(command).option(
       '--expires <time>',
       'how long the command is valid, from 1m to 7d (default: 1h)',
       timeSpan,
@@ -107,7 +107,7 @@ export const join: RemoteSpec = {
       { expires_in_s: '--expires' },
     );
     const { id } = await findWorker(remote, word);
-    const answer = await remote.ask(workersApi.createJoinToken, { params: { id }, body });
+    const answer = await remote.request(workersApi.createJoinToken, { params: { id }, body });
     printOne(remote, {
       answer,
       facts: [
@@ -125,7 +125,7 @@ export const rotate: RemoteSpec = {
   name: 'rotate',
   description: 'Replace the token of a worker, and print its new join command. The old token stops working',
   shape: command =>
-    takesWorker(command)
+    withWorkerArgument(command)
       .option('--after-job', 'keep the old token valid until the current job ends')
       .option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
@@ -139,6 +139,9 @@ export const rotate: RemoteSpec = {
       : '';
     await remote.confirm(`The token of ${worker.name} stops working ${when}.${loss} Continue?`);
     const body = { mode: isLater ? 'after_job' : 'now' } as const;
-    await showIssued(remote, await remote.ask(workersApi.rotateToken, { params: { id: worker.id }, body }));
+    await showIssued(
+      remote,
+      await remote.request(workersApi.rotateToken, { params: { id: worker.id }, body }),
+    );
   },
 };

@@ -9,13 +9,13 @@ import type { Remote } from '../remote.ts';
 import type { Column, Fact } from '../table.ts';
 
 /** Adds a worker argument. Completion recognises it by its name. */
-export const takesWorker = (command: Command): Command =>
+export const withWorkerArgument = (command: Command): Command =>
   command.argument('<worker>', 'worker name, id, or the start of an id');
 
 /** Finds the worker that a person names. */
-export async function findWorker({ ask }: Remote, word = ''): Promise<WorkerView> {
-  const { workers } = await ask(workersApi.list);
-  const choice = choose(word, workers, { what: 'worker', called: worker => worker });
+export async function findWorker({ request }: Remote, word = ''): Promise<WorkerView> {
+  const { workers } = await request(workersApi.list);
+  const choice = choose(word, workers, { what: 'worker', identify: worker => worker });
   if (choice.ok) return choice.value;
   throw new CommandEnd(choice.failure);
 }
@@ -29,7 +29,7 @@ export const workerColumns: readonly Column<WorkerView>[] = [
   { title: 'STATUS', text: worker => workerStatus(worker) },
   { title: 'GPUS', text: worker => gpusOf(worker) },
   { title: 'JOB', text: ({ current_job_id: id }) => id ?? '-' },
-  { title: 'SEEN', text: worker => seen(worker) },
+  { title: 'SEEN', text: worker => lastSeenText(worker) },
   { title: 'LABELS', text: ({ labels }) => labelPairs(labels).join(' ') },
 ];
 
@@ -43,13 +43,16 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['GPUs', gpusOf(worker)],
   ['GPU trouble', troubleLines(worker).join('\n') || null],
   ['Job', worker.current_job_id],
-  ['Seen', seen(worker)],
+  ['Seen', lastSeenText(worker)],
   ['Host', worker.host],
   ['Agent', worker.agent_version],
   ['Trainers', trainersText(worker.trainers)],
-  ['Drained', worker.drain && `${worker.drain.since} by ${worker.drain.by}${because(worker.drain.reason)}`],
+  [
+    'Drained',
+    worker.drain && `${worker.drain.since} by ${worker.drain.by}${reasonSuffix(worker.drain.reason)}`,
+  ],
   ['Stops its job', worker.drain?.deadline ?? null],
-  ['Quarantined', worker.quarantine && `${worker.quarantine.since}${because(worker.quarantine.reason)}`],
+  ['Quarantined', worker.quarantine && `${worker.quarantine.since}${reasonSuffix(worker.quarantine.reason)}`],
   [
     'Duplicate',
     worker.duplicate && `${worker.duplicate.host ?? 'another machine'} tried at ${worker.duplicate.at}`,
@@ -78,12 +81,12 @@ const troubleWords = { missing: 'missing', errors: 'memory errors', held: 'held'
 const troubleLines = ({ gpu_troubles: troubles }: WorkerView): readonly string[] =>
   troubles.map(({ gpu, kind, detail }) => `GPU ${gpu}: ${troubleWords[kind]}: ${detail}`);
 
-const seen = ({ last_contact_age_s: age, registered_at: registered }: WorkerView): string => {
+const lastSeenText = ({ last_contact_age_s: age, registered_at: registered }: WorkerView): string => {
   if (age !== null) return `${duration(age)} ago`;
   return registered === null ? 'never' : 'not since the orchestrator started';
 };
 
-const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
+const reasonSuffix = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
 
 const labelPairs = (labels: WorkerView['labels']): readonly string[] =>
   Object.entries(labels).map(([key, value]) => `${key}=${value}`);

@@ -159,7 +159,7 @@ describe('a flaky worker', () => {
     const moments: (readonly ['gone' | 'back', number])[] = [];
     const note = (what: 'gone' | 'back') => () => void moments.push([what, clock.mono() - began]);
     const worker = { vanish: note('gone'), comeBack: note('back') };
-    const end = vanishAtTimes(worker, { clock, tally, say: () => {} }, createRandom('1'));
+    const end = vanishAtTimes(worker, { clock, tally, log: () => {} }, createRandom('1'));
     return { clock, tally, moments, end };
   };
 
@@ -227,7 +227,7 @@ describe('what is shown', () => {
     const display = createDisplay({ terminal, flags });
     display.status(status);
     display.status(status);
-    display.say('evil\u001b[2J');
+    display.log('evil\u001b[2J');
     display.status({ ...status, connected: 3 });
     display.close();
     return out;

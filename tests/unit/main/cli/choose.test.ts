@@ -8,7 +8,7 @@ const rigs = [
   { id: 'w_cccc4444', name: 'twin' },
   { id: 'w_dddd5555', name: 'twin' },
 ];
-const find = (word: string, things = rigs) => choose(word, things, { what: 'worker', called: rig => rig });
+const find = (word: string, things = rigs) => choose(word, things, { what: 'worker', identify: rig => rig });
 
 describe('one thing is meant by', () => {
   test.each([

@@ -60,8 +60,8 @@ describe('the orchestrator is', () => {
   test('found without a token where none is needed', () => {
     const { env } = machine();
     expect(findUrl({}, env)).toEqual({ ok: true, value: local });
-    expect(findLocalFolder({}, env)).toMatchObject({ value: { isMeant: true } });
-    expect(findLocalFolder({ url: 'http://other:1' }, env)).toMatchObject({ value: { isMeant: false } });
+    expect(findLocalFolder({}, env)).toMatchObject({ value: { isTarget: true } });
+    expect(findLocalFolder({ url: 'http://other:1' }, env)).toMatchObject({ value: { isTarget: false } });
   });
 });
 

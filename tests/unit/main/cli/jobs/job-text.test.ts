@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explanationFacts } from '../../../../../main/cli/jobs/why.ts';
-import { submittedFacts, trialFacts } from '../../../../../main/cli/jobs/submission.ts';
+import { submittedFacts, dryRunFacts } from '../../../../../main/cli/jobs/submission.ts';
 import { detailFacts, jobColumns, jobFacts } from '../../../../../main/cli/jobs/text.ts';
 import { factLines, tableLines } from '../../../../../main/cli/table.ts';
 import { Explanation } from '../../../../../protocol/explain.ts';
@@ -216,12 +216,12 @@ describe('why a job waits', () => {
       reason: 'No idle workers',
       explanation: explanation({ job_id: null }),
     } as const;
-    expect(factLines(trialFacts({ ...answer, status: 'queued' }))).toEqual([
+    expect(factLines(dryRunFacts({ ...answer, status: 'queued' }))).toEqual([
       'It would  wait',
       'Why       No idle workers',
       'Position  3',
     ]);
-    expect(factLines(trialFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
+    expect(factLines(dryRunFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
       'It would  start now',
       'GPUs      0, 1',
     ]);
