@@ -6,13 +6,13 @@ const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readon
   Array.from({ length: times }, () => backoff.nextMs());
 
 describe('backoff', () => {
-  it('doubles from the first wait to the longest', () => {
+  it('doubles the wait from the first to the maximum', () => {
     expect(waits(createBackoff({ firstMs: 1_000, maxMs: 8_000 }), 6)).toEqual([
       1_000, 2_000, 4_000, 8_000, 8_000, 8_000,
     ]);
   });
 
-  it('begins anew after a reset', () => {
+  it('starts again with the first wait after a reset', () => {
     const backoff = createBackoff({ firstMs: 500, maxMs: 15_000 });
     waits(backoff, 4);
     backoff.reset();
@@ -23,11 +23,11 @@ describe('backoff', () => {
     [0, [0, 0, 0]],
     [0.5, [500, 1_000, 1_500]],
     [1, [1_000, 2_000, 3_000]],
-  ])('spreads over the whole wait: with %j', (random, expected) => {
+  ])('spreads the wait over its whole length: with %j', (random, expected) => {
     expect(waits(createBackoff({ firstMs: 1_000, maxMs: 3_000, random: () => random }), 3)).toEqual(expected);
   });
 
-  it('stays finite for as long as a server can be away', () => {
+  it('stays finite after thousands of waits', () => {
     expect(waits(createBackoff({ firstMs: 1_000, maxMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
   });
 });
@@ -45,7 +45,7 @@ describe('pause', () => {
     expect(ended).toHaveBeenCalledWith(true);
   });
 
-  it('resolves with false at once when it is cut, and leaves no timer behind', async () => {
+  it('resolves with false immediately when aborted, and leaves no timer', async () => {
     const cut = new AbortController();
     const paused = pause(systemClock, 60_000, cut.signal);
     cut.abort();
@@ -53,12 +53,12 @@ describe('pause', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('does not begin when it has been cut already', async () => {
+  it('starts no timer when already aborted', async () => {
     expect(await pause(systemClock, 60_000, AbortSignal.abort())).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('leaves no listener behind on a signal that many pauses share', async () => {
+  it('leaves no listener on a signal that many pauses share', async () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');

@@ -51,29 +51,29 @@ const guide: readonly Row[] = [
   ],
 ];
 
-describe.each(guide)('%s (%s)', (name, variable, read, [flag, env, file], expected) => {
+describe.each(guide)('option %s (%s)', (name, variable, read, [flag, env, file], expected) => {
   const { [name]: _other, ...rest } = minimalFlags as Record<string, unknown>;
 
-  it('is taken from the flag, before all else', () => {
+  it('prefers the flag over the environment and the file', () => {
     expect(read(loadedWith({ [name]: file }, { ...rest, [name]: flag }, { [variable]: env }))).toEqual(
       expected[0],
     );
   });
 
-  it('is taken from the environment before the file', () => {
+  it('prefers the environment over the file', () => {
     expect(read(loadedWith({ [name]: file }, rest, { [variable]: env }))).toEqual(expected[1]);
   });
 
-  it('is taken from the file when a variable is set to nothing', () => {
+  it('reads the file when the variable is empty', () => {
     expect(read(loadedWith({ [name]: file }, rest, { [variable]: '' }))).toEqual(expected[2]);
   });
 });
 
-it('names the worker after its host, and leaves after one job, unless told otherwise', () => {
+it('names the worker after its host and makes it ephemeral by default', () => {
   expect(loadedWith({}, minimalFlags)).toMatchObject({ name: hostname(), persistent: false });
 });
 
-it('takes each value on its own', () => {
+it('reads each option from its own source', () => {
   const config = loadedWith(
     { name: 'by-file', 'worker-token': 'wt_file' },
     { 'orchestrator-url': 'http://flag:1' },
@@ -87,7 +87,7 @@ it('takes each value on its own', () => {
   });
 });
 
-describe('settings of ours alone', () => {
+describe('options without a variable', () => {
   const read = (config: AgentConfig): Partial<AgentConfig> => ({
     verbose: config.verbose,
     labels: config.labels,
@@ -120,7 +120,7 @@ describe('settings of ours alone', () => {
     trust: { pins: [], caFile: '/file.pem', verify: false },
   };
 
-  it('have defaults', () => {
+  it('has defaults for all options without a variable', () => {
     const config = loaded(minimalFlags);
     expect(read(config)).toEqual({
       verbose: false,
@@ -134,7 +134,7 @@ describe('settings of ours alone', () => {
     });
   });
 
-  it('are taken from the file by the names of the flags', () => {
+  it('reads options from the config file by the names of their flags', () => {
     expect(read(loadedWith(file, minimalFlags))).toEqual(fromFile);
   });
 
@@ -144,24 +144,24 @@ describe('settings of ours alone', () => {
     ['work-dir', '/flag', { workDir: '/flag' }],
     ['trainer', 'train-flag', { trainers: [{ kind: 'command', argv: ['train-flag'], takesAll: true }] }],
     ['ca-file', '/flag.pem', { trust: { pins: [], caFile: '/flag.pem', verify: false } }],
-  ])('--%s goes before the file, alone', (name, value, expected) => {
+  ])('prefers the flag --%s over the file, without affecting other options', (name, value, expected) => {
     expect(read(loadedWith(file, { ...minimalFlags, [name]: value }))).toEqual({ ...fromFile, ...expected });
   });
 });
 
-describe('the config file', () => {
-  it('may be missing in its default place', () => {
+describe('config file', () => {
+  it('does not require the config file at its default path', () => {
     expect(load(minimalFlags).ok).toBe(true);
   });
 
-  it('is found in its default place', () => {
+  it('finds the config file at its default path', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard'));
     writeFile(join(home, 'trainyard'), 'config.json', JSON.stringify(minimalFlags));
     expect(loaded({}, { XDG_CONFIG_HOME: home }).token).toEqual({ kind: 'value', token: 'wt_secret' });
   });
 
-  it('in its default place that is there and can not be read is no reason to go on without it', () => {
+  it('refuses to start when the config file at its default path is unreadable', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard', 'config.json'), { recursive: true });
     expect(refusal(minimalFlags, { XDG_CONFIG_HOME: home })).toMatch(
@@ -170,18 +170,18 @@ describe('the config file', () => {
   });
 
   it.each([
-    ['no JSON', '{"name": ', 'is not valid JSON'],
+    ['invalid JSON', '{"name": ', 'is not valid JSON'],
     ['a list', '[]', 'must hold a JSON object'],
     ['a word', '"persistent"', 'must hold a JSON object'],
     ['null', 'null', 'must hold a JSON object'],
-  ])('with %s in it is refused by name', (_what, text, expected) => {
+  ])('names a config file that contains %s in the error', (_what, text, expected) => {
     const config = writeFile(tempFolder(), 'broken.json', text);
     const message = refusal({ ...minimalFlags, config });
     expect(message).toContain(config);
     expect(message).toContain(expected);
   });
 
-  it('that was named must be there', () => {
+  it('requires a config file that was named', () => {
     const config = join(tempFolder(), 'none.json');
     expect(refusal({ ...minimalFlags, config })).toMatch(/^--config .*none\.json: ENOENT/);
   });

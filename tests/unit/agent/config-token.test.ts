@@ -8,20 +8,17 @@ const url = { 'orchestrator-url': 'http://rig:8001' };
 const inFile = (text: string, mode?: number) =>
   ({ kind: 'file', path: writeFile(tempFolder(), 'token', text, mode) }) as const;
 
-describe('the token in the settings', () => {
-  it.each([' wt_1', 'wt_1 ', '\twt_1\n', 'wt_1\r\n'])(
-    '%j is taken without the white space around it',
-    given => {
-      expect(loaded({ ...url, 'worker-token': given }).token).toEqual({ kind: 'value', token: 'wt_1' });
-      expect(loaded(url, { SIMPLETUNER_WORKER_TOKEN: given }).token).toEqual({
-        kind: 'value',
-        token: 'wt_1',
-      });
-    },
-  );
+describe('token option', () => {
+  it.each([' wt_1', 'wt_1 ', '\twt_1\n', 'wt_1\r\n'])('removes white space around the token %j', given => {
+    expect(loaded({ ...url, 'worker-token': given }).token).toEqual({ kind: 'value', token: 'wt_1' });
+    expect(loaded(url, { SIMPLETUNER_WORKER_TOKEN: given }).token).toEqual({
+      kind: 'value',
+      token: 'wt_1',
+    });
+  });
 
   it.each(['wt_ canary', 'wt_\ncanary', 'wt_\tcanary', 'wt_\u00a0canary'])(
-    '%j is refused for the white space, and not shown',
+    'rejects the token %j for its white space, without showing it',
     given => {
       const message = refusal({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*white space/);
@@ -30,7 +27,7 @@ describe('the token in the settings', () => {
   );
 
   it.each(['wt_\u200bcanary', 'wt_canary\u2026', '\u201cwt_canary\u201d', 'wt_\0canary'])(
-    '%j is refused for the stray character, and not shown',
+    'rejects the token %j for its stray character, without showing it',
     given => {
       const message = refusal({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*character.*plain text/);
@@ -39,14 +36,14 @@ describe('the token in the settings', () => {
   );
 
   it.each([[{}], [{ 'worker-token': '' }], [{ 'worker-token': '  ' }], [{ 'worker-token-file': '' }]])(
-    'may be missing (%j): the worker may have one of its own',
+    'accepts a missing token (%j), because the worker may have its own',
     flags => {
       expect(loaded({ ...url, ...flags }).token).toBeNull();
     },
   );
 });
 
-describe('token and token file together', () => {
+describe('token and token file', () => {
   const both = { 'worker-token': 'wt_1', 'worker-token-file': '/t' };
   const env = { SIMPLETUNER_WORKER_TOKEN: 'wt_env' };
   const configFile = (settings: object) => ({
@@ -57,37 +54,37 @@ describe('token and token file together', () => {
   const value = (token: string) => ({ kind: 'value', token });
 
   it.each<[string, object, object, object]>([
-    ['both as flags: the token', both, {}, value('wt_1')],
-    ['the file as flag, before the variable', { 'worker-token-file': '/t' }, env, file],
-  ])('%s', (_what, flags, environment, expected) => {
+    ['the token when both are flags', both, {}, value('wt_1')],
+    ['the file as a flag over the variable', { 'worker-token-file': '/t' }, env, file],
+  ])('prefers %s', (_what, flags, environment, expected) => {
     expect(loaded({ ...url, ...flags }, { ...environment }).token).toEqual(expected);
   });
 
-  it('in the config file: the file', () => {
+  it('prefers the token file when both are in the config file', () => {
     expect(loaded(configFile(both)).token).toEqual(file);
   });
 
-  it('the flag of a token goes before the file in the config', () => {
+  it('prefers the token flag over the file in the config', () => {
     expect(loaded({ ...configFile(both), 'worker-token': 'wt_flag' }).token).toEqual(value('wt_flag'));
   });
 
-  it('the variable goes before both in the config', () => {
+  it('prefers the variable over both in the config', () => {
     expect(loaded(configFile(both), env).token).toEqual(value('wt_env'));
     expect(loaded(configFile(both), { SIMPLETUNER_WORKER_TOKEN: '' }).token).toEqual(file);
   });
 });
 
-describe('the token file', () => {
-  it.each(['wt_1', 'wt_1\n', '  wt_1  \r\n'])('%j holds wt_1', text => {
+describe('token file', () => {
+  it.each(['wt_1', 'wt_1\n', '  wt_1  \r\n'])('reads wt_1 from a token file with %j', text => {
     expect(readToken(inFile(text))).toEqual({ ok: true, value: 'wt_1' });
   });
 
-  it.each([0o600, 0o400, 0o700])('of mode %o is read', mode => {
+  it.each([0o600, 0o400, 0o700])('reads a token file with mode %o', mode => {
     expect(readToken(inFile('wt_1', mode)).ok).toBe(true);
   });
 
   it.runIf(process.platform !== 'win32').each([0o644, 0o640, 0o604, 0o660, 0o622])(
-    'of mode %o is refused with what to do',
+    'rejects a token file with mode %o, and names the remedy',
     mode => {
       const source = inFile('wt_canary', mode);
       const message = `${source.path} can be read by others: make it yours alone with "chmod 600 ${source.path}"`;
@@ -95,7 +92,7 @@ describe('the token file', () => {
     },
   );
 
-  it.each(['', '\n', '   '])('that is empty (%j) is refused', text => {
+  it.each(['', '\n', '   '])('rejects an empty token file (%j)', text => {
     const source = inFile(text);
     expect(readToken(source)).toEqual({
       ok: false,
@@ -107,13 +104,13 @@ describe('the token file', () => {
     ['wt_ canary', 'white space'],
     ['wt_canary\nwt_other', 'white space'],
     ['wt_canary\u200b', 'character'],
-  ])('with %j in it is refused, and not shown', (text, expected) => {
+  ])('rejects a token file with %j, without showing it', (text, expected) => {
     const read = readToken(inFile(text));
     expect(read).toMatchObject({ ok: false, message: expect.stringContaining(expected) });
     expect(JSON.stringify(read)).not.toContain('canary');
   });
 
-  it('that is missing is refused by name', () => {
+  it('names a missing token file', () => {
     const path = join(tempFolder(), 'none');
     expect(readToken({ kind: 'file', path })).toMatchObject({
       ok: false,
@@ -122,8 +119,8 @@ describe('the token file', () => {
   });
 });
 
-describe('the token while the agent runs', () => {
-  it('given as it is, it stays', () => {
+describe('openToken', () => {
+  it('keeps a token that was given directly', () => {
     const holder = openToken({ kind: 'value', token: 'wt_1' });
     if (!holder.ok) throw new Error(holder.message);
     expect(holder.value.reload()).toBe(false);
@@ -131,7 +128,7 @@ describe('the token while the agent runs', () => {
     expect(holder.value.file).toBeNull();
   });
 
-  it('in a file, it is taken over when told to look, and only then', () => {
+  it('rereads the token file only on reload', () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const holder = openToken({ kind: 'file', path });
@@ -149,7 +146,7 @@ describe('the token while the agent runs', () => {
     ['empty', '', 0o600],
     ['open to others', 'wt_2', 0o644],
     ['broken', 'wt 2', 0o600],
-  ])('one that is %s for a moment changes nothing', (_what, text, mode) => {
+  ])('keeps the current token while the file is %s', (_what, text, mode) => {
     const folder = tempFolder();
     const holder = openToken({ kind: 'file', path: writeFile(folder, 'token', 'wt_1') });
     if (!holder.ok) throw new Error(holder.message);
@@ -158,7 +155,7 @@ describe('the token while the agent runs', () => {
     expect(holder.value.current()).toBe('wt_1');
   });
 
-  it('a file that can not be read at the start is refused', () => {
+  it('rejects a token file that cannot be read at the start', () => {
     expect(openToken({ kind: 'file', path: '/nowhere/token' })).toMatchObject({
       ok: false,
       message: expect.stringContaining('/nowhere/token'),

@@ -5,7 +5,7 @@ import { loaded, minimalFlags, refusal, tempFolder, writeFile } from './builders
 
 const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
 
-describe('the address of the orchestrator', () => {
+describe('orchestrator address', () => {
   it.each([
     ['http://rig:8001', 'http://rig:8001'],
     ['https://rig', 'https://rig'],
@@ -16,7 +16,7 @@ describe('the address of the orchestrator', () => {
     ['https://rig/trainyard/', 'https://rig/trainyard'],
     ['HTTP://Rig:8001', 'http://rig:8001'],
     ['http://[::1]:8001', 'http://[::1]:8001'],
-  ])('%j is taken as %j', (given, expected) => {
+  ])('normalizes the address %j to %j', (given, expected) => {
     expect(loaded(withFlag('orchestrator-url', given)).orchestratorUrl).toBe(expected);
   });
 
@@ -28,14 +28,14 @@ describe('the address of the orchestrator', () => {
     'file:///etc/passwd',
     'http://',
     '//rig:8001',
-  ])('%j is refused with what to write', given => {
+  ])('rejects the address %j with an example', given => {
     const message = refusal(withFlag('orchestrator-url', given));
     expect(message).toContain(`"${given}" is no http or https address`);
     expect(message).toContain('--orchestrator-url http://HOST:8001');
   });
 
   it.each(['http://user:canary@rig', 'http://canary@rig:8001', 'https://:canary@rig'])(
-    '%j is refused without showing what it carries',
+    'rejects the address %j without showing its credentials',
     given => {
       const message = refusal(withFlag('orchestrator-url', given));
       expect(message).toContain('must not carry a user name or password');
@@ -44,7 +44,7 @@ describe('the address of the orchestrator', () => {
   );
 
   it.each([[{}], [{ 'orchestrator-url': '' }], [{ 'orchestrator-url': '   ' }]])(
-    'that is missing (%j) is asked for',
+    'asks for a missing address (%j)',
     flags => {
       expect(refusal({ 'worker-token': 'wt_1', ...flags })).toMatch(
         /--orchestrator-url .*SIMPLETUNER_ORCHESTRATOR_URL/,
@@ -65,7 +65,7 @@ describe('SIMPLETUNER_WORKER_PERSISTENT', () => {
     ['', false],
     ['junk', false],
     ['truest', false],
-  ])('%j means %j', (value, expected) => {
+  ])('reads SIMPLETUNER_WORKER_PERSISTENT=%j as %j', (value, expected) => {
     expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_PERSISTENT: value }).persistent).toBe(expected);
   });
 });
@@ -80,7 +80,7 @@ describe('labels', () => {
     [{ team: 'nlp' }, { team: 'nlp' }],
     [undefined, {}],
     [null, {}],
-  ])('%j are %j', (given, expected) => {
+  ])('reads the labels %j as %j', (given, expected) => {
     expect(loaded(withFlag('label', given)).labels).toEqual(expected);
   });
 
@@ -91,7 +91,7 @@ describe('labels', () => {
     ['rack', '"rack"'],
     [{ rack: 4 }, '"rack"'],
     [{ rack: null }, '"rack"'],
-  ])('%j are refused', (given, named) => {
+  ])('rejects the labels %j', (given, named) => {
     expect(refusal(withFlag('label', given))).toBe(`${named} is no label: write --label key=value`);
   });
 });
@@ -103,11 +103,11 @@ describe('--gpus', () => {
     [' 3 , 1 ', [3, 1]],
     ['1,1,0', [1, 0]],
     [null, null],
-  ])('%j means %j', (given, expected) => {
+  ])('reads --gpus %j as %j', (given, expected) => {
     expect(loaded(withFlag('gpus', given)).gpus).toEqual(expected);
   });
 
-  it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('%j is refused', given => {
+  it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('rejects --gpus %j', given => {
     expect(refusal(withFlag('gpus', given))).toContain('--gpus takes the numbers of GPUs, such as "0,1"');
   });
 });
@@ -121,15 +121,18 @@ describe('--allow-config-scripts', () => {
       ['env', 'output_dir,env'],
       ['env', 'output_dir'],
     ],
-  ])('%j allows %j', (given, expected) => {
+  ])('allows with --allow-config-scripts %j the keys %j', (given, expected) => {
     expect(loaded(withFlag('allow-config-scripts', given)).allowedConfigKeys).toEqual(expected);
   });
 
-  it.each(['all', '*', 'output_dir,learning_rate', true])('refuses %j, and lists the keys', given => {
-    expect(refusal(withFlag('allow-config-scripts', given))).toMatch(
-      /^--allow-config-scripts takes accelerate_config, .*webhook_config: not "/,
-    );
-  });
+  it.each(['all', '*', 'output_dir,learning_rate', true])(
+    'rejects --allow-config-scripts %j, and lists the keys',
+    given => {
+      expect(refusal(withFlag('allow-config-scripts', given))).toMatch(
+        /^--allow-config-scripts takes accelerate_config, .*webhook_config: not "/,
+      );
+    },
+  );
 });
 
 describe('--upload', () => {
@@ -139,32 +142,32 @@ describe('--upload', () => {
     ['all', 'all'],
     ['checkpoints', 'checkpoints'],
     ['none', 'none'],
-  ])('%j is %j', (given, expected) => {
+  ])('reads --upload %j as %j', (given, expected) => {
     expect(loaded(withFlag('upload', given)).bring).toBe(expected);
   });
 
-  it('comes from the environment, too', () => {
+  it('reads --upload from the environment', () => {
     expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).bring).toBe('checkpoints');
   });
 
-  it('is refused by the name of its variable', () => {
+  it('names the environment variable of an invalid --upload', () => {
     expect(refusal(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
       '--upload takes all, checkpoints, none: not "some" (given by the environment variable SIMPLETUNER_WORKER_BRING)',
     );
   });
 
-  it('is refused by its key and the path of the file', () => {
+  it('names the key and the file of an invalid --upload', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ upload: 'some' }));
     expect(refusal({ ...minimalFlags, config })).toBe(
       `--upload takes all, checkpoints, none: not "some" (given by "upload" in ${config})`,
     );
   });
 
-  it.each(['ALL', 'samples', 'false'])('%j is refused', given => {
+  it.each(['ALL', 'samples', 'false'])('rejects --upload %j', given => {
     expect(refusal(withFlag('upload', given))).toBe(`--upload takes all, checkpoints, none: not "${given}"`);
   });
 
-  it('has the older name --bring, as a flag and in the file', () => {
+  it('accepts --bring, the older name of --upload, as a flag and in the file', () => {
     expect(loaded(withFlag('bring', 'none')).bring).toBe('none');
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'checkpoints' }));
     expect(loaded({ ...minimalFlags, config }).bring).toBe('checkpoints');
@@ -193,7 +196,7 @@ describe('--trainer', () => {
     ['/opt/train', { kind: 'command', argv: ['/opt/train'], takesAll: true }],
     // A relative path is relative to the folder in which the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
-  ])('%j is %j', (given, expected) => {
+  ])('reads --trainer %j as %j', (given, expected) => {
     expect(loaded(withFlag('trainer', given)).trainers).toEqual([expected]);
   });
 
@@ -204,13 +207,13 @@ describe('--trainer', () => {
     'train $(id)',
     'train `id`',
     'train "$HOME"',
-  ])('%j is refused, since there is no shell', given => {
+  ])('rejects --trainer %j, because no shell runs it', given => {
     expect(refusal(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
   });
 });
 
 describe('several trainers', () => {
-  it('are given by repeating --trainer, or as a list in the file, with one Python for all', () => {
+  it('reads several trainers from repeated flags or a list in the file, with one Python', () => {
     const config = loaded({
       ...minimalFlags,
       trainer: ['simpletuner', 'kohya=/opt/kohya'],
@@ -227,30 +230,30 @@ describe('several trainers', () => {
     [['train a', 'train b'], '--trainer command is given twice'],
     [['onetrainer'], '--trainer onetrainer needs its folder: --trainer onetrainer=/path/to/onetrainer'],
     [['command='], '--trainer: The command is empty.'],
-  ])('are refused as %j', (trainer, message) => {
+  ])('rejects the trainers %j', (trainer, message) => {
     expect(refusal({ ...minimalFlags, trainer })).toBe(message);
   });
 });
 
-describe('places', () => {
-  it('the state is kept where --state-dir says, with the jobs below it', () => {
+describe('folders', () => {
+  it('keeps the state in --state-dir, with the jobs below it', () => {
     const config = loaded(withFlag('state-dir', 'some/state'), { XDG_STATE_HOME: '/elsewhere' });
     expect(config.stateDir).toBe(resolve('some/state'));
     expect(config.workDir).toBe(resolve('some/state/jobs'));
   });
 
-  it('the state is kept below XDG_STATE_HOME', () => {
+  it('keeps the state below XDG_STATE_HOME', () => {
     const home = tempFolder();
     const config = loaded(withFlag('name', 'rig-3'), { XDG_STATE_HOME: home });
     expect(config.stateDir).toBe(join(home, 'trainyard/rig-3'));
     expect(config.workDir).toBe(join(home, 'trainyard/rig-3/jobs'));
   });
 
-  it.runIf(process.platform === 'linux')('without it, in the home folder', () => {
+  it.runIf(process.platform === 'linux')('keeps the state in the home folder without XDG_STATE_HOME', () => {
     expect(loaded(withFlag('name', 'rig-3')).stateDir).toBe(join(homedir(), '.local/state/trainyard/rig-3'));
   });
 
-  it('a relative work folder is meant from here, not from the folder of a job', () => {
+  it('resolves a relative work folder from the current folder', () => {
     expect(loaded(withFlag('work-dir', 'jobs')).workDir).toBe(resolve('jobs'));
   });
 
@@ -270,28 +273,28 @@ describe('places', () => {
     'a\0b',
     'a\nb',
     'x'.repeat(300),
-  ])('the name %j makes a safe folder', name => {
+  ])('turns the name %j into a safe folder', name => {
     const dir = stateDirOf(name);
     expect(dirname(dir)).toBe('/state/trainyard');
     expect(basename(dir)).toMatch(/^\w[\w.-]{0,99}$/);
   });
 
-  it('an empty name is the host, and names its folder', () => {
+  it('uses the host name for an empty name, and for its folder', () => {
     expect(stateDirOf('')).toBe(join('/state/trainyard', hostname()));
   });
 
-  it('two workers of one machine never share a folder', () => {
+  it('never shares a folder between two workers of a machine', () => {
     const names = ['a_b', 'a/b', 'a b', '..', '__', '训练', '推理', 'x'.repeat(300), 'x'.repeat(301)];
     expect(new Set(names.map(stateDirOf)).size).toBe(names.length);
   });
 });
 
-describe('whom to trust', () => {
+describe('trust options', () => {
   const pin = `sha256:${Buffer.alloc(32, 1).toString('base64')}`;
   const other = `sha256:${Buffer.alloc(32, 2).toString('base64')}`;
   const overTls = { ...minimalFlags, 'orchestrator-url': 'https://rig:8001' };
 
-  it('may be said by pins: by flags that are repeated, or in the file as text or a list', () => {
+  it('reads pins from repeated flags, or from the file as text or a list', () => {
     expect(loaded({ ...overTls, pin: [pin, other] }).trust).toEqual({
       pins: [pin, other],
       caFile: null,
@@ -304,17 +307,17 @@ describe('whom to trust', () => {
     }
   });
 
-  it.each([['sha256:short'], ['']])('a pin %j is refused with a good one', given => {
+  it.each([['sha256:short'], ['']])('rejects the pin %j with an example', given => {
     expect(refusal({ ...overTls, pin: [given] })).toMatch(/is no pin: write --pin sha256:A+=/);
   });
 
-  it('a pin for an http address is refused: it would protect nothing', () => {
+  it('rejects a pin for an http address, which it could not protect', () => {
     expect(refusal({ ...minimalFlags, pin: [pin] })).toMatch(
       /^--pin is for https:\/\/, and http:\/\/orchestrator\.test:8001 is not: the token would travel unencrypted.*https:\/\/ address, or leave --pin out$/,
     );
   });
 
-  it('a pin and no verification contradict each other, wherever each was said', () => {
+  it('rejects a pin together with --ssl-no-verify, from any source', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ 'ssl-no-verify': true }));
     expect(refusal({ ...overTls, pin: [pin], config })).toMatch(
       /^--pin and --ssl-no-verify contradict each other/,

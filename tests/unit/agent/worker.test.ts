@@ -75,34 +75,29 @@ const twoGpus = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, 
 /** A trainer that prints where it is and waits to be stopped. */
 const waiting = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
 
-describe('what makes a worker end before it begins', () => {
+describe('failed starts', () => {
   it.each<[string, Flags, number, RegExp]>([
     [
-      'a token file that is not there',
+      'a missing token file',
       { 'worker-token': undefined, 'worker-token-file': '/nowhere/token' },
       2,
       /worker token could not be read/,
     ],
+    ['a missing CA file', { 'ca-file': '/nowhere/ca.pem' }, 2, /^--ca-file \/nowhere\/ca\.pem: ENOENT/],
     [
-      'an authority that is not there',
-      { 'ca-file': '/nowhere/ca.pem' },
-      2,
-      /^--ca-file \/nowhere\/ca\.pem: ENOENT/,
-    ],
-    [
-      'an authority that is none',
+      'an invalid CA file',
       { 'ca-file': import.meta.filename },
       2,
       /^--ca-file .*worker\.test\.ts: there is no certificate in it, or not in PEM form$/,
     ],
-    ['a GPU that is not there', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
-  ])('%s', async (_what, flags, code, message) => {
+    ['a GPU that does not exist', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
+  ])('exits with a reason for %s', async (_what, flags, code, message) => {
     const { exit, said } = startWorker(flags);
     expect(await exit).toBe(code);
     expect(said).toEqual([expect.stringMatching(message)]);
   });
 
-  it('a state folder that can not be made', async () => {
+  it('exits when the state folder cannot be created', async () => {
     const file = writeFile(tempFolder(), 'file', '');
     const config = { ...loaded(minimalFlags), stateDir: join(file, 'state') };
     const said: string[] = [];
@@ -118,7 +113,7 @@ describe('what makes a worker end before it begins', () => {
     expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*--state-dir$/);
   });
 
-  it('a token that nobody knows', async () => {
+  it('exits with 3 when the token is unknown', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(401);
     const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url });
@@ -127,8 +122,8 @@ describe('what makes a worker end before it begins', () => {
   });
 });
 
-describe('what a worker says of itself', () => {
-  it('to people', async () => {
+describe('description of a worker', () => {
+  it('describes itself to people', async () => {
     const { says, said } = startWorker(
       { 'orchestrator-url': await nobodyThere(), 'ssl-no-verify': true },
       twoGpus,
@@ -144,7 +139,7 @@ describe('what a worker says of itself', () => {
     ]);
   });
 
-  it('to the orchestrator', async () => {
+  it('describes itself to the orchestrator', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, persistent: true, label: ['team=nlp'], gpus: '1' };
     const { home } = startWorker(flags, twoGpus);
@@ -188,7 +183,7 @@ const leavesChild = (pidFile: string, appsFile: string): string => `
   child.unref();`;
 
 it.skipIf(process.platform !== 'linux')(
-  'what a job has left on a GPU is said before its end is',
+  "reports processes that a job left on a GPU before the job's end",
   async () => {
     const orchestrator = await startOrchestrator();
     const bin = tempFolder();
@@ -218,7 +213,7 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 describe('a real job', () => {
-  it('shows what it prints when asked to, and the worker leaves after it', async () => {
+  it("prints the trainer's output with --verbose, and leaves after the job", async () => {
     const orchestrator = await startOrchestrator();
     const trainer = `${process.execPath} -e 'console.log(JSON.stringify({type:"progress",step:3,total_steps:4})); console.log("trained")'`;
     const { exit, says, said, home } = startWorker({
@@ -240,7 +235,7 @@ describe('a real job', () => {
     expect(existsSync(join(state, 'lock'))).toBe(false);
   });
 
-  it('is finished after the first signal, and stopped by the second', async () => {
+  it('finishes the job after the first signal, and stops it after the second', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
     const { exit, says, said, signal } = startWorker({ ...flags, gpus: '1' }, twoGpus);
@@ -259,8 +254,8 @@ describe('a real job', () => {
   });
 });
 
-describe('a worker whose parent is gone', () => {
-  it('leaves its training to the guard', async () => {
+describe('--leave-with-parent', () => {
+  it('leaves its training to the guard when its parent is gone', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
     const { exit, says, said, endInput, home } = startWorker({ ...flags, 'leave-with-parent': true });
@@ -276,7 +271,7 @@ describe('a worker whose parent is gone', () => {
     expect(readExit(run)).toBeNull();
   });
 
-  it('says goodbye when it has none', async () => {
+  it('says goodbye without a job when its parent is gone', async () => {
     const orchestrator = await startOrchestrator();
     const { exit, says, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,
@@ -289,7 +284,7 @@ describe('a worker whose parent is gone', () => {
     await orchestrator.nth('disconnect');
   });
 
-  it('does not mind when it was not told to', async () => {
+  it('keeps running without the option when its parent is gone', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
     const { says, endInput } = startWorker(flags);
@@ -300,7 +295,7 @@ describe('a worker whose parent is gone', () => {
   });
 });
 
-it('SIGHUP takes a new token over', async () => {
+it('reads a new token on SIGHUP', async () => {
   const folder = tempFolder();
   const path = writeFile(folder, 'token', 'wt_1');
   const orchestrator = await startOrchestrator();
@@ -321,10 +316,10 @@ it('SIGHUP takes a new token over', async () => {
   expect((await orchestrator.nth('disconnect')).token).toBe('wt_2');
 });
 
-describe('a worker with a join token', () => {
+describe('join tokens', () => {
   const mine = /^wt_[\w-]{43}$/;
 
-  it('joins, registers with a token of its own, and needs none any more after that', async () => {
+  it('joins, registers with its own token, and needs no token afterwards', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, 'state-dir': tempFolder() };
     const first = startWorker({ ...flags, 'worker-token': 'tj_1' });
@@ -342,7 +337,7 @@ describe('a worker with a join token', () => {
     for (const { said } of [first, again]) expect(said.join('\n')).not.toMatch(/tj_1|wt_/);
   });
 
-  it('that is refused leaves with exit code 3, and what the orchestrator says', async () => {
+  it("exits with 3 and the server's reason when the join token is refused", async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.join = () => refused(401);
     const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url, 'worker-token': 'tj_1' });
@@ -351,7 +346,7 @@ describe('a worker with a join token', () => {
     expect(orchestrator.count('register')).toBe(0);
   });
 
-  it('and none at all, on a machine that never joined, asks for one', async () => {
+  it('asks for a token on a machine that never joined', async () => {
     const { exit, said } = startWorker({ 'worker-token': undefined });
     expect(await exit).toBe(2);
     expect(said).toEqual([
@@ -359,7 +354,7 @@ describe('a worker with a join token', () => {
     ]);
   });
 
-  it('and none at all, with a state folder that is damaged, says so', async () => {
+  it('reports a damaged state folder when no token is given', async () => {
     const dir = tempFolder();
     writeFile(dir, 'token', 'x');
     const { exit, said } = startWorker({ 'worker-token': undefined, 'state-dir': dir });
@@ -367,7 +362,7 @@ describe('a worker with a join token', () => {
     expect(said).toEqual([expect.stringContaining('is damaged')]);
   });
 
-  it('in its file joins at once on SIGHUP, and goes on with its new token', async () => {
+  it('joins on SIGHUP with a join token in its file, and continues with the new token', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const orchestrator = await startOrchestrator();
@@ -382,7 +377,7 @@ describe('a worker with a join token', () => {
     expect((await orchestrator.nth('disconnect')).token).toMatch(mine);
   });
 
-  it('leaves when it is told to while nobody answers', async () => {
+  it('exits on SIGTERM while joining an unreachable server', async () => {
     const { exit, says, signal } = startWorker({
       'orchestrator-url': await nobodyThere(),
       'worker-token': 'tj_1',

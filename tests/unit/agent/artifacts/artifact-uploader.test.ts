@@ -84,8 +84,8 @@ function bring(
 }
 const textOf = ({ files }: Shelf, key: string): string | undefined => files.get(key)?.toString();
 
-describe('what a trainer makes', () => {
-  it('is brought while it runs, a checkpoint first, and again when it changes', async () => {
+describe('outputs of a trainer', () => {
+  it('uploads outputs while the trainer runs, checkpoints first, and changed files again', async () => {
     const bench = bring();
     for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
     await bench.sent('notes.txt');
@@ -100,7 +100,7 @@ describe('what a trainer makes', () => {
     expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
   });
 
-  it('is not sent again when the trainer has uploaded it meanwhile', async () => {
+  it('skips files that the trainer has uploaded itself meanwhile', async () => {
     const bench = bring();
     bench.write('a.png', 'a');
     await bench.sent('a.png');
@@ -114,7 +114,7 @@ describe('what a trainer makes', () => {
     expect(await bench.done).toBe(true);
   });
 
-  it('is a folder with its manifest behind all of its files, and nothing written into it', async () => {
+  it('uploads a checkpoint folder before its manifest, and writes nothing into the folder', async () => {
     const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
     const bench = bring(createShelf(), { files });
     bench.finish('completed');
@@ -132,7 +132,7 @@ describe('what a trainer makes', () => {
     ]);
   });
 
-  it('is not sent where it is there already, nor what is older than the newest checkpoint there', async () => {
+  it('skips stored files and checkpoints older than the newest stored one', async () => {
     const files = {
       'checkpoint-1.bin': 'old',
       'checkpoint-2.bin': 'new',
@@ -150,7 +150,7 @@ describe('what a trainer makes', () => {
     ]);
   });
 
-  it('names a few of the checkpoints that are not sent because they are older, and only if they are missing', async () => {
+  it('reports only a few of the older checkpoints that it skips, if the server lacks them', async () => {
     const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
     const shelf = createShelf({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
     const bench = bring(shelf, { files });
@@ -161,7 +161,7 @@ describe('what a trainer makes', () => {
     expect(bench.said[0]).not.toMatch(/checkpoint-[78]\.bin/);
   });
 
-  it('is no checkpoint that was there before the attempt began, unless it is written anew', async () => {
+  it('ignores a checkpoint from before the attempt, unless the trainer writes it again', async () => {
     const bench = bring(createShelf(), {
       begunAt: Date.now() + 10_000,
       files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
@@ -175,7 +175,7 @@ describe('what a trainer makes', () => {
     expect(bench.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
   });
 
-  it('is not sent again when the trainer has sent it itself in the end', async () => {
+  it('skips a file that the trainer uploaded itself at its end', async () => {
     const bench = bring();
     bench.write('a.png', 'a');
     await bench.sent('a.png');
@@ -186,7 +186,7 @@ describe('what a trainer makes', () => {
     expect(bench.sentKeys()).toEqual(['a.png']);
   });
 
-  it('is checkpoints alone where the owner says so, and nothing is asked where there is nothing', async () => {
+  it('uploads only checkpoints with --upload checkpoints, and makes no call without outputs', async () => {
     const bench = bring(createShelf(), {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
@@ -200,7 +200,7 @@ describe('what a trainer makes', () => {
     expect(idle.shelf.calls).toEqual(['OUTSTANDING 0']);
   });
 
-  it('that is removed before its turn is missed by nobody', async () => {
+  it('ignores outputs that are removed before their upload', async () => {
     const bench = bring(createShelf(), {
       files: { 'checkpoint-1/a': 'a', 'checkpoint-1/b': 'b', 'c.png': 'c' },
     });
@@ -219,8 +219,8 @@ describe('what a trainer makes', () => {
   });
 });
 
-describe('an orchestrator', () => {
-  it('that does not answer for a while is waited for', async () => {
+describe('uploads to a failing server', () => {
+  it('retries while the server does not answer', async () => {
     const bench = bring(createShelf(), { files: { a: 'a' } });
     const release = bench.shelf.failAll('', refusalOf(503));
     await bench.asked('LIST', 3);
@@ -230,7 +230,7 @@ describe('an orchestrator', () => {
     expect(textOf(bench.shelf, 'a')).toBe('a');
   });
 
-  it('that has no room is told of once, gets what is smaller, and is asked again now and then', async () => {
+  it('reports a file that the server has no room for once, uploads smaller ones, and retries', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT large', refusalOf(413));
     const bench = bring(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
@@ -244,7 +244,7 @@ describe('an orchestrator', () => {
     expect([...shelf.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
   });
 
-  it('that has no room after a completed end hears what is left, and gets it when there is room', async () => {
+  it('reports outstanding files after a completed job when the server has no room, and uploads them later', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT a.png', refusalOf(507));
     const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
@@ -262,7 +262,7 @@ describe('an orchestrator', () => {
   });
 
   it.each([413, 502, 503, 504])(
-    'behind a proxy that answers uploads with %i hears what is left, and gets it once the proxy passes it on',
+    'reports outstanding files when a proxy answers uploads with %i, and uploads them later',
     async status => {
       const shelf = createShelf();
       const release = shelf.failAll('PUT a.png', proxyAnswerOf(status));
@@ -284,7 +284,7 @@ describe('an orchestrator', () => {
     },
   );
 
-  it('behind a proxy that refuses a file while the trainer runs gets it later without an end', async () => {
+  it('retries a file that a proxy refused while the trainer runs', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT a.png', proxyAnswerOf(413));
     const bench = bring(shelf, { files: { 'a.png': 'a' } });
@@ -297,7 +297,7 @@ describe('an orchestrator', () => {
   });
 
   it.each(['LIST', 'PUT', 'OUTSTANDING'])(
-    'that does not accept a completed end yet (%s: 401) gets everything once it does',
+    'uploads everything once the server accepts the completed end (%s: 401)',
     async call => {
       const shelf = createShelf();
       const release = shelf.failAll(call, refusalOf(401, 'upload_token_over'));
@@ -315,7 +315,7 @@ describe('an orchestrator', () => {
     ['LIST', refusalOf(401, 'uploads_closed')],
     ['PUT', refusalOf(401, 'uploads_closed')],
     ['LIST', refusalOf(403)],
-  ])('that closes the uploads (%s: %j) is not asked again', async (call, fate) => {
+  ])('stops when the server closes the uploads (%s: %j)', async (call, fate) => {
     const shelf = createShelf();
     shelf.failAll(call, fate);
     const bench = bring(shelf, { files: { a: 'a' } });
@@ -325,7 +325,7 @@ describe('an orchestrator', () => {
     expect(shelf.calls.filter(made => made.startsWith(call))).toHaveLength(1);
   });
 
-  it('that closes the uploads while files are left ends the waiting', async () => {
+  it('stops waiting when the server closes the uploads while files are outstanding', async () => {
     const shelf = createShelf();
     shelf.failAll('PUT', refusalOf(413));
     const bench = bring(shelf, { files: { a: 'a' } });
@@ -335,7 +335,7 @@ describe('an orchestrator', () => {
     expect(await bench.done).toBe(true);
   });
 
-  it('that is older and does not know what is outstanding gets the files all the same', async () => {
+  it('uploads the files to an older server that does not accept outstanding files', async () => {
     const shelf = createShelf();
     shelf.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
     const bench = bring(shelf, { files: { a: 'a' } });
@@ -344,7 +344,7 @@ describe('an orchestrator', () => {
     expect(textOf(shelf, 'a')).toBe('a');
   });
 
-  it('is not asked twice for a preempted attempt', async () => {
+  it('makes one try for the checkpoints of a preempted attempt', async () => {
     const shelf = createShelf();
     shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
     const bench = bring(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
@@ -354,7 +354,7 @@ describe('an orchestrator', () => {
     expect(shelf.outstanding).toBeNull();
   });
 
-  it('that gives the attempt its say back gets the rest', async () => {
+  it('uploads the rest when the server re-adopts the attempt', async () => {
     const shelf = createShelf();
     const release = shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
     const bench = bring(shelf, { files: { 'a.png': 'a' } });
@@ -383,7 +383,7 @@ describe('images of event files', () => {
     return { root, calls, look };
   };
 
-  it('are uploaded beside the files of the trainer, and all of them before the uploads are closed', async () => {
+  it('uploads images of event files with the other outputs before it reports none outstanding', async () => {
     const images = imagesIn(20);
     const bench = bring(createShelf(), { images, files: { 'a.png': 'a' } });
     bench.finish('completed');
@@ -392,7 +392,7 @@ describe('images of event files', () => {
     expect(bench.shelf.calls.at(-1)).toBe('OUTSTANDING 0');
   });
 
-  it('give way to a file of the trainer with the same key', async () => {
+  it('prefers a file of the trainer over an image with the same key', async () => {
     const bench = bring(createShelf(), { images: imagesIn(2), files: { 'images/1.png': 'own' } });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
@@ -400,7 +400,7 @@ describe('images of event files', () => {
     expect(textOf(bench.shelf, 'images/2.png')).toBe('2');
   });
 
-  it('are not read if only checkpoints are uploaded', async () => {
+  it('reads no images from event files when only checkpoints are uploaded', async () => {
     const images = imagesIn(1);
     const some = bring(createShelf(), { images, which: 'checkpoints', files: { 'checkpoint-1.bin': 'x' } });
     some.finish('completed');
@@ -410,7 +410,7 @@ describe('images of event files', () => {
   });
 });
 
-it('what its agent leaves is not through, and what is stopped is', async () => {
+it('reports uploads as unfinished when the agent leaves, and as finished when they are stopped', async () => {
   const ended = new AbortController();
   const left = bring(createShelf(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();

@@ -61,7 +61,7 @@ const jobWith = (...names: readonly string[]) => ({
   samplesAreFiles: false,
 });
 
-test('of a completed attempt all is brought, and then it is forgotten', async () => {
+test('uploads all outputs of a completed attempt, and then forgets it', async () => {
   const bucket = await openBucket();
   const { outputs, folder, kept } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png', 'ü (1).txt'));
@@ -81,7 +81,7 @@ test('of a completed attempt all is brought, and then it is forgotten', async ()
   await eventually('forgotten', () => kept().length === 0);
 });
 
-test('of any other end no more is brought', async () => {
+test('uploads nothing more of an attempt that did not complete', async () => {
   const bucket = await openBucket();
   const { outputs, kept } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png'));
@@ -90,7 +90,7 @@ test('of any other end no more is brought', async () => {
   expect(bucket.files.size).toBe(0);
 });
 
-test('of one that is to be tried again its checkpoints are, and no longer than told', async () => {
+test('uploads the checkpoints of an attempt that will be retried, within the given time', async () => {
   const bucket = await openBucket();
   const { outputs, kept } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png', 'checkpoint-5.bin'));
@@ -104,7 +104,7 @@ test('of one that is to be tried again its checkpoints are, and no longer than t
   await eventually('forgotten', () => kept().length === 0);
 });
 
-test('the next process of the agent goes on with what has ended, and with what runs', async () => {
+test('continues the uploads of ended and running attempts in the next agent process', async () => {
   const bucket = await openBucket();
   bucket.isAway = true;
   const stateDir = tempFolder();
@@ -124,7 +124,7 @@ test('the next process of the agent goes on with what has ended, and with what r
   await eventually('forgotten', () => second.kept().length === 0);
 });
 
-test('nothing is brought, or kept, where the owner wants none, or nothing opens the way', async () => {
+test('uploads and stores nothing with --upload none or without an upload token', async () => {
   const bucket = await openBucket();
   const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'none' });
   void outputs.follow(offer, jobWith('a.png'));
@@ -136,7 +136,7 @@ test('nothing is brought, or kept, where the owner wants none, or nothing opens 
   expect(bucket.files.size).toBe(0);
 });
 
-test('who leaves waits for what has ended alone, and no longer than told', async () => {
+test('waits only for ended attempts when the agent leaves, and no longer than given', async () => {
   const bucket = await openBucket();
   bucket.isAway = true;
   const { outputs } = openOutputs(bucket);
@@ -151,7 +151,7 @@ test('who leaves waits for what has ended alone, and no longer than told', async
   expect(bucket.files.size).toBe(0);
 });
 
-test('images of event files are uploaded, also by the next process, and then removed from the worker', async () => {
+test('uploads images of event files, also in the next process, and then removes them', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const outputDir = outputDirWith();
@@ -175,7 +175,7 @@ test('images of event files are uploaded, also by the next process, and then rem
   await eventually('nothing left', () => readdirSync(images).length === 0 && second.kept().length === 0);
 });
 
-test('images of event files stay in them if the owner uploads only checkpoints', async () => {
+test('extracts no images from event files when only checkpoints are uploaded', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const { outputs } = openOutputs(bucket, stateDir, { which: 'checkpoints' });
@@ -188,7 +188,7 @@ test('images of event files stay in them if the owner uploads only checkpoints',
   expect(existsSync(join(stateDir, 'images'))).toBe(false);
 });
 
-test('images of event files stay in them if the trainer writes them as files, also after a restart', async () => {
+test('extracts no images when the trainer writes them as files, also after a restart', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const outputDir = outputDirWith('sample.png');

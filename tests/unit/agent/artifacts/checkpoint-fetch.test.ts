@@ -40,8 +40,8 @@ const failure = (message: string | RegExp): Fetched => ({
   message: expect.stringMatching(message) as string,
 });
 
-describe('a checkpoint of one file', () => {
-  it('is fetched, for its owner alone, and said to be', async () => {
+describe('checkpoint files', () => {
+  it('downloads a checkpoint file with a private mode, and reports its size', async () => {
     const { fetched, outputDir, read } = fetching(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
     expect(await fetched).toEqual({
       kind: 'ready',
@@ -52,7 +52,7 @@ describe('a checkpoint of one file', () => {
     expect(readdirSync(outputDir)).toEqual([file]);
   });
 
-  it('is not fetched where it is already; what is another there is replaced', async () => {
+  it('keeps a checkpoint file that is already there, and replaces one with other content', async () => {
     const shelf = createShelf({ [file]: 'right' });
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
@@ -66,7 +66,7 @@ describe('a checkpoint of one file', () => {
     expect(read(file)).toBe('right');
   });
 
-  it('goes on where a broken line or an earlier attempt has left it', async () => {
+  it('resumes a download that a broken connection or an earlier attempt left', async () => {
     const shelf = createShelf({ [file]: '0123456789abcdef' });
     shelf.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
     const { fetched, read } = fetching(shelf, file);
@@ -79,7 +79,7 @@ describe('a checkpoint of one file', () => {
     expect(asked(shelf).at(-1)).toBe(`GET ${file} 4`);
   });
 
-  it('that is other bytes than it says is fetched once more, and then given up', async () => {
+  it('downloads a checkpoint with a wrong digest once more, and then gives up', async () => {
     const outputDir = tempFolder();
     // Half of it is there, of another one.
     writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
@@ -104,7 +104,7 @@ describe('a checkpoint of one file', () => {
     expect(readdirSync(second.outputDir)).toEqual([]);
   });
 
-  it('brings the state of the optimizer that ai-toolkit keeps beside its weights, and does without it', async () => {
+  it("downloads ai-toolkit's optimizer state with the weights, if there is one", async () => {
     const weights = 'dog/dog_000000250.safetensors';
     const all = createShelf({ [weights]: 'weights', 'dog/optimizer.pt': 'state', 'dog/other.pt': 'x' });
     const { fetched, outputDir, read } = fetching(all, weights);
@@ -119,7 +119,7 @@ describe('a checkpoint of one file', () => {
     });
   });
 
-  it('that is not there, or of an attempt that is over, is said to be', async () => {
+  it('reports a missing checkpoint, and one that the server refuses', async () => {
     expect(await fetching(createShelf(), file).fetched).toEqual(
       failure(/neither it nor checkpoint-manifest.json/),
     );
@@ -128,7 +128,7 @@ describe('a checkpoint of one file', () => {
     expect(await fetching(over, file).fetched).toEqual(failure(/refused with 401/));
   });
 
-  it('is waited for only as long as somebody wants it', async () => {
+  it('stops the download when it is aborted', async () => {
     const shelf = createShelf({ [file]: '01234567' });
     shelf.failAll('GET', 'cut');
     const over = new AbortController();
@@ -136,16 +136,16 @@ describe('a checkpoint of one file', () => {
     expect(await fetching(shelf, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
   });
 
-  it('that has no place on the disk says to make room', async () => {
+  it('reports a checkpoint that the disk cannot hold', async () => {
     const outputDir = join(tempFolder(), 'none');
     expect(await fetching(createShelf({ [file]: 'x' }), file, outputDir).fetched).toEqual(failure(/ENOENT/));
   });
 });
 
-describe('a checkpoint that is a folder', () => {
+describe('checkpoint folders', () => {
   const files = { 'model.bin': 'weights', 'deep/er/.metadata': 'where', empty: '' };
 
-  it('is all of its files, and shows when it has them all', async () => {
+  it('downloads a checkpoint folder, and shows it only when it is complete', async () => {
     const shelf = createShelf(folderWith(files));
     const { fetched, outputDir, read } = fetching(shelf, folder);
     shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
@@ -158,7 +158,7 @@ describe('a checkpoint that is a folder', () => {
     expect(readdirSync(join(outputDir, folder)).toSorted()).toEqual(['deep', 'empty', 'model.bin']);
   });
 
-  it('keeps what is right, replaces what is not, and has no file more', async () => {
+  it('keeps valid files of a checkpoint folder, replaces others, and removes extra ones', async () => {
     const shelf = createShelf(folderWith(files));
     const outputDir = tempFolder();
     mkdirSync(join(outputDir, folder), { recursive: true });
@@ -179,9 +179,9 @@ describe('a checkpoint that is a folder', () => {
   });
 
   it.each<readonly [string, string]>([
-    ['no JSON', 'nonsense'],
-    ['nothing in it', '{"files":[]}'],
-    ['digests that are none', JSON.stringify({ files: [{ path: 'a', bytes: 1, sha256: 'x' }] })],
+    ['invalid JSON', 'nonsense'],
+    ['no files', '{"files":[]}'],
+    ['invalid digests', JSON.stringify({ files: [{ path: 'a', bytes: 1, sha256: 'x' }] })],
     ...['../../escape', '/etc/passwd', 'a/../../b', 'a\\..\\b', 'C:x', 'con', '', 'a//b', 'a\0b'].map(
       path =>
         [
@@ -190,10 +190,10 @@ describe('a checkpoint that is a folder', () => {
         ] as const,
     ),
     [
-      'a path twice',
+      'a repeated path',
       JSON.stringify({ files: ['a', 'a'].map(path => ({ path, bytes: 1, sha256: sha256Of('x') })) }),
     ],
-  ])('is none whose manifest has %s', async (_what, manifest) => {
+  ])('rejects a checkpoint manifest with %s', async (_what, manifest) => {
     const shelf = createShelf({ [`${folder}/checkpoint-manifest.json`]: manifest });
     const { fetched, outputDir } = fetching(shelf, folder);
     expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is none|has a path that is none)/));
@@ -201,7 +201,7 @@ describe('a checkpoint that is a folder', () => {
   });
 
   it.each(['run', join('run', '.checkpoint-500.fetching'), join('run', '.checkpoint-500.fetching', 'deep')])(
-    'is written through no link: %s',
+    'does not write a checkpoint through the link %s',
     async path => {
       const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
       mkdirSync(join(outputDir, path, '..'), { recursive: true });
@@ -212,7 +212,7 @@ describe('a checkpoint that is a folder', () => {
     },
   );
 
-  it('takes a link for nothing that is there already', async () => {
+  it('replaces a link in a checkpoint folder by the real file', async () => {
     const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
     mkdirSync(join(outputDir, folder), { recursive: true });
     writeFileSync(join(elsewhere, 'model.bin'), 'weights');
@@ -223,7 +223,7 @@ describe('a checkpoint that is a folder', () => {
     expect(readFileSync(join(elsewhere, 'model.bin'), 'utf8')).toBe('weights');
   });
 
-  it('of which a file is missing leaves nothing behind', async () => {
+  it('leaves nothing behind when a file of a checkpoint folder is missing', async () => {
     const shelf = createShelf(folderWith(files));
     shelf.files.delete(`${folder}/model.bin`);
     const { fetched, outputDir } = fetching(shelf, folder);
@@ -238,4 +238,4 @@ it.each([
   [1_000, '1.0 kB'],
   [12_345_678, '12.3 MB'],
   [7_000_000_000, '7.0 GB'],
-])('%d bytes are %s', (bytes, words) => expect(sizeInWords(bytes)).toBe(words));
+])('formats %d bytes as %s', (bytes, words) => expect(sizeInWords(bytes)).toBe(words));

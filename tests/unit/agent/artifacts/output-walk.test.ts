@@ -15,7 +15,7 @@ function folderWith(...paths: readonly string[]): string {
 const keysIn = async (root: string): Promise<readonly string[]> =>
   [...(await walkOutputs(root)).files.keys()].toSorted();
 
-test('what a trainer has written is found, and nothing hidden or half', async () => {
+test('finds the outputs of a trainer, except hidden and partial files', async () => {
   const root = folderWith(
     'a.png',
     'deep/er/b.txt',
@@ -38,7 +38,7 @@ test('what a trainer has written is found, and nothing hidden or half', async ()
   expect(flaws).toEqual([]);
 });
 
-test('a link is not followed, and a folder that is gone has nothing', async () => {
+test('follows no links, and finds nothing in a missing folder', async () => {
   const root = folderWith('a');
   const elsewhere = folderWith('secret');
   symlinkSync(elsewhere, join(root, 'folder'));
@@ -47,7 +47,7 @@ test('a link is not followed, and a folder that is gone has nothing', async () =
   expect(await keysIn(join(root, 'none'))).toEqual([]);
 });
 
-test('what can not be an artifact is left out and named, and a checkpoint with such a file as a whole', async () => {
+test('skips and reports invalid artifact names, and checkpoints that contain one', async () => {
   const root = folderWith('fine', 'a:b', 'checkpoint-1/fine', 'checkpoint-1/con', 'checkpoint-2/fine');
   expect(await keysIn(root)).toEqual(['checkpoint-2/fine', 'fine']);
   expect((await walkOutputs(root)).flaws.toSorted()).toEqual([
@@ -56,7 +56,7 @@ test('what can not be an artifact is left out and named, and a checkpoint with s
   ]);
 });
 
-test('what is too deep is left out, and so is the checkpoint that it is a part of', async () => {
+test('skips files that are too deep, and checkpoints that contain one', async () => {
   const root = folderWith(
     '1/2/3/4/5/6/7/seen',
     '1/2/3/4/5/6/7/8/unseen',
@@ -67,7 +67,7 @@ test('what is too deep is left out, and so is the checkpoint that it is a part o
   expect((await walkOutputs(root)).flaws).toHaveLength(2);
 });
 
-test('of too many files checkpoints are seen first, and never a part of one', async () => {
+test('lists complete checkpoints first when there are too many files', async () => {
   const many = (folder: string, count: number) =>
     Array.from({ length: count }, (_, n) => `${folder}/${String(n).padStart(2, '0')}`);
   const root = folderWith(

@@ -12,8 +12,8 @@ import {
 const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
 const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, found()])));
 
-describe('what lies in the folder of outputs', () => {
-  it('is files, and checkpoints that are folders of them', () => {
+describe('outputs', () => {
+  it('groups files into outputs, with checkpoint folders as one each', () => {
     const keys = [
       'checkpoint-500/b',
       'checkpoint-000600.bin',
@@ -49,7 +49,7 @@ describe('what lies in the folder of outputs', () => {
     ]);
   });
 
-  it('is no checkpoint where a folder of a step has nothing but pictures', () => {
+  it('treats a step folder with only pictures as samples, not as a checkpoint', () => {
     const all = outputs('samples/step-100/1.png', 'samples/step-100/2.png');
     expect(all.map(({ name, kind, isFolder }) => [name, kind, isFolder])).toEqual([
       ['samples/step-100/1.png', 'sample', false],
@@ -80,7 +80,7 @@ function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterM
   );
 }
 
-describe('what is brought next', () => {
+describe('planned uploads', () => {
   const files = {
     'log.txt': found(1, 9),
     'a.png': found(1, 3),
@@ -89,18 +89,18 @@ describe('what is brought next', () => {
     'checkpoint-10/x': found(),
   };
 
-  it('is the newest checkpoint, then the newest sample, then the rest', () => {
+  it('plans the newest checkpoint first, then the newest sample, then the rest', () => {
     const order = ['checkpoint-10', 'checkpoint-9.bin', 'b.png', 'a.png', 'log.txt'];
     expect(planned({ files })).toEqual(order);
     expect(planned({ files, which: 'checkpoints' })).toEqual(order.slice(0, 2));
   });
 
-  it('is nothing that may still be written, unless nobody is there to write it', () => {
+  it('plans no file that may still be written, unless the run has ended', () => {
     expect(planned({ files, laterMs: 4_999 })).toEqual([]);
     expect(planned({ files, laterMs: 0, isOver: true })).toHaveLength(5);
   });
 
-  it('is a checkpoint when none of its files changes any more', () => {
+  it('plans a checkpoint folder when none of its files changes any more', () => {
     const look = (bytes: number) =>
       outputsOf(
         new Map([
@@ -119,17 +119,29 @@ describe('what is brought next', () => {
 
   const at = 1_000_000;
   it.each<[string, Story, boolean]>([
-    ['what was brought as it is', { dealt: { 'a.png': { at, as: 'brought' } } }, false],
-    ['what has changed since', { dealt: { 'a.png': { at, as: 'brought', mark: 'before' } } }, true],
-    ['what is not for there', { dealt: { 'a.png': { at, as: 'refused' } }, isOver: true }, false],
-    ['what there was no room for', { dealt: { 'a.png': { at, as: 'left' } } }, false],
-    ['... five minutes later', { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000 }, true],
-    ['... or in the end', { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000, isOver: true }, false],
-  ])('%s: %j is %j', (_what, story, isPlanned) => {
+    ['an output that was uploaded unchanged', { dealt: { 'a.png': { at, as: 'brought' } } }, false],
+    [
+      'an output that has changed since its upload',
+      { dealt: { 'a.png': { at, as: 'brought', mark: 'before' } } },
+      true,
+    ],
+    ['an output that the server refused', { dealt: { 'a.png': { at, as: 'refused' } }, isOver: true }, false],
+    ['an output without room on the server', { dealt: { 'a.png': { at, as: 'left' } } }, false],
+    [
+      'an output without room, five minutes later',
+      { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000 },
+      true,
+    ],
+    [
+      'an output without room, after the run',
+      { dealt: { 'a.png': { at, as: 'left' } }, laterMs: 300_000, isOver: true },
+      false,
+    ],
+  ])('plans %s: %j is %j', (_what, story, isPlanned) => {
     expect(planned({ files: { 'a.png': found() }, ...story })).toEqual(isPlanned ? ['a.png'] : []);
   });
 
-  it('is what grows all the time now and then, and in the end', () => {
+  it('plans a growing file only now and then, and after the run', () => {
     const story = {
       files: { 'log.txt': found() },
       dealt: { 'log.txt': { at, as: 'brought', mark: 'shorter' } },
@@ -140,7 +152,7 @@ describe('what is brought next', () => {
   });
 });
 
-it('is left over which checkpoint was there before', () => {
+it('recognizes checkpoints from before the attempt as leftovers', () => {
   const all = outputsOf(
     new Map([
       ['checkpoint-1/a', found(1, 10)],
@@ -153,7 +165,7 @@ it('is left over which checkpoint was there before', () => {
   expect(leftovers(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
 });
 
-it('is outdated what is older than the newest checkpoint there', () => {
+it('recognizes checkpoints older than the newest stored one as outdated', () => {
   const all = outputs('checkpoint-1.bin', 'checkpoint-3/a', 'checkpoint-4.bin', 'a.png', 'epoch-1.bin');
   expect(outdated(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name)).toEqual([
     'checkpoint-1.bin',

@@ -30,22 +30,22 @@ function sourceOf(text: string) {
   return { key: 'key', path, bytes, changedAt, sha256: sha256Of(text) };
 }
 
-describe('a file', () => {
-  it.each(['', 'x', '0123456789'])('of %j comes as it is', async text => {
+describe('uploadFile', () => {
+  it.each(['', 'x', '0123456789'])('uploads a file with the content %j', async text => {
     const shelf = createShelf();
     expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
     expect(shelf.files.get('key')?.toString()).toBe(text);
     expect(shelf.calls).toEqual(['PUT key 0']);
   });
 
-  it('is sent again until it is there', async () => {
+  it('repeats an upload until it succeeds', async () => {
     const shelf = createShelf();
     shelf.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
     expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'brought' });
     expect(shelf.calls).toHaveLength(6);
   });
 
-  it('that is large is read for its digest while it is sent, which comes with the last part', async () => {
+  it('computes the digest of a large file while uploading, and sends it with the last part', async () => {
     const shelf = createShelf();
     const digests: (string | null)[] = [];
     const storage: Shelf['storage'] = {
@@ -64,7 +64,7 @@ describe('a file', () => {
     expect(await sha256.whole(new AbortController().signal)).toBe(source.sha256);
   });
 
-  it('that is large has the right digest although parts of it were sent twice', async () => {
+  it('computes the right digest when parts of a large file are sent twice', async () => {
     const shelf = createShelf();
     shelf.fail('PUT key 4', 'cut', 'cut');
     const source = sourceOf('abcdefghijklmnop');
@@ -73,7 +73,7 @@ describe('a file', () => {
     expect(shelf.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
-  it('that is large comes in parts, and goes on behind what has come', async () => {
+  it('uploads a large file in parts, and resumes after the stored ones', async () => {
     const shelf = createShelf();
     shelf.fail('PUT key 4', 'cut', 'cut');
     const text = 'abcdefghijklmnop';
@@ -90,7 +90,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('that is large and there already, or begun with another, is seen for what it is', async () => {
+  it('recognizes a large file that is stored already, and restarts one begun with other content', async () => {
     const text = 'abcdefghijklmnop';
     const there = createShelf({ key: text });
     expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'brought' });
@@ -114,7 +114,7 @@ describe('a file', () => {
     [refusalOf(413), { kind: 'no_room', why: 'refused with 413' }],
     [refusalOf(507), { kind: 'no_room', why: 'refused with 507' }],
     [refusalOf(400), { kind: 'refused', why: 'refused with 400' }],
-  ])('that is not taken (%j) is not sent again', async (failure, end) => {
+  ])('does not repeat an upload that the server refuses (%j)', async (failure, end) => {
     for (const text of ['small', 'much larger than that']) {
       const shelf = createShelf();
       shelf.failAll('PUT', failure);
@@ -129,7 +129,7 @@ describe('a file', () => {
     [504, 'ran out of time for', 'raise its timeouts'],
     [403, 'refused', 'look at its configuration and its log'],
   ])(
-    'that a proxy never lets through (%i) is put off with the reason in plain words',
+    'postpones a file that a proxy never accepts (%i), and names the remedy',
     async (status, what, remedy) => {
       const shelf = createShelf();
       shelf.failAll('PUT', proxyAnswerOf(status));
@@ -142,7 +142,7 @@ describe('a file', () => {
     },
   );
 
-  it('that a proxy refuses in parts names the size of a part', async () => {
+  it('names the size of a part when a proxy refuses the parts', async () => {
     const shelf = createShelf();
     shelf.failAll('PUT', proxyAnswerOf(413));
     expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
@@ -150,7 +150,7 @@ describe('a file', () => {
     });
   });
 
-  it.each(['PUT', 'HEAD'])('that a proxy holds up for a moment (%s) comes all the same', async call => {
+  it.each(['PUT', 'HEAD'])('repeats an upload that a proxy delays for a moment (%s)', async call => {
     const shelf = createShelf();
     const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
     shelf.fail(call, ...busy);
@@ -159,13 +159,13 @@ describe('a file', () => {
     expect(shelf.files.get('key')?.toString()).toBe(text);
   });
 
-  it('in parts counts the answers of a proxy anew after each part', async () => {
+  it('counts failures of a proxy separately for each part', async () => {
     const shelf = createShelf();
     for (const at of [0, 4, 8]) shelf.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
     expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'brought' });
   });
 
-  it('whose place a proxy never tells is put off', async () => {
+  it('postpones a file when a proxy never answers the HEAD call', async () => {
     const shelf = createShelf();
     shelf.failAll('HEAD', proxyAnswerOf(502));
     expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
@@ -174,7 +174,7 @@ describe('a file', () => {
     expect(shelf.calls).toHaveLength(6);
   });
 
-  it('that changes, or goes, while it is sent is another one', async () => {
+  it('reports a file that changes or disappears during the upload as changed', async () => {
     const shelf = createShelf();
     const grown = sourceOf('x');
     shelf.onCall = () => appendFileSync(grown.path, 'y');
@@ -189,7 +189,7 @@ describe('a file', () => {
     expect(await uploadFile(shorter, partsOf(shelf))).toEqual({ kind: 'changed' });
   });
 
-  it('that can not be read is none', async () => {
+  it('reports a file that cannot be read', async () => {
     const source = { ...sourceOf('x'), path: tempFolder() };
     expect(await uploadFile(source, partsOf(createShelf()))).toMatchObject({
       kind: expect.stringMatching(/changed|refused/) as string,
@@ -197,7 +197,7 @@ describe('a file', () => {
   });
 });
 
-it('from memory it comes the same way', async () => {
+it('uploads bytes from memory in the same way', async () => {
   const shelf = createShelf();
   shelf.fail('PUT key 4', 'cut');
   const bytes = Buffer.from('abcdefghijklmnop');

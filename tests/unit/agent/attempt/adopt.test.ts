@@ -72,12 +72,12 @@ function guarded(run: RunFolder): RunFolder {
   return run;
 }
 
-describe('what an earlier process of the agent has left', () => {
-  it('is nothing, at first', async () => {
+describe('runs of an earlier agent process', () => {
+  it('finds no run in an empty state folder', async () => {
     expect(await createBench([]).find()).toBeNull();
   });
 
-  it('is a training that goes on, with the order that it was given', async () => {
+  it('finds a running training with the order it was given', async () => {
     const { find, leave, left, signals } = createBench([guard, trainer]);
     const run = guarded(leave('a1'));
     expect(await find()).toMatchObject({
@@ -91,7 +91,7 @@ describe('what an earlier process of the agent has left', () => {
     expect(signals).toEqual([]);
   });
 
-  it('is one that has ended, as long as it is not reported', async () => {
+  it('finds an ended training until its end is reported', async () => {
     const { find, leave, left } = createBench([]);
     const run = guarded(leave('a1'));
     writeExit(run, exit);
@@ -100,7 +100,7 @@ describe('what an earlier process of the agent has left', () => {
     expect(left()).toEqual(['a1']);
   });
 
-  it('is a report, before all else', async () => {
+  it('finds a kept report before anything else', async () => {
     const { state, find, leave } = createBench([guard, trainer]);
     writeExit(guarded(leave('a1')), exit);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
@@ -112,7 +112,7 @@ describe('what an earlier process of the agent has left', () => {
     });
   });
 
-  it('is a report alone where nothing was ever started', async () => {
+  it('finds a kept report of a job that was never started', async () => {
     const { state, find } = createBench([]);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
@@ -120,9 +120,9 @@ describe('what an earlier process of the agent has left', () => {
   });
 
   it.each([
-    ['was given away, and has ended', 'a1'],
-    ['is no run', '..a1'],
-  ])('is removed where it %s', async (_what, name) => {
+    ['was abandoned and has ended', 'a1'],
+    ['is not a run', '..a1'],
+  ])('removes a folder that %s', async (_what, name) => {
     const { state, find, left } = createBench([]);
     const run = { path: join(state.runsDir, name) };
     mkdirSync(run.path);
@@ -133,8 +133,8 @@ describe('what an earlier process of the agent has left', () => {
   });
 });
 
-describe('a run without a guard', () => {
-  it('that lost it is ended, children too, and nothing is said of it', async () => {
+describe('runs without a guard', () => {
+  it('ends a training that lost its guard, with its children, and reports nothing', async () => {
     const { find, leave, left, signals } = createBench([trainer]);
     guarded(leave('a1'));
     expect(await find()).toBeNull();
@@ -146,7 +146,7 @@ describe('a run without a guard', () => {
     ['guard', { ...guard, start: 'later' }, trainer, ['SIGTERM 71', 'SIGKILL 71']],
     ['guard and trainer', { ...guard, start: 'later' }, { ...trainer, start: 'later' }, []],
   ])(
-    'whose numbers are other processes’ by now is not taken for it: %s',
+    'does not mistake a later process with the same number for the %s',
     async (_what, first, second, expected) => {
       const { find, leave, left, signals } = createBench([first, second]);
       guarded(leave('a1'));
@@ -156,7 +156,7 @@ describe('a run without a guard', () => {
     },
   );
 
-  it('that had none yet is called off: the guard that comes late finds it taken', async () => {
+  it('cancels a run whose guard has not started yet, so that a late guard finds it taken', async () => {
     const { find, leave, left } = createBench([]);
     const run = leave('a1');
     expect(await find()).toBeNull();
@@ -164,7 +164,7 @@ describe('a run without a guard', () => {
     expect(takeRun(run, guard)).toBe(false);
   });
 
-  it('that says nothing readable of its guard is given up after a while', async () => {
+  it('gives up a run whose guard file stays unreadable', async () => {
     const { find, leave, left } = createBench([guard]);
     const run = leave('a1');
     writeFileSync(join(run.path, 'guard.json'), '{"pid":');
@@ -173,7 +173,7 @@ describe('a run without a guard', () => {
   });
 });
 
-it('a guard of which nobody can tell what it guards is told to stop', async () => {
+it('stops a guard whose task cannot be read', async () => {
   let told = '';
   const bench = createBench([guard, trainer], () => {
     const file = join(run.path, 'stop.json');
@@ -188,7 +188,7 @@ it('a guard of which nobody can tell what it guards is told to stop', async () =
   expect([bench.left(), bench.signals]).toEqual([[], []]);
 });
 
-it('a training that goes on comes before a report, which waits for the next start', async () => {
+it('adopts a running training first, and keeps a report for the next start', async () => {
   const { state, find, leave, left } = createBench([guard, trainer]);
   const report = { jobId: jobId('j0'), attemptId: attemptId('a0'), body: { status: 'failed' as const } };
   state.keepReport(report);
@@ -198,7 +198,7 @@ it('a training that goes on comes before a report, which waits for the next star
   expect(left()).toEqual(['a0', 'a1']);
 });
 
-it('of two trainings, which must not be, the second one is told to stop', async () => {
+it('stops the second of two running trainings', async () => {
   const { find, leave } = createBench([guard, trainer]);
   guarded(leave('a1'));
   const second = guarded(leave('a2'));

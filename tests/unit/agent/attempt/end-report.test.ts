@@ -13,19 +13,19 @@ const exit = (parts: Partial<ExitRecord> = {}): ExitRecord => ({
 });
 const terminated = exit({ signal: 'SIGTERM', tail: 'step 5' });
 
-describe('what is reported of a run', () => {
+describe('endReport', () => {
   it.each<[string, ExitRecord | null, Order | null, object]>([
-    ['that did its work', exit({ code: 0 }), null, { status: 'completed', exit_code: 0 }],
-    ['that was cancelled too late', exit({ code: 0 }), 'cancel', { status: 'completed' }],
+    ['that succeeded', exit({ code: 0 }), null, { status: 'completed', exit_code: 0 }],
+    ['that succeeded despite a late cancel', exit({ code: 0 }), 'cancel', { status: 'completed' }],
     [
-      'that did its work just before it was stopped for want of contact',
+      'that succeeded just before it was stopped for lost contact',
       exit({ code: 0, stopped: 'lost_contact' }),
       null,
       { status: 'completed' },
     ],
     ['that was cancelled', terminated, 'cancel', { status: 'cancelled', signal: 'SIGTERM' }],
     [
-      'that was to leave',
+      'that was told to leave',
       terminated,
       'leave_now',
       { cause: 'preempted', error: 'The worker was stopped. Training was ended by SIGTERM\nstep 5' },
@@ -43,13 +43,13 @@ describe('what is reported of a run', () => {
       },
     ],
     [
-      'that lost contact before it began',
+      'that lost contact before it started',
       exit({ stopped: 'lost_contact' }),
       null,
       { cause: 'worker_lost', error: expect.stringContaining('Training was not started') },
     ],
     [
-      'that was cancelled, and lost contact before that reached it',
+      'that lost contact before its cancel arrived',
       { ...terminated, stopped: 'lost_contact' },
       'cancel',
       { status: 'cancelled' },
@@ -78,8 +78,8 @@ describe('what is reported of a run', () => {
       null,
       { cause: 'worker_lost', error: expect.stringContaining('ended without a word') },
     ],
-    ['whose guard is gone, and which was cancelled', null, 'cancel', { status: 'cancelled' }],
-  ])('%s', (_what, record, order, expected) => {
+    ['that was cancelled, and whose guard is gone', null, 'cancel', { status: 'cancelled' }],
+  ])('reports the right end of a run %s', (_what, record, order, expected) => {
     const report = endReport(record, order);
     expect(report).toMatchObject(expected);
     expect(StatusReport.safeParse(report).success).toBe(true);

@@ -9,7 +9,7 @@ function read(output: string) {
   return words.words();
 }
 
-describe('the stage of a run', () => {
+describe('stage of a run', () => {
   it.each<[string, string | null]>([
     ['hello\n', null],
     ['2026-11-23 INFO Loading checkpoint shards\n', 'Preprocessing'],
@@ -22,13 +22,13 @@ describe('the stage of a run', () => {
     ['Saving checkpoint\nStep 1500/5000\n', 'Training'],
     ['Loading\nEpoch 1/10, Steps:  10%|█| 100/1000 [01:00<09:00, 1.0s/it]\r', 'Training'],
     ['{"type":"progress","stage":"Sampling","percent":5}\n', 'Sampling'],
-  ])('is read from its output: %j', (output, stage) => {
+  ])('reads the stage from the output %j', (output, stage) => {
     expect(read(output).stage).toBe(stage);
   });
 });
 
-describe('the newest line', () => {
-  it('is the last that stays on the screen', () => {
+describe('newest line', () => {
+  it('keeps the last line that stays on the screen', () => {
     expect(read('one\ntwo\n\n   \n 50%|█| 1/2 [00:01<00:01, 1.00s/it]\r').line).toBe('two');
     expect(read('').line).toBeNull();
   });
@@ -40,7 +40,7 @@ describe('the newest line', () => {
     ['MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2), [], '[redacted]'],
     ['x '.repeat(100), [], 'x '.repeat(40)],
     ['größe 日本 ✓', [], 'größe 日本 ✓'],
-  ] as const)('leaves the rig as plain text without secrets: %j', (line, known, shown) => {
+  ] as const)('sends the newest line as plain text without secrets: %j', (line, known, shown) => {
     expect(shownLine(line, known)).toBe(shown);
   });
 });

@@ -33,26 +33,26 @@ function startReport(answers: readonly Result[], random = 1) {
   return { answered, calls, troubles, at, over };
 }
 
-it('a report that is taken is sent once, for its attempt', async () => {
+it('sends a report once when it is accepted, with its attempt', async () => {
   const { answered, calls, troubles } = startReport([taken]);
   expect(await answered).toBe('taken');
   expect(calls).toEqual([['j1', 'a1', { status: 'completed', exit_code: 0 }]]);
   expect(troubles).toEqual([]);
 });
 
-describe('answers that time can change', () => {
+describe('temporary failures', () => {
   it.each<[string, CallFailure]>([
-    ['nobody there', unreachable()],
+    ['an unreachable server', unreachable()],
     ['401', problemOf(401)],
     ['408', problemOf(408)],
     ['429', problemOf(429)],
     ['500', problemOf(500)],
-    ['502 of a proxy', { kind: 'unexpected', status: 502, detail: 'Bad Gateway' }],
+    ['502 from a proxy', { kind: 'unexpected', status: 502, detail: 'Bad Gateway' }],
     ['503', problemOf(503)],
     ['507', problemOf(507)],
     ['599', problemOf(599)],
-    ['401 of a proxy', { kind: 'unexpected', status: 401, detail: '' }],
-  ])('%s: the same report again, until it is taken', async (_what, failure) => {
+    ['401 from a proxy', { kind: 'unexpected', status: 401, detail: '' }],
+  ])('repeats a report after %s, until it is accepted', async (_what, failure) => {
     const { answered, calls, troubles } = startReport([failed(failure), failed(failure), taken]);
     await vi.runAllTimersAsync();
     expect(await answered).toBe('taken');
@@ -61,7 +61,7 @@ describe('answers that time can change', () => {
     expect(troubles).toEqual([failure, failure]);
   });
 
-  it('go on for as long as it takes, at most 15.1 s apart', async () => {
+  it('repeats a report as long as needed, at most 15.1 s apart', async () => {
     const { at, over } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(3_600_000);
     over.abort();
@@ -69,7 +69,7 @@ describe('answers that time can change', () => {
     expect(at.at(-1)).toBeGreaterThan(3_600_000 - 15_100);
   });
 
-  it('are never asked for without a pause', async () => {
+  it('pauses between all tries of a report', async () => {
     const { at, over } = startReport([failed(unreachable())], 0);
     await vi.advanceTimersByTimeAsync(1_000);
     over.abort();
@@ -77,15 +77,15 @@ describe('answers that time can change', () => {
   });
 });
 
-describe('answers for good', () => {
+describe('final refusals', () => {
   it.each<[string, CallFailure]>([
     ...[400, 403, 404, 405, 409, 410, 413, 415, 422].map(
       status => [String(status), problemOf(status)] as [string, CallFailure],
     ),
     ['409 with "stop"', problemOf(409, 'stop')],
-    ['200 with a page', { kind: 'unexpected', status: 200, detail: '<html>' }],
-    ['404 of a proxy', { kind: 'unexpected', status: 404, detail: '' }],
-  ])('%s: refused', async (_what, failure) => {
+    ['200 with an HTML page', { kind: 'unexpected', status: 200, detail: '<html>' }],
+    ['404 from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
+  ])('drops a report that is refused with %s', async (_what, failure) => {
     const { answered, calls, troubles } = startReport([failed(failure), taken]);
     expect(await answered).toBe('refused');
     expect(calls).toHaveLength(1);
@@ -93,8 +93,8 @@ describe('answers for good', () => {
   });
 });
 
-describe('a report that is cut', () => {
-  it('while it waits for its next try ends at once', async () => {
+describe('aborted reports', () => {
+  it('stops immediately when aborted while waiting for the next try', async () => {
     const { answered, calls, over } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(100);
     over.abort();
@@ -102,7 +102,7 @@ describe('a report that is cut', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('before it began is never sent', async () => {
+  it('sends nothing when aborted before the start', async () => {
     const report = createReporter({
       clock: systemClock,
       api: { report: () => Promise.reject(new Error('sent')) },
@@ -113,7 +113,7 @@ describe('a report that is cut', () => {
     expect(await report(jobId('j1'), attemptId('a1'), { status: 'failed' }, signal)).toBe('aborted');
   });
 
-  it('while it is taken counts as taken', async () => {
+  it('counts a report as accepted when it is aborted during the answer', async () => {
     const { answered, over } = startReport([taken]);
     over.abort();
     expect(await answered).toBe('taken');

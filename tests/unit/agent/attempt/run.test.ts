@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { scriptJob, tempFolder, writeFile } from '../builders.ts';
 import { guardHere, runToEnd } from '../guard-bench.ts';
 
-describe('the output of a trainer', () => {
-  it('is read from both streams to the end, and its last lines are kept', async () => {
+describe('output of a trainer', () => {
+  it('reads both output streams to the end, and keeps the last lines', async () => {
     const script = `
       for (let n = 1; n <= 12; n += 1) console.log('out ' + n);
       console.error('\\u001b[31mRuntimeError:\\u001b[0m out of memory');
@@ -21,7 +21,7 @@ describe('the output of a trainer', () => {
     expect(exit.tail).toContain('RuntimeError: out of memory');
   });
 
-  it('is searched for progress, which is no line, and neither stream hides what the other says', async () => {
+  it('reads progress from both streams, and does not count it as lines', async () => {
     const script = `
       console.log('loading');
       console.log(JSON.stringify({ type: 'progress', step: 1, total_steps: 4, loss: 0.5 }));
@@ -39,7 +39,7 @@ describe('the output of a trainer', () => {
     expect(lines.some(line => line.includes('"progress"'))).toBe(false);
   });
 
-  it('of the last moment counts, and by then the log is whole', async () => {
+  it('reads output up to the last moment, and completes the log', async () => {
     const folder = tempFolder();
     const job = scriptJob(folder, `process.stdout.write('x'.repeat(999_999) + '\\n'); console.error('last')`);
     const { lines } = await runToEnd(job);
@@ -50,7 +50,7 @@ describe('the output of a trainer', () => {
     expect(statSync(job.logFile).mode & 0o777).toBe(0o600);
   });
 
-  it('is kept byte for byte, after that of an earlier attempt', async () => {
+  it('appends output to the log of an earlier attempt, byte for byte', async () => {
     const folder = tempFolder();
     writeFile(folder, 'trainer.log', 'earlier\n');
     const job = scriptJob(folder, `process.stdout.write(Buffer.from([0xff, 0, 0x0d, 0x1b, 0x0a]))`);
@@ -59,7 +59,7 @@ describe('the output of a trainer', () => {
   });
 });
 
-it('a command that is not there is an end, too, and leaves no log behind', async () => {
+it('reports a missing command as the end of the run, and leaves no log', async () => {
   const folder = tempFolder();
   const job = { ...scriptJob(folder, ''), argv: [join(folder, 'none')] };
   const { exit } = await runToEnd(job);
@@ -73,7 +73,7 @@ it('a command that is not there is an end, too, and leaves no log behind', async
   expect(() => statSync(job.logFile)).toThrow('ENOENT');
 });
 
-it('a run can be stopped, and what it said before is kept', async () => {
+it('keeps the output of a run that was stopped', async () => {
   const said = Promise.withResolvers<string>();
   const job = scriptJob(tempFolder(), `console.log('ready'); setInterval(() => {}, 1000)`);
   const run = guardHere(job).attend({ onLine: said.resolve });
@@ -88,11 +88,11 @@ it('a run can be stopped, and what it said before is kept', async () => {
   });
 });
 
-describe('a flood of output', () => {
+describe('large outputs', () => {
   const mib = 1024 * 1024;
   const sizeOf = (file: string): number => statSync(file).size;
 
-  it('of 50 MiB holds no timer up, does not pile up in memory, and is kept in two files of a bounded size', async () => {
+  it('reads 50 MiB of output with bounded memory and two bounded log files', async () => {
     const script = `
       const block = ('step loss=0.123 lr=1e-4 '.repeat(4) + '\\n').repeat(700);
       let left = ${50 * mib};
@@ -118,7 +118,7 @@ describe('a flood of output', () => {
     expect(peak - before).toBeLessThan(300 * mib);
   });
 
-  it('in one line of 20 MiB is cut where it is told, and whole in the log', async () => {
+  it('cuts a line of 20 MiB when it reports it, and logs it completely', async () => {
     const job = scriptJob(tempFolder(), `process.stdout.write('x'.repeat(${20 * mib}))`);
     const { exit, lines } = await runToEnd(job);
     expect(lines.map(line => line.length)).toEqual([64 * 1024]);

@@ -70,8 +70,8 @@ async function openTrainer(
   };
 }
 
-describe('by a signal', () => {
-  it('the trainer alone hears it, and nobody else of its group', async () => {
+describe('actions by signal', () => {
+  it('signals only the trainer, and no other process of its group', async () => {
     const { ask, prints, trainer, end } = await openTrainer(listening);
     expect(await ask('save')).toBe('Asked the trainer of job j1 to save (SIGUSR2)');
     await prints('heard');
@@ -79,7 +79,7 @@ describe('by a signal', () => {
     await end();
   });
 
-  it.runIf(process.platform === 'linux')('who does not listen is not asked, and lives', async () => {
+  it.runIf(process.platform === 'linux')('sends no signal to a trainer that does not handle it', async () => {
     const { ask, trainer, end } = await openTrainer(stay);
     expect(await ask('save')).toBe(
       'Did not ask the trainer of job j1 to save: it does not listen to SIGUSR2 now, and would be ended by it',
@@ -88,7 +88,7 @@ describe('by a signal', () => {
     await end();
   });
 
-  it('nothing goes to a later process with the number of the trainer', async () => {
+  it("sends no signal to a later process with the trainer's number", async () => {
     const { ask, run, trainer, end } = await openTrainer(listening);
     writeTrainer(run, { ...trainer, start: `${trainer.start}0` });
     expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
@@ -96,7 +96,7 @@ describe('by a signal', () => {
     await end();
   });
 
-  it('a machine without signals says what to do', async () => {
+  it('explains what to do on a system without signals', async () => {
     const { ask, end } = await openTrainer(listening, both, { signal: async () => 'unable' });
     expect(await ask('save')).toBe(
       "Can't ask the trainer of job j1 to save: this machine knows no signals. Let $requests in its config name a file",
@@ -104,7 +104,7 @@ describe('by a signal', () => {
     await end();
   });
 
-  it('what the machine does not answer is said', async () => {
+  it('reports an error of the process tools', async () => {
     const { ask, end } = await openTrainer(listening, both, {
       signal: () => Promise.reject(new Error('ps could not be asked')),
     });
@@ -113,8 +113,8 @@ describe('by a signal', () => {
   });
 });
 
-describe('by a file', () => {
-  it('it is there, empty, and once until the trainer has removed it', async () => {
+describe('actions by file', () => {
+  it('creates an empty request file, and not again until the trainer has removed it', async () => {
     const { ask, outputDir, end } = await openTrainer();
     expect(await ask('sample')).toBe(
       'Asked the trainer of job j1 for samples (ask/sample.now in its output folder)',
@@ -127,7 +127,7 @@ describe('by a file', () => {
     await end();
   });
 
-  it('no link is followed, neither for a folder nor for the file', async () => {
+  it('follows no links to the folder or the file', async () => {
     const { ask, outputDir, end } = await openTrainer();
     const elsewhere = tempFolder();
     symlinkSync(elsewhere, join(outputDir, 'ask'));
@@ -143,7 +143,7 @@ describe('by a file', () => {
     await other.end();
   });
 
-  it('none is made for a trainer that has ended', async () => {
+  it('creates no request file for a trainer that has ended', async () => {
     const { ask, outputDir, end } = await openTrainer();
     await end();
     expect(await ask('sample')).toBe('Did not ask the trainer of job j1 for samples: it has ended');
@@ -151,7 +151,7 @@ describe('by a file', () => {
   });
 });
 
-describe('SimpleTuner', () => {
+describe('actions for SimpleTuner', () => {
   const own = {
     trainer: 'simpletuner',
     trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
@@ -159,7 +159,7 @@ describe('SimpleTuner', () => {
   const open = () => openTrainer(stay, {}, {}, own);
   const fileIn = (folder: string): string => join(folder, 'simpletuner-requests.json');
 
-  it('is asked through the file in which it counts requests', async () => {
+  it('counts requests in the file that SimpleTuner reads', async () => {
     const { ask, folder, end } = await open();
     writeFileSync(fileIn(folder), '{}');
     expect(await ask('save')).toBe('Asked the trainer of job j1 to save (manual_checkpoint)');
@@ -170,14 +170,14 @@ describe('SimpleTuner', () => {
     expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
   });
 
-  it('is asked as its config says where the config says it', async () => {
+  it('follows $requests in the config of a SimpleTuner job', async () => {
     const { ask, outputDir, end } = await openTrainer(stay, { save: { file: 'save.now' } }, {}, own);
     await ask('save');
     expect(readdirSync(outputDir)).toEqual(['save.now']);
     await end();
   });
 
-  it('cannot be asked when a worker has started it that made no such file', async () => {
+  it('reports that an older worker started this SimpleTuner without the file', async () => {
     const { ask, end } = await open();
     expect(await ask('save')).toBe(
       "Can't ask the trainer of job j1 to save: an older version of this worker started it",
@@ -185,14 +185,14 @@ describe('SimpleTuner', () => {
     await end();
   });
 
-  it('cannot be asked by a worker that does not offer it any more', async () => {
+  it("reports that SimpleTuner's config allows no such action", async () => {
     const { ask, end } = await openTrainer(stay, {}, {}, { trainer: 'simpletuner' });
     expect(await ask('save')).toContain('its config has no "save" in $requests');
     await end();
   });
 });
 
-describe.runIf(process.platform !== 'win32')('OneTrainer', () => {
+describe.runIf(process.platform !== 'win32')('actions for OneTrainer', () => {
   /** With the class that its real code has at this place, and a reader of the pipe. */
   function openCheckout() {
     const folder = tempFolder();
@@ -231,7 +231,7 @@ while heard < 2:
             pass
 `;
 
-  it('is asked through its pipe, by the class of its own version', async () => {
+  it("sends requests through OneTrainer's pipe, with the class of its version", async () => {
     const checkout = openCheckout();
     const { ask, folder, end } = await openWith(checkout);
     execFileSync('mkfifo', [pipeIn(folder)]);
@@ -250,7 +250,7 @@ while heard < 2:
     await end();
   });
 
-  it('is not waited for when it does not read its pipe', async () => {
+  it('does not wait for an OneTrainer that does not read its pipe', async () => {
     const { ask, folder, end } = await openWith(openCheckout());
     execFileSync('mkfifo', [pipeIn(folder)]);
     expect(await ask('save')).toBe(
@@ -262,7 +262,7 @@ while heard < 2:
   it.each([
     ['it has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
     ['its code is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
-  ])('cannot be asked when %s', async (_what, checkout, hasPipe, reason) => {
+  ])('reports that OneTrainer cannot be asked when %s', async (_what, checkout, hasPipe, reason) => {
     const { ask, folder, end } = await openWith(checkout());
     if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
     expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
@@ -270,25 +270,29 @@ while heard < 2:
   });
 });
 
-describe('nothing happens', () => {
+describe('impossible actions', () => {
   it.each<[string, unknown, string]>([
-    ['without a way in the config', { save: both.save }, 'its config has no "sample" in $requests'],
-    ['with one that leads elsewhere', { sample: { file: '../x' } }, '$requests.sample.file in the config'],
-    ['with one that is none', 'sample', '$requests in the config cannot be read'],
-  ])('%s, but that it is said', async (_what, requests, words) => {
+    ['the config has no entry for it', { save: both.save }, 'its config has no "sample" in $requests'],
+    [
+      'the entry leads outside the output folder',
+      { sample: { file: '../x' } },
+      '$requests.sample.file in the config',
+    ],
+    ['$requests is invalid', 'sample', '$requests in the config cannot be read'],
+  ])('reports that an action is impossible when %s', async (_what, requests, words) => {
     const { ask, outputDir, end } = await openTrainer(stay, requests);
     expect(await ask('sample')).toContain(words);
     expect(readdirSync(outputDir)).toEqual([]);
     await end();
   });
 
-  it('when a later orchestrator asks for something unknown', async () => {
+  it('reports an unknown action from a later orchestrator', async () => {
     const { ask, end } = await openTrainer();
     expect(await ask('pause')).toBe('Job j1: this worker knows no "pause" to ask for. Update it');
     await end();
   });
 
-  it('when there is no run', async () => {
+  it('does nothing when there is no run', async () => {
     const said: string[] = [];
     const run = createRunCommand({ environment: {} });
     const folder = tempFolder();
@@ -304,8 +308,8 @@ describe('nothing happens', () => {
   });
 });
 
-describe('the agent', () => {
-  it('passes on what is asked of the attempt that it runs, and nothing else', async () => {
+describe('agent', () => {
+  it('passes on requests only for the attempt that it runs', async () => {
     const asked: string[] = [];
     const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string): Promise<void> =>
       void asked.push(`${job} ${attempt} ${what}`);

@@ -38,7 +38,7 @@ async function probed(choice: TrainerChoice, env: Readonly<Record<string, string
 }
 
 describe('SimpleTuner', () => {
-  it('is imported, and has the version of its package', async () => {
+  it('imports SimpleTuner, and reads the version of its package', async () => {
     const found = await probed(simpletuner(pythonWith({ simpletuner: '4.1.0', torch: '2.11' })));
     expect(found).toMatchObject({ version: '4.1.0', problem: null });
     expect(describeTrainer(found)).toBe('SimpleTuner 4.1.0');
@@ -55,7 +55,7 @@ describe('SimpleTuner', () => {
     );
   });
 
-  it('needs a Python, on PATH unless one is named', async () => {
+  it('requires a Python for SimpleTuner, on PATH unless one is given', async () => {
     const none = await probed(simpletuner(null), { PATH: tempFolder() });
     expect(none.problem).toMatch(
       /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner/,
@@ -65,7 +65,7 @@ describe('SimpleTuner', () => {
   });
 });
 
-describe('a checkout', () => {
+describe('checkouts', () => {
   const checkout = (name: 'ai-toolkit' | 'kohya', folder: string): TrainerChoice => ({
     kind: 'checkout',
     name,
@@ -73,7 +73,7 @@ describe('a checkout', () => {
     python: pythonWith({ torch: '2.11', accelerate: '1.2' }),
   });
 
-  it('reads the version from version.py', async () => {
+  it('reads the version of a checkout from version.py', async () => {
     const folder = tempFolder();
     writeFile(folder, 'run.py', '');
     writeFile(folder, 'version.py', 'VERSION = "0.7.2"\n');
@@ -89,10 +89,10 @@ describe('a checkout', () => {
   });
 });
 
-describe('a program', () => {
+describe('commands', () => {
   const program = (name: string): TrainerChoice => ({ kind: 'command', argv: [name, 'x'], takesAll: true });
 
-  it('must exist', async () => {
+  it('requires that the command exists', async () => {
     expect((await probed(program('sh'))).problem).toBeNull();
     expect((await probed(program('/opt/train'))).problem).toBe(
       'No trainer found: /opt/train is not on this machine',

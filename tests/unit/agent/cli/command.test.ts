@@ -33,8 +33,8 @@ async function dismissive(): Promise<ScriptedOrchestrator> {
   return orchestrator;
 }
 
-describe('the arguments of a worker', () => {
-  it('are taken over', async () => {
+describe('worker options', () => {
+  it('registers with the options from the arguments', async () => {
     const { url, nth } = await dismissive();
     const args = ['--name', 'rig-3', '--persistent', '--label', 'team=nlp', '--label', 'rack=4', '-v'];
     const { code } = await run(['--orchestrator-url', url, '--worker-token', 'wt_1', ...args]);
@@ -45,7 +45,7 @@ describe('the arguments of a worker', () => {
     });
   });
 
-  it('that are not there leave room for the environment', async () => {
+  it('reads missing options from the environment', async () => {
     const { url, nth } = await dismissive();
     await run([], {
       SIMPLETUNER_ORCHESTRATOR_URL: url,
@@ -59,7 +59,7 @@ describe('the arguments of a worker', () => {
     });
   });
 
-  it('that are not there leave room for a config file', async () => {
+  it('reads missing options from a config file', async () => {
     const { url, nth } = await dismissive();
     const settings = {
       'orchestrator-url': url,
@@ -71,7 +71,7 @@ describe('the arguments of a worker', () => {
     expect(await nth('register')).toMatchObject({ token: 'wt_3', body: { persistent: true } });
   });
 
-  it('that can not be used are told, with exit code 2', async () => {
+  it('exits with 2 and a reason for invalid options', async () => {
     expect(await run(['--orchestrator-url', 'rig'])).toEqual({
       code: 2,
       out: '',
@@ -79,7 +79,7 @@ describe('the arguments of a worker', () => {
     });
   });
 
-  it('`--ssl-no-verify` and `--no-selftest` are switches like any other', async () => {
+  it('accepts --ssl-no-verify and --no-selftest as switches', async () => {
     onTestFinished(() => void delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
     const { url } = await dismissive();
     const { err } = await run([
@@ -94,8 +94,8 @@ describe('the arguments of a worker', () => {
   });
 });
 
-describe('a token in the arguments', () => {
-  it('works, and is warned of once', async () => {
+describe('token in the arguments', () => {
+  it('accepts a token in the arguments, and warns once', async () => {
     const { url } = await dismissive();
     const { err } = await run(['--orchestrator-url', url, '--worker-token', 'wt_canary']);
     expect(
@@ -104,7 +104,7 @@ describe('a token in the arguments', () => {
     expect(err).not.toContain('canary');
   });
 
-  it('in a file or in the environment is not warned of', async () => {
+  it('warns of no token in a file or in the environment', async () => {
     const { url } = await dismissive();
     const file = writeFile(tempFolder(), 'token', 'wt_canary');
     const { err } = await run(['--orchestrator-url', url, '--worker-token-file', file]);
@@ -115,7 +115,7 @@ describe('a token in the arguments', () => {
   });
 });
 
-it('`selftest` trains nothing and needs no settings', async () => {
+it('runs the self-test without any worker settings', async () => {
   const config = writeFile(tempFolder(), 'config.json', '{"seconds":0.1}');
   const { code, out, err } = await run(['selftest', '--config', config]);
   expect({ code, err }).toEqual({ code: 0, err: '' });

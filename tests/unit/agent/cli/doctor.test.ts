@@ -60,7 +60,7 @@ const well = {
   Trainer: ['ok', 'SimpleTuner 4.1.0'],
 };
 
-test('all is well', async () => {
+test('passes every check on a healthy rig', async () => {
   expect(await open().look()).toEqual(well);
 });
 
@@ -90,11 +90,11 @@ test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
     /^GPU 0: 2 memory errors: reset it$/,
   ],
   ['Trainer', { trainers: [{ ...trainer, problem: 'No trainer found' }] }, /^No trainer found$/],
-])('%s is found to be wrong by itself, with what to do', async (what, more, said) => {
+])('reports a failed check "%s" alone, with a remedy', async (what, more, said) => {
   expect(await open(more).look()).toEqual({ ...well, [what]: ['failed', expect.stringMatching(said)] });
 });
 
-test('the training data is said to fit the cache, or the cache not to fit the disk', async () => {
+test('checks that the cache limit for training data fits the disk', async () => {
   const { 'Training data': half } = await open().look();
   expect(half).toEqual(['ok', 'The cache may take 500.0 GB, and has 0 bytes']);
   const { 'Training data': fits } = await open({}, { 'data-cache': '200GB' }).look();
@@ -108,7 +108,7 @@ test('the training data is said to fit the cache, or the cache not to fit the di
   ]);
 });
 
-test('a token that others can read, that is not there, or of which there is none', async () => {
+test('reports a token file that others can read, that is missing, and a missing token', async () => {
   const readable = open();
   chmodSync(readable.file, 0o644);
   expect((await readable.look())['Token']).toEqual(['failed', expect.stringContaining('chmod 600')]);
@@ -118,7 +118,7 @@ test('a token that others can read, that is not there, or of which there is none
   expect((await none.look())['Token']).toEqual(['failed', expect.stringContaining('Give the worker token')]);
 });
 
-test('a folder that can not be made', async () => {
+test('reports a work folder that cannot be created', async () => {
   const inTheWay = join(openFolder(), 'file');
   writeFileSync(inTheWay, '');
   const found = await open({}, { 'work-dir': join(inTheWay, 'jobs') }).look();

@@ -19,8 +19,8 @@ async function run(config: string | null) {
 
 const configOf = (text: string): string => writeFile(tempFolder(), 'config.json', text);
 
-describe('the self-test', () => {
-  it('prints progress that the agent can read, with a loss that falls, and ends well', async () => {
+describe('self-test', () => {
+  it('prints progress with a falling loss that the agent can parse, and exits with 0', async () => {
     const { code, lines } = await run(configOf('{"trainer":"selftest","seconds":1}'));
     const progress = lines.flatMap(line =>
       createProgressReader()
@@ -40,13 +40,13 @@ describe('the self-test', () => {
 
   it.each<[string, string | null, number]>([
     ['without a config', null, 10_000],
-    ['with a time of its own', '{"seconds":2.5}', 2_500],
-    ['with the shortest time', '{"seconds":0.01}', 100],
-    ['with a time that is none', '{"seconds":"5"}', 10_000],
-    ['with a time that is negative', '{"seconds":-1}', 10_000],
-    ['with a time without end', '{"seconds":1e9}', 10_000],
-    ['with a config that is no object', '[]', 10_000],
-  ])('%s takes its time', async (_what, config, expected) => {
+    ['with its own time', '{"seconds":2.5}', 2_500],
+    ['with the minimum time', '{"seconds":0.01}', 100],
+    ['with a time that is not a number', '{"seconds":"5"}', 10_000],
+    ['with a negative time', '{"seconds":-1}', 10_000],
+    ['with a time above the maximum', '{"seconds":1e9}', 10_000],
+    ['with a config that is not an object', '[]', 10_000],
+  ])('takes the right time %s', async (_what, config, expected) => {
     const { waitedMs } = await run(config === null ? null : configOf(config));
     expect(waitedMs).toBeCloseTo(expected, 3);
   });

@@ -12,7 +12,7 @@ import { createRunCommand } from '../../../../agent/gpu/probe.ts';
 import { createProcesses } from '../../../../agent/process/own-processes.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
-describe('the PATH of a service', () => {
+describe('servicePath', () => {
   it.each([
     ['of the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
     [
@@ -28,37 +28,37 @@ describe('the PATH of a service', () => {
     ['with each folder once', { PATH: '/v/bin:/usr/bin:/v/bin', VIRTUAL_ENV: '/v' }, '/v/bin:/usr/bin'],
     ['without relative folders', { PATH: '.::bin:/usr/bin' }, '/usr/bin'],
     ['without line breaks', { PATH: '/usr/bin:/a\nExecStart=/bin/evil' }, '/usr/bin'],
-    ['left out where there is none', {}, null],
-  ])('is %s', (_what, env, path) => {
+    ['null without a PATH', {}, null],
+  ])('returns the PATH %s', (_what, env, path) => {
     expect(servicePath(env, 'linux')).toBe(path);
   });
 
-  it('is left to Windows there', () => {
+  it('returns no PATH on Windows', () => {
     expect(servicePath({ PATH: String.raw`C:\x` }, 'win32')).toBeNull();
   });
 });
 
-describe('the state folder of a service', () => {
+describe('serviceFolder', () => {
   const folderWith = (...files: readonly string[]): string => {
     const folder = temporaryFolder();
     for (const file of files) writeFileSync(join(folder, file), 'x');
     return folder;
   };
   it.each<[string, readonly string[], readonly string[], boolean, 'own' | 'earlier']>([
-    ['its own at first', [], [], false, 'own'],
-    ['the one in which the worker has joined', [], ['token', 'instance'], false, 'earlier'],
-    ['its own again once the worker has joined there', ['token'], ['token'], false, 'own'],
-    ['its own if nobody joined in the other', ['instance'], ['instance'], false, 'own'],
-    ['the joined one after a start without a token', ['instance'], ['token'], false, 'earlier'],
-    ['the one of a worker with its own token', [], ['instance'], true, 'earlier'],
-    ['its own with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
-  ])('is %s', (_what, own, earlier, hasGivenToken, expected) => {
+    ['its own folder at first', [], [], false, 'own'],
+    ['the folder in which the worker has joined', [], ['token', 'instance'], false, 'earlier'],
+    ['its own folder again once the worker has joined there', ['token'], ['token'], false, 'own'],
+    ['its own folder if no worker joined in the other', ['instance'], ['instance'], false, 'own'],
+    ['the joined folder after a start without a token', ['instance'], ['token'], false, 'earlier'],
+    ['the folder of a worker with its own token', [], ['instance'], true, 'earlier'],
+    ['its own folder with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
+  ])('returns %s', (_what, own, earlier, hasGivenToken, expected) => {
     const folders = { own: folderWith(...own), earlier: folderWith(...earlier) };
     expect(serviceFolder(folders.own, folders.earlier, hasGivenToken)).toBe(folders[expected]);
   });
 });
 
-describe('a service that could not work', () => {
+describe('findStartTrouble', () => {
   const bin = temporaryFolder();
   writeFileSync(join(bin, 'python3'), '#!/bin/sh\n');
   chmodSync(join(bin, 'python3'), 0o755);
@@ -78,24 +78,24 @@ describe('a service that could not work', () => {
     return findStartTrouble({ config: config.value, trainerTexts, folder, path, env: {} });
   };
 
-  it('is none with the token it joined with and a Python on its PATH', async () => {
+  it('finds no trouble with a stored token and a Python on the PATH', async () => {
     expect(await troubleOf({})).toBeNull();
   });
 
-  it('has no token', async () => {
+  it('reports a missing token', async () => {
     expect(await troubleOf({}, temporaryFolder())).toMatch(
       /^The worker rig-1 has not joined yet: .* Give a join token/,
     );
   });
 
-  it('has a token that cannot be read', async () => {
+  it('reports a token that cannot be read', async () => {
     const damaged = temporaryFolder();
     writeFileSync(join(damaged, 'token'), '{');
     expect(await troubleOf({}, damaged)).toContain('is damaged');
     expect(await troubleOf({ 'worker-token-file': '/nowhere/token' })).toContain('could not be read');
   });
 
-  it('has a token from outside', async () => {
+  it('accepts a given join token', async () => {
     expect(await troubleOf({ 'worker-token': `tj_${'x'.repeat(43)}` }, temporaryFolder())).toBeNull();
   });
 
@@ -103,7 +103,7 @@ describe('a service that could not work', () => {
     ['no Python on its PATH', {}, temporaryFolder()],
     ['no PATH at all', {}, null],
     ['a trainer that is not installed', { trainer: ['/nowhere/train {config_path}'] }, bin],
-  ])('has %s', async (_what, flags, path) => {
+  ])('reports %s', async (_what, flags, path) => {
     expect(await troubleOf(flags, joined, path)).toContain('No trainer found');
   });
 
@@ -113,7 +113,7 @@ describe('a service that could not work', () => {
     'command=./run {config_path}',
     "'./my run' x",
     'node_modules/.bin/vitest {config_path}',
-  ])('names a trainer by a relative path: %s', async text => {
+  ])('rejects a trainer with a relative path: %s', async text => {
     expect(await troubleOf({ trainer: [text] })).toBe(
       `Give --trainer ${text} with its whole path: a service starts in another folder`,
     );
@@ -126,7 +126,7 @@ describe('a service that could not work', () => {
     'simpletuner=/opt/st',
     "'/o p/run' x",
     'command=python train.py',
-  ])('does not name a trainer by a relative path: %s', async text => {
+  ])('accepts a trainer without a relative path: %s', async text => {
     expect((await troubleOf({ trainer: [text] })) ?? '').not.toContain('Give --trainer');
   });
 });

@@ -22,7 +22,7 @@ const service: Service = {
   isSystem: true,
 };
 
-test('stopping the service leaves the training alone, and a start of no use is not tried again', () => {
+test('keeps the training when the service stops, and restarts it only after failures that may pass', () => {
   const lines = systemdUnit(service).split('\n');
   for (const line of [
     'KillMode=process',
@@ -36,7 +36,7 @@ test('stopping the service leaves the training alone, and a start of no use is n
     expect(lines).toContain(line);
 });
 
-test('what systemd would read as its own is escaped', () => {
+test('escapes characters that systemd interprets in the unit', () => {
   expect(systemdUnit(service)).toContain(
     String.raw`  "--label=a=it's $$HOME 100%% \"x\" <&> \\ ` + '`id` 机"',
   );
@@ -45,7 +45,7 @@ test('what systemd would read as its own is escaped', () => {
   );
 });
 
-test('the PATH is that of the service, whatever is in it', () => {
+test('writes the PATH of the service, with any characters', () => {
   expect(systemdUnit(service)).toContain(
     String.raw`Environment="PATH=/opt/s t/bin:/usr/bin:/odd$HOME%%h\"\\"` + '\n',
   );
@@ -58,7 +58,7 @@ test('the PATH is that of the service, whatever is in it', () => {
 
 const analyze = spawnSync('systemd-analyze', ['--version']);
 test.skipIf(analyze.error !== undefined).each([true, false])(
-  'systemd takes the unit: for the machine %s',
+  'writes a unit that systemd accepts: for the machine %s',
   isSystem => {
     const file = join(openFolder(), 'trainyard-worker-rig-1.service');
     writeFileSync(file, systemdUnit({ ...service, worker: awkward, isSystem, folder: '/' }));
@@ -73,7 +73,7 @@ test.skipIf(analyze.error !== undefined).each([true, false])(
   },
 );
 
-test('a plist and a task have each word in its place, whatever is in it', () => {
+test('writes a plist and a task with every argument intact', () => {
   const plist = launchdPlist({ ...service, folder: '/a & b' });
   expect(plist).toContain(
     `<string>--label=a=it's $HOME 100% &quot;x&quot; &lt;&amp;&gt; \\ \`id\` 机</string>`,
@@ -98,15 +98,15 @@ test.each([
   ['../../etc', 'trainyard-worker-.._.._etc'],
   ['a b/ü', 'trainyard-worker-a_b__'],
   ['x'.repeat(200), `trainyard-worker-${'x'.repeat(64)}`],
-])('the service of %j is called %s', (name, id) => {
+])('names the service of %j %s', (name, id) => {
   expect(serviceId(name)).toBe(id);
 });
 
-describe('where it goes', () => {
+describe('planService', () => {
   const machine: Machine = { platform: 'linux', home: '/home/u', uid: 1000, configHome: '/home/u/.config' };
   const own = { ...service, isSystem: false };
 
-  test('on Linux to systemd, for the machine or for a user', () => {
+  test('plans a systemd service for the machine or for a user on Linux', () => {
     expect(planService(service, machine)).toMatchObject({
       file: '/etc/systemd/system/trainyard-worker-rig-1.service',
       install: [
@@ -126,7 +126,7 @@ describe('where it goes', () => {
     });
   });
 
-  test('on macOS to launchd, on Windows to the task scheduler', () => {
+  test('plans a launchd service on macOS and a scheduled task on Windows', () => {
     const agents = '/home/u/Library/LaunchAgents/trainyard-worker-rig-1.plist';
     expect(planService(own, { ...machine, platform: 'darwin' })).toMatchObject({
       file: agents,
@@ -142,7 +142,7 @@ describe('where it goes', () => {
     });
   });
 
-  test('elsewhere nowhere', () => {
+  test('plans no service on other systems', () => {
     expect(planService(own, { ...machine, platform: 'freebsd' })).toBeNull();
   });
 });

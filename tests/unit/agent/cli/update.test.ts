@@ -51,20 +51,20 @@ function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'version
 const old = ['what is there', '755', 1];
 const usual: Answers = { SHA256SUMS: sumsOf(fresh), [name]: fresh };
 
-test('the program that was announced takes the place of the one that is there', async () => {
+test('replaces the program with the announced one', async () => {
   const { update, now, asked } = open(usual);
   expect(await update()).toEqual({ kind: 'replaced', version: '1.1.0' });
   expect(now()).toEqual([fresh, '755', 1]);
   expect(asked).toEqual(['/agent/SHA256SUMS', `/agent/${name}`]);
 });
 
-test('what is the same already is not fetched', async () => {
+test('downloads nothing when the program is up to date', async () => {
   const { update, asked } = open({ SHA256SUMS: sumsOf('what is there') });
   expect(await update()).toEqual({ kind: 'current', version: '1.0.0' });
   expect(asked).toEqual(['/agent/SHA256SUMS']);
 });
 
-test('with the hash of the sums nothing but what belongs to it is taken', async () => {
+test('accepts only a program that matches the hash of the checksums', async () => {
   const right = open(usual, { sums: sha256(sumsOf(fresh)) });
   expect(await right.update()).toMatchObject({ kind: 'replaced' });
   const wrong = open(usual, { sums: sha256('of others') });
@@ -85,39 +85,44 @@ const cutOff = (): Response =>
     }),
   );
 
-describe('what is there stays, and nothing else is left behind, when', () => {
+describe('failed updates', () => {
   test.each<readonly [what: string, answers: Answers, more: Partial<UpdateDeps>, said: RegExp]>([
-    ['there is nothing to fetch', {}, {}, /has no SHA256SUMS to give: "npm run build"/],
+    ['the server has no programs', {}, {}, /has no SHA256SUMS to give: "npm run build"/],
     [
-      'it is for other machines',
+      'the server has programs for other systems only',
       { SHA256SUMS: `${sha256('x')}  trainyard-worker.mjs\n` },
       {},
       /has no trainyard-worker-linux-x64/,
     ],
-    ['the sums are none', { SHA256SUMS: '<html>' }, {}, /has no trainyard-worker-linux-x64/],
-    ['the sums do not end', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is longer than it can be/],
+    ['the checksums are invalid', { SHA256SUMS: '<html>' }, {}, /has no trainyard-worker-linux-x64/],
+    ['the checksums are too long', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is longer than it can be/],
     [
       'the program is missing',
       { SHA256SUMS: sumsOf(fresh) },
       {},
       /has no trainyard-worker-linux-x64 to give/,
     ],
-    ['another one comes', { ...usual, [name]: 'evil' }, {}, /is not the program that it has announced/],
     [
-      'half of it comes',
+      'the download is another program',
+      { ...usual, [name]: 'evil' },
+      {},
+      /is not the program that it has announced/,
+    ],
+    [
+      'the download is incomplete',
       { ...usual, [name]: fresh.slice(0, 5) },
       {},
       /is not the program that it has announced/,
     ],
-    ['it is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
+    ['the download is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
     [
-      'the server has no time',
+      'the server is overloaded',
       { ...usual, [name]: () => new Response('', { status: 429 }) },
       {},
       /answered 429 .* try again later/,
     ],
     [
-      'nobody answers',
+      'the server is unreachable',
       {
         SHA256SUMS: () => {
           throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
@@ -127,29 +132,29 @@ describe('what is there stays, and nothing else is left behind, when', () => {
       /^Connection refused/,
     ],
     [
-      'it does not run here',
+      'the program does not run on this machine',
       usual,
       { versionOf: () => Promise.reject(new Error('libstdc++.so.6: cannot open')) },
       /does not run on this machine: libstdc\+\+/,
     ],
-    ['it is something else', usual, { versionOf: async () => 'hello' }, /does not say its version/],
-  ])('%s', async (_what, answers, more, said) => {
+    ['the program prints no version', usual, { versionOf: async () => 'hello' }, /does not say its version/],
+  ])('keeps the old program and leaves no other file when %s', async (_what, answers, more, said) => {
     const { update, now } = open(answers, more);
     expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(said) as string });
     expect(now()).toEqual(old);
   });
 });
 
-describe('which program this is', () => {
+describe('ownProgram', () => {
   const real = (path: string): string => {
     if (path === '/bin/trainyard-worker') return '/opt/trainyard-worker.mjs';
     if (path === 'worker') throw new Error('ENOENT');
     return path;
   };
-  test('the executable is its own', () => {
+  test('finds the standalone executable', () => {
     expect(ownProgram(['/opt/tw'], real)).toEqual({ name, path: '/opt/tw', runner: [] });
   });
-  test('the one file is started by a Node, also by a link to it', () => {
+  test('finds the single file that Node runs, also through a link', () => {
     const program = {
       name: 'trainyard-worker.mjs',
       path: '/opt/trainyard-worker.mjs',
@@ -158,7 +163,7 @@ describe('which program this is', () => {
     expect(ownProgram(['/usr/bin/node', '/opt/trainyard-worker.mjs'], real)).toEqual(program);
     expect(ownProgram(['/usr/bin/node', '--flag', '/bin/trainyard-worker'], real)).toEqual(program);
   });
-  test('a checkout is none', () => {
+  test('finds no program in a checkout', () => {
     expect(ownProgram(['/usr/bin/node', '/src/agent/main.ts'], real)).toBeNull();
     expect(() => ownProgram(['/usr/bin/node', '/src/main/cli.ts', 'worker'], real)).toThrow('ENOENT');
   });

@@ -52,7 +52,7 @@ async function commandsOf(...pieces: readonly (string | Uint8Array)[]): Promise<
   return commands;
 }
 
-it('shows the token in a header, and in no address', async () => {
+it('sends the token in a header, and not in the address', async () => {
   const server = await startSseServer();
   const { opened } = follow(server);
   const { path, headers } = await server.opened();
@@ -62,16 +62,16 @@ it('shows the token in a header, and in no address', async () => {
   expect(path).toBe('/api/workers/stream?worker_id=w_1');
 });
 
-describe('commands', () => {
+describe('commands of a stream', () => {
   it.each<[string, WorkerCommand]>([
     ['an offer', offer],
     ['a cancel', cancel],
     ['a shutdown', { type: 'shutdown', reason: 'drained' }],
-  ])('%s is passed on', async (_what, command) => {
+  ])('passes on %s', async (_what, command) => {
     expect(await commandsOf(frame(command))).toEqual([command]);
   });
 
-  it('come out whole and in order wherever the bytes are cut', async () => {
+  it('reads commands completely and in order wherever the bytes are cut', async () => {
     const bytes = Buffer.from(`${frame(offer)}: comment\n\n${frame(cancel)}`);
     const singly = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
     expect(await commandsOf(...singly)).toEqual([offer, cancel]);
@@ -79,33 +79,33 @@ describe('commands', () => {
 
   it.each<[string, string]>([
     ['comments', `:\n: hello\n\n${frame(cancel)}:\n`],
-    ['line ends of another kind', frame(cancel).replaceAll('\n', '\r\n')],
+    ['CRLF line ends', frame(cancel).replaceAll('\n', '\r\n')],
     ['no space after the colon', frame(cancel).replace('data: ', 'data:')],
     ['an id and a retry time', `id: 7\nretry: 1\n${frame(cancel)}`],
-    ['fields nobody knows', `foo: bar\n${frame(cancel)}`],
+    ['unknown fields', `foo: bar\n${frame(cancel)}`],
     ['a byte order mark', `\ufeff${frame(cancel)}`],
     ['several lines of data', 'data: {"type":\ndata: "shutdown",\ndata: "reason":"x"}\n\n'],
-    ['more fields than are known', frame({ ...cancel, since: 'v3' })],
-  ])('with %s are understood', async (_what, text) => {
+    ['additional fields', frame({ ...cancel, since: 'v3' })],
+  ])('reads a command with %s', async (_what, text) => {
     expect(await commandsOf(text)).toHaveLength(1);
   });
 
-  it('of a size that no message should have come out whole', async () => {
+  it('reads a command of 2 MB', async () => {
     const large = { ...offer, config: { text: 'x'.repeat(2 * 1024 * 1024) } };
     expect(await commandsOf(frame(large))).toEqual([large]);
   });
 });
 
-describe('what is passed over, and what follows is not (docs/internals/faults.md S10)', () => {
+describe('ignored messages (docs/internals/faults.md S10)', () => {
   const offered = (parts: object): string => frame({ ...offer, ...parts });
 
   it.each<[string, string]>([
-    ['no JSON', 'data: {"type": "ping"\n\n'],
-    ['no object', 'data: 42\n\ndata: null\n\ndata: []\n\ndata: "ping"\n\n'],
-    ['nothing', 'data:\n\ndata\n\n'],
+    ['invalid JSON', 'data: {"type": "ping"\n\n'],
+    ['JSON that is not an object', 'data: 42\n\ndata: null\n\ndata: []\n\ndata: "ping"\n\n'],
+    ['empty data', 'data:\n\ndata\n\n'],
     ['a type of a later version', frame({ type: 'drain' })],
     ['no type', frame({ job_id: 'j1' })],
-    ['an event of another name', `event: other\n${frame(offer)}`],
+    ['an event with another name', `event: other\n${frame(offer)}`],
     ['a cancel without an attempt', frame({ type: 'job_cancel', job_id: 'j1' })],
     ['an offer without an attempt', offered({ attempt_id: undefined })],
     ['an offer whose config is a list', offered({ config: [] })],
@@ -150,19 +150,19 @@ describe('what is passed over, and what follows is not (docs/internals/faults.md
       `uploads to ${JSON.stringify(path)}`,
       offered({ upload_endpoint: path }),
     ]),
-  ])('%s', async (_what, text) => {
+  ])('ignores %s, and reads the next command', async (_what, text) => {
     expect(await commandsOf(text, frame(cancel))).toEqual([cancel]);
   });
 });
 
-describe('how a stream ends', () => {
+describe('end of a stream', () => {
   it.each<[string, number, string | undefined, StreamEnd]>([
-    ['a token that is refused', 401, undefined, 'rejected'],
+    ['a rejected token', 401, undefined, 'rejected'],
     ['another refusal', 403, undefined, 'lost'],
     ['a server that is not ready', 503, undefined, 'lost'],
-    ['an answer that is no stream', 200, 'text/html', 'lost'],
+    ['a response that is not a stream', 200, 'text/html', 'lost'],
     ['no content', 204, undefined, 'lost'],
-  ])('%s: asked once, and never opened', async (_what, status, type, expected) => {
+  ])('ends without opening or retrying after %s', async (_what, status, type, expected) => {
     const server = await startSseServer((_request, response) => {
       response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
       return true;
@@ -174,9 +174,9 @@ describe('how a stream ends', () => {
   });
 
   it.each<[string, 'end' | 'destroy']>([
-    ['in good order', 'end'],
+    ['cleanly', 'end'],
     ['in the middle of a frame', 'destroy'],
-  ])('%s: lost, without half a command, and not opened again by itself', async (_what, how) => {
+  ])('reports a stream that ends %s as lost, without a partial command or a retry', async (_what, how) => {
     const server = await startSseServer();
     const { end, commands } = follow(server);
     const stream = await server.opened();
@@ -187,11 +187,11 @@ describe('how a stream ends', () => {
     expect(server.calls()).toBe(1);
   });
 
-  it('nobody there: lost', async () => {
+  it('reports an unreachable server as lost', async () => {
     expect(await follow({ url: await nobodyThere() }).end).toBe('lost');
   });
 
-  it('cut here: aborted, and the connection is gone', async () => {
+  it('closes the connection when aborted', async () => {
     const server = await startSseServer();
     const { end, opened, cut } = follow(server);
     const stream = await server.opened();
@@ -201,13 +201,13 @@ describe('how a stream ends', () => {
     await stream.closed;
   });
 
-  it('cut before it began: nobody is asked', async () => {
+  it('makes no call when already aborted', async () => {
     const server = await startSseServer();
     expect(await follow(server, { signal: AbortSignal.abort() }).end).toBe('aborted');
     expect(server.calls()).toBe(0);
   });
 
-  it('a redirect is not followed, and the token does not go there', async () => {
+  it('follows no redirect, and sends no token there', async () => {
     const other = await startSseServer();
     const server = await startSseServer((_request, response) => {
       response.writeHead(307, { location: `${other.url}/api/workers/stream` }).end();
@@ -218,11 +218,11 @@ describe('how a stream ends', () => {
   });
 });
 
-describe('silence', () => {
+describe('silence of a stream', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('of a stream that is open: lost, and the connection is gone', async () => {
+  it('reports an open stream that is silent too long as lost, and closes it', async () => {
     const server = await startSseServer();
     const { end, opened } = follow(server);
     const stream = await server.opened();
@@ -232,7 +232,7 @@ describe('silence', () => {
     await stream.closed;
   });
 
-  it('before the first byte: lost', async () => {
+  it('reports a stream without a first byte as lost', async () => {
     const asked = Promise.withResolvers<void>();
     const server = await startSseServer(() => {
       asked.resolve();
@@ -244,7 +244,7 @@ describe('silence', () => {
     expect(await end).toBe('lost');
   });
 
-  it('is put off by every message', async () => {
+  it('restarts the silence timeout with every message', async () => {
     const server = await startSseServer();
     let heard = Promise.withResolvers<void>();
     const { end, opened } = follow(server, { onCommand: () => heard.resolve() });
@@ -260,7 +260,7 @@ describe('silence', () => {
     expect(await end).toBe('lost');
   });
 
-  it('leaves no timer behind when the stream has ended', async () => {
+  it('leaves no timer after the end of the stream', async () => {
     const server = await startSseServer();
     const { end, opened, cut } = follow(server);
     await opened;

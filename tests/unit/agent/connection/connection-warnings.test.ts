@@ -16,12 +16,12 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-it('says a trouble once, however often it comes', () => {
+it('reports the same problem once, however often it occurs', () => {
   for (let n = 0; n < 5; n += 1) teller.tell(unreachable());
   expect(said).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
 });
 
-it('says each of several that come in turns once', () => {
+it('reports each of several alternating problems once', () => {
   for (let n = 0; n < 5; n += 1) {
     teller.tell(unreachable());
     teller.tell(problemOf(503));
@@ -32,28 +32,28 @@ it('says each of several that come in turns once', () => {
   ]);
 });
 
-it('does not remember without end what never comes twice', () => {
+it('bounds the number of problems that it remembers', () => {
   for (let n = 0; n < 100; n += 1) teller.tell({ kind: 'unexpected', status: 502, detail: `request ${n}` });
   teller.tell({ kind: 'unexpected', status: 502, detail: 'request 0' });
   expect(said).toHaveLength(101);
 });
 
-it('does not promise to try again where the answer was no', () => {
+it('announces no retry after a refusal', () => {
   teller.tell(problemOf(401));
   expect(said).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
 });
 
 it.each<[string, () => void]>([
   ['a registration', () => teller.clear()],
-  ['a beat', () => teller.beaten()],
-])('says it anew after %s has worked', (_what, work) => {
+  ['a heartbeat', () => teller.beaten()],
+])('reports a problem again after %s has succeeded', (_what, work) => {
   teller.tell(unreachable());
   work();
   teller.tell(unreachable());
   expect(said).toHaveLength(2);
 });
 
-it('tells a missed beat by its cause until the time is up, then that the worker counts as offline', () => {
+it('reports missed heartbeats by their cause, and after T that the worker counts as offline', () => {
   teller.beaten();
   vi.advanceTimersByTime(119_999);
   teller.missedBeat(unreachable(), 120_000);
@@ -68,7 +68,7 @@ it('tells a missed beat by its cause until the time is up, then that the worker 
   ]);
 });
 
-it('counts the time from the last beat that was answered', () => {
+it('counts the time from the last answered heartbeat', () => {
   vi.advanceTimersByTime(100_000);
   teller.beaten();
   vi.advanceTimersByTime(100_000);

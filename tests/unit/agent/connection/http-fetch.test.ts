@@ -35,7 +35,7 @@ async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
 }
 
 test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-  '%s comes with all of its body, and with its length',
+  'sends the whole body of a %s call, and its length',
   async method => {
     const answer = await openNetwork(usualTrust)(await open(), { method, body: '机 {}' });
     expect([answer.status, answer.ok, answer.headers.get('X-Length')]).toEqual([200, true, '6']);
@@ -43,14 +43,14 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
   },
 );
 
-test('what asks for something brings nothing', async () => {
+test('sends no body with a GET call', async () => {
   const url = await open();
   const answer = await openNetwork(usualTrust)(new URL('/no', url), {});
   expect([answer.status, answer.ok, answer.headers.get('x-length')]).toEqual([404, false, 'none']);
   expect(answer.headers.get('x-other')).toBeNull();
 });
 
-test('a call that is called off says so, before its answer and within it', async () => {
+test('reports an aborted call before and during its response', async () => {
   const silent = createServer((request, response) => {
     if (request.url === '/begun') response.write('{');
   });
@@ -68,7 +68,7 @@ test('a call that is called off says so, before its answer and within it', async
   await expect(rest).rejects.toThrow('aborted');
 });
 
-test('what came before the way broke is read, however late, and then that it broke', async () => {
+test('delivers what arrived before a connection broke, and then the error', async () => {
   const broken = Promise.withResolvers<void>();
   const url = await openRaw(socket => {
     socket.once('close', () => broken.resolve());
@@ -87,7 +87,7 @@ test('what came before the way broke is read, however late, and then that it bro
   expect(texts.join('')).toBe('firstsecond');
 });
 
-test('what is not read is left to the network, and comes whole when it is', async () => {
+test('applies backpressure to an unread response, and delivers it completely', async () => {
   const size = 16 * 1_048_576;
   let written = 0;
   const url = await openRaw(socket => {
@@ -124,7 +124,7 @@ function stretchOf(content: string, piece = 4) {
 }
 
 test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
-  'a stretch comes whole and with its length',
+  'sends a streamed body completely, with its length',
   async content => {
     const { bodyFrom } = stretchOf(content, 65_536);
     const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: bodyFrom });
@@ -133,7 +133,7 @@ test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
   },
 );
 
-test('a stretch that is refused by its head is never read, and the next call goes its own way', async () => {
+test('reads no streamed body that the server refuses by its head, and reconnects', async () => {
   const server = createServer((_request, response) => void response.end('welcome'));
   server.on('checkContinue', (_request, response) => {
     response.writeHead(413).end('too much');
@@ -148,7 +148,7 @@ test('a stretch that is refused by its head is never read, and the next call goe
   expect(await (await fetch(url, {})).text()).toBe('welcome');
 });
 
-test('a stretch goes out to who does not know the question, and breaks where it can not be read', async () => {
+test('sends a streamed body to a server without 100-continue, and fails when it cannot be read', async () => {
   const url = await openRaw(socket => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   });

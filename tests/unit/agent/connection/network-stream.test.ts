@@ -10,7 +10,7 @@ import { startSseServer } from '../sse-server.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-it('a stream over TLS is not cut for having been quiet', async () => {
+it('keeps a quiet stream over TLS open', async () => {
   const identity = await makeIdentity();
   const server = await startSseServer();
   const listener = await startListener(identity, { to: server.url });

@@ -14,22 +14,22 @@ const taken = (given: unknown) => {
   return parsed.ok ? parsed.value : parsed.message;
 };
 
-describe('a pin', () => {
+describe('pins', () => {
   it.each([
-    ['as the panel writes it', pin],
+    ['as the panel shows it', pin],
     ['without padding', pin.replace('=', '')],
     ['as base64url', `sha256:${hash.toString('base64url')}`],
     ['as base64url with padding', `sha256:${hash.toString('base64url')}=`],
     ['in hex', `sha256:${hash.toString('hex')}`],
-    ['in hex alone', hash.toString('hex').toUpperCase()],
-    ['as curl has it', `sha256//${hash.toString('base64')}`],
-    ['with its prefix in capitals', pin.replace('sha256', 'SHA256')],
+    ['in hex without a prefix', hash.toString('hex').toUpperCase()],
+    ["in curl's format", `sha256//${hash.toString('base64')}`],
+    ['with an uppercase prefix', pin.replace('sha256', 'SHA256')],
     ['with white space around it', `  ${pin}\n`],
-  ])('%s', (_what, text) => {
+  ])('reads a pin %s', (_what, text) => {
     expect(taken(text)).toEqual([pin]);
   });
 
-  it('is always read as the same 32 bytes, however they are written', () => {
+  it('reads the same 32 bytes from every notation', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), bytes => {
         const made = Buffer.from(bytes);
@@ -43,44 +43,44 @@ describe('a pin', () => {
 
   it.each([
     ['nothing', ''],
-    ['nothing behind the prefix', 'sha256:'],
+    ['an empty hash', 'sha256:'],
     ['white space', '  '],
     ['another hash', `sha1:${Buffer.alloc(20).toString('base64')}`],
-    ['too short a hash', `sha256:${Buffer.alloc(31).toString('base64')}`],
-    ['too long a hash', `sha256:${Buffer.alloc(33).toString('base64')}`],
+    ['a hash that is too short', `sha256:${Buffer.alloc(31).toString('base64')}`],
+    ['a hash that is too long', `sha256:${Buffer.alloc(33).toString('base64')}`],
     ['63 digits', 'a'.repeat(63)],
     ['the fingerprint of a certificate, with colons', 'AA:BB:CC'],
     ['a mistyped last character', `${pin.slice(0, -2)}V=`],
-    ['a character of no alphabet', pin.replace('7', '!')],
+    ['an invalid character', pin.replace('7', '!')],
     ['an empty place in a list', `${pin},`],
-    ['a good one beside a bad one', `${pin},x`],
+    ['a valid pin next to an invalid one', `${pin},x`],
     ['a number', 7],
-    ['true, of a flag without a value', true],
+    ['true, from a flag without a value', true],
     ['an empty list', []],
     ['an object', { pin }],
-    ['a list with something else in it', [pin, null]],
-  ])('is not %s, and the refusal shows a good one', (_what, given) => {
+    ['a list with other values', [pin, null]],
+  ])('rejects %s as a pin, and shows a valid one', (_what, given) => {
     expect(taken(given)).toMatch(
       /is no pin: write --pin sha256:A{43}=, with the value that the panel shows$/,
     );
   });
 
-  it('of nobody is none', () => {
+  it('reads no pins when none are given', () => {
     expect(taken(undefined)).toEqual([]);
     expect(taken(null)).toEqual([]);
   });
 
   it.each<[string, unknown]>([
-    ['flags that are repeated', [pin, other]],
+    ['repeated flags', [pin, other]],
     ['commas', `${pin}, ${other}`],
     ["curl's semicolons", `${pin.replace(':', '//')};${other.replace(':', '//')}`],
-    ['both, with one of them twice', [`${pin},${other}`, pin]],
-  ])('may be one of several: %s', (_what, given) => {
+    ['both, with a repeated pin', [`${pin},${other}`, pin]],
+  ])('reads several pins from %s', (_what, given) => {
     expect(taken(given)).toEqual([pin, other]);
   });
 });
 
-it('a key has the pin that OpenSSL works out for it', () => {
+it('computes the pin of a key as OpenSSL does', () => {
   const file = join(import.meta.dirname, '../../../support/tls/test-cert.pem');
   // openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
   expect(pinOf(new X509Certificate(readFileSync(file)))).toBe(

@@ -46,8 +46,8 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
   return { folder, cache, contents, datasetOf, bring, digests, has };
 }
 
-describe('a dataset', () => {
-  test('is listed with its size once it is whole, the one used last first', async () => {
+describe('cached datasets', () => {
+  test('lists complete datasets with their sizes, the last used first', async () => {
     const { cache, datasetOf, bring, digests } = openRig(100);
     const [cats, dogs] = [datasetOf('cat'), datasetOf('dogs', 'dogs', 'more')];
     await bring(cats);
@@ -60,14 +60,14 @@ describe('a dataset', () => {
     expect(await digests()).toEqual([cats.digest, dogs.digest]);
   });
 
-  test('is still there after a restart of the agent', async () => {
+  test('keeps datasets across a restart of the agent', async () => {
     const { folder, datasetOf, bring } = openRig(100);
     const cats = datasetOf('cat');
     await bring(cats);
     expect(await openRig(100, folder).digests()).toEqual([cats.digest]);
   });
 
-  test('is not listed with a manifest that is damaged, which goes when room is made', async () => {
+  test('ignores a damaged manifest, and removes it when it makes room', async () => {
     const { folder, cache, datasetOf } = openRig(100);
     mkdirSync(join(folder, 'manifests'));
     writeFileSync(join(folder, 'manifests', 'f'.repeat(64)), '{"path":');
@@ -78,8 +78,8 @@ describe('a dataset', () => {
   });
 });
 
-describe('room for a dataset', () => {
-  test('is there as long as all of them fit', async () => {
+describe('makeRoom', () => {
+  test('removes nothing while all datasets fit', async () => {
     const { cache, datasetOf, bring, digests } = openRig(6);
     const cats = datasetOf('cat');
     await bring(cats);
@@ -87,7 +87,7 @@ describe('room for a dataset', () => {
     expect(await digests()).toEqual([cats.digest]);
   });
 
-  test('is made by those that were not used for longest, without contents that others have', async () => {
+  test('removes the least recently used datasets, but no contents that others share', async () => {
     const { cache, datasetOf, bring, digests, has } = openRig(9);
     const [old, shared, fresh] = [datasetOf('old'), datasetOf('old', 'mid'), datasetOf('new')];
     for (const dataset of [old, shared, fresh]) await bring(dataset);
@@ -97,7 +97,7 @@ describe('room for a dataset', () => {
     expect([await has('old'), await has('mid'), await has('new')]).toEqual([true, false, true]);
   });
 
-  test('is not made by what a running job uses', async () => {
+  test('keeps datasets of running jobs', async () => {
     const { cache, datasetOf, bring, digests, has } = openRig(5);
     const cats = datasetOf('cat');
     await bring(cats);
@@ -108,7 +108,7 @@ describe('room for a dataset', () => {
     expect([await digests(), await has('cat')]).toEqual([[cats.digest], true]);
   });
 
-  test('is refused, and nothing removed, where the cache is too small for it alone', async () => {
+  test('removes nothing when the cache is too small for the new dataset alone', async () => {
     const { cache, datasetOf, bring, has } = openRig(5);
     await bring(datasetOf('cat'));
     expect(await cache.makeRoom(datasetOf('a very large dog').files, none)).toEqual({
@@ -119,7 +119,7 @@ describe('room for a dataset', () => {
     expect(await has('cat')).toBe(true);
   });
 
-  test('is made by parts of files whose dataset is not wanted now', async () => {
+  test('removes partial files of other datasets', async () => {
     const { cache, contents, datasetOf } = openRig(100);
     for (const text of ['old', 'cat']) {
       const part = await contents.openPart(sha256(text), 0);
@@ -131,7 +131,7 @@ describe('room for a dataset', () => {
     expect([await contents.arrived(sha256('old')), await contents.arrived(sha256('cat'))]).toEqual([0, 2]);
   });
 
-  test('counts what an interrupted fetch has brought already, and keeps it', async () => {
+  test('counts and keeps what an interrupted download has brought', async () => {
     const { cache, datasetOf, bring, has } = openRig(6);
     const both = datasetOf('cat', 'dog');
     await bring(datasetOf('cat'));

@@ -73,8 +73,8 @@ function openRig(folder = temporaryFolder()) {
   return { contents, fetch, pauses, seen, stop };
 }
 
-describe('a fetch', () => {
-  test('brings each content once, however many files have it, and tells how far it is', async () => {
+describe('fetchContents', () => {
+  test('downloads each content once, and reports its progress', async () => {
     const { contents, fetch, seen } = openRig();
     const { source, asked } = sourceOf(['cat', 'dogs', '']);
     expect(await fetch(source, 'cat', 'dogs', 'cat', '')).toEqual({ kind: 'done', fetched: 7 });
@@ -84,7 +84,7 @@ describe('a fetch', () => {
     expect(seen.at(-1)).toEqual({ bytesHere: 7, bytes: 7 });
   });
 
-  test('of what is there asks for nothing', async () => {
+  test('downloads nothing that is already stored', async () => {
     const { fetch, seen } = openRig();
     const { source, asked } = sourceOf(['cat']);
     await fetch(source, 'cat');
@@ -93,7 +93,7 @@ describe('a fetch', () => {
     expect(seen.at(-1)).toEqual({ bytesHere: 3, bytes: 3 });
   });
 
-  test('goes on where the connection broke', async () => {
+  test('resumes where the connection broke', async () => {
     const { contents, fetch, seen } = openRig();
     const { source, asked } = sourceOf(['elephant'], (text, from, nth) => ({
       kind: 'open',
@@ -106,7 +106,7 @@ describe('a fetch', () => {
     expect(seen.at(-1)?.bytesHere).toBe(8);
   });
 
-  test('goes on after the agent was killed', async () => {
+  test('resumes after the agent was killed', async () => {
     const folder = temporaryFolder();
     const first = openRig(folder);
     const { source } = sourceOf(['elephant'], (text, from) => ({
@@ -124,7 +124,7 @@ describe('a fetch', () => {
     expect(later.asked).toEqual(['elephant@5']);
   });
 
-  test('begins anew where the source knows no ranges', async () => {
+  test('starts again when the source does not support ranges', async () => {
     const { contents, fetch } = openRig();
     const { source } = sourceOf(['elephant'], (text, _from, nth) => ({
       kind: 'open',
@@ -135,7 +135,7 @@ describe('a fetch', () => {
     expect(await contents.has(contentOf('elephant'))).toBe(true);
   });
 
-  test('waits while the source cannot be reached', async () => {
+  test('waits while the source is unreachable', async () => {
     const { fetch, pauses } = openRig();
     const { source } = sourceOf(['cat'], (text, from, nth) =>
       nth < 4 ? { kind: 'later' } : { kind: 'open', from, pieces: pieces(text) },
@@ -144,7 +144,7 @@ describe('a fetch', () => {
     expect(pauses()).toBe(3);
   });
 
-  test('takes no more than there can be', async () => {
+  test('stores no more bytes than the content has', async () => {
     const { contents, fetch } = openRig();
     const { source } = sourceOf(['cat'], (text, from) => ({
       kind: 'open',
@@ -155,7 +155,7 @@ describe('a fetch', () => {
     expect(await contents.has(contentOf('cat'))).toBe(true);
   });
 
-  test('fails when a content comes wrong twice, and keeps nothing of it', async () => {
+  test('fails when a content has a wrong digest twice, and keeps nothing of it', async () => {
     const { contents, fetch } = openRig();
     const { source, asked } = sourceOf(['cat'], (_text, from) => ({
       kind: 'open',
@@ -170,7 +170,7 @@ describe('a fetch', () => {
     expect(await contents.arrived(sha256('cat'))).toBe(0);
   });
 
-  test('fails with the reason of the source, and leaves the other files', async () => {
+  test('fails with the reason of the source, and skips the other files', async () => {
     const { fetch } = openRig();
     const { source } = sourceOf(['cat', 'dog'], (text, from) =>
       text === 'dog'
@@ -180,7 +180,7 @@ describe('a fetch', () => {
     expect(await fetch(source, 'cat', 'dog')).toEqual({ kind: 'failed', why: 'The dataset was deleted' });
   });
 
-  test('of a cancelled job ends', async () => {
+  test('stops when the job is cancelled', async () => {
     const { fetch, stop } = openRig();
     stop.abort();
     expect(await fetch(sourceOf(['cat']).source, 'cat')).toEqual({ kind: 'aborted' });

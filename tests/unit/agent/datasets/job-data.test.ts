@@ -67,8 +67,8 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
 const photos = push('/home/me/photos', { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' });
 const askedFor = ({ calls }: Shelf): number => calls.filter(call => call.startsWith('GET')).length;
 
-describe('the data of a job', () => {
-  test('is in its place before the trainer starts, folders and captions included', async () => {
+describe('data of a job', () => {
+  test('provides the data with its folders and captions before the trainer starts', async () => {
     const rig = openRig();
     const { fetched, at } = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     expect(fetched).toEqual({ kind: 'ready', words: 'Data: /home/me/photos; 15 bytes fetched' });
@@ -77,7 +77,7 @@ describe('the data of a job', () => {
     expect(readFileSync(join(at(), 'more', 'b.jpg'), 'utf8')).toBe('two');
   });
 
-  test('that another job has used is not fetched again', async () => {
+  test('downloads no data that another job has used', async () => {
     const rig = openRig();
     await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     const shelf = createShelf(photos.stored);
@@ -87,7 +87,7 @@ describe('the data of a job', () => {
     expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
   });
 
-  test('says how far it is, and how long the rest takes', async () => {
+  test('reports the progress and the remaining time of the download', async () => {
     const rig = openRig();
     await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     expect(rig.stages[0]).toBe('Fetching data');
@@ -97,7 +97,7 @@ describe('the data of a job', () => {
     expect(rig.stages.at(-1)).toBe('Fetching data: 15 bytes of 15 bytes');
   });
 
-  test('that is a single file has the name that the config has for it', async () => {
+  test('gives a single file the name that the config uses', async () => {
     const model = push(String.raw`C:\models\base model.safetensors`, { 'base.safetensors': 'weights' }, true);
     const rig = openRig();
     const { at } = await rig.fetch(createShelf(model.stored), 'j1', [photos, model].slice(1));
@@ -105,7 +105,7 @@ describe('the data of a job', () => {
     expect(readFileSync(at(), 'utf8')).toBe('weights');
   });
 
-  test('goes on where a broken connection has left it', async () => {
+  test('resumes after a broken connection', async () => {
     const long = push('images', { 'a.bin': '0123456789abcdef' });
     const shelf = createShelf(long.stored);
     const key = `data/${sha256Of('0123456789abcdef')}`;
@@ -118,7 +118,7 @@ describe('the data of a job', () => {
     );
   });
 
-  test('that the orchestrator does not have any more fails the attempt with the reason', async () => {
+  test('fails the attempt with a reason when the data was deleted', async () => {
     const { [`data/${sha256Of('two')}`]: _, ...rest } = photos.stored;
     const { fetched } = await openRig().fetch(createShelf(rest), 'j1', [photos]);
     expect(fetched).toMatchObject({
@@ -127,7 +127,7 @@ describe('the data of a job', () => {
     });
   });
 
-  test('that is damaged at its source fails the attempt with the reason', async () => {
+  test('fails the attempt with a reason when the stored data is damaged', async () => {
     const damaged = { ...photos.stored, [`data/${photos.data.version}`]: 'something else' };
     const { fetched } = await openRig().fetch(createShelf(damaged), 'j1', [photos]);
     expect(fetched).toMatchObject({
@@ -136,7 +136,7 @@ describe('the data of a job', () => {
     });
   });
 
-  test('that is larger than the cache of the rig is refused before any of it is fetched', async () => {
+  test("refuses data larger than the rig's cache before downloading any of it", async () => {
     const shelf = createShelf(photos.stored);
     const { fetched } = await openRig(10).fetch(shelf, 'j1', [photos]);
     expect(fetched).toEqual({
@@ -148,7 +148,7 @@ describe('the data of a job', () => {
     expect(askedFor(shelf)).toBe(1);
   });
 
-  test('stops being fetched when the job is cancelled', async () => {
+  test('stops the download when the job is cancelled', async () => {
     const over = new AbortController();
     const shelf = createShelf(photos.stored);
     shelf.onCall = () => over.abort();
@@ -156,7 +156,7 @@ describe('the data of a job', () => {
     expect(fetched).toEqual({ kind: 'aborted' });
   });
 
-  test('of an earlier job leaves the disk when the next one needs the room', async () => {
+  test('removes the data of an earlier job when the next one needs the space', async () => {
     const rig = openRig(20);
     const first = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     writeFileSync(join(first.at(), 'latents.npz'), 'a cache of the trainer');

@@ -10,9 +10,9 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('writing a whole file', () => {
   it.each([
-    ['on disk', writeWhole],
-    ['to be seen', showWhole],
-  ])('%s takes the place of what was there, in one step and with its own mode', (_what, write) => {
+    ['writeWhole', writeWhole],
+    ['showWhole', showWhole],
+  ])('replaces a file in one step and with its own mode with %s', (_what, write) => {
     const file = join(tempFolder(), 'config.json');
     writeFileSync(file, 'old', { mode: 0o644 });
     const before = statSync(file).ino;
@@ -23,22 +23,22 @@ describe('writing a whole file', () => {
   });
 
   it.each([
-    ['on disk', writeWhole],
-    ['to be seen', showWhole],
-  ])('%s makes no folder: one that was taken away stays away', (_what, write) => {
+    ['writeWhole', writeWhole],
+    ['showWhole', showWhole],
+  ])('creates no missing folder with %s', (_what, write) => {
     const folder = join(tempFolder(), 'gone');
     expect(() => write(join(folder, 'log.json'), '{}')).toThrow('ENOENT');
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('that can not take its place leaves nothing behind', () => {
+  it('leaves nothing behind when the file cannot be replaced', () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'config.json'));
     expect(() => writeWhole(join(folder, 'config.json'), 'new')).toThrow('EISDIR');
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
-  it.runIf(process.platform === 'linux')('leaves the old file when the disk takes only a part', () => {
+  it.runIf(process.platform === 'linux')('keeps the old file when the disk stores only a part', () => {
     const folder = tempFolder();
     const file = join(folder, 'report.json');
     writeWhole(file, 'old');

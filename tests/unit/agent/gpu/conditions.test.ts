@@ -25,26 +25,23 @@ async function conditions(
 }
 
 test.each([
-  ['all there, without errors', [row(0), row(1), row(2)]],
-  ['no counting of errors', [row(0, 0, '[N/A]'), row(1, 1, '[Not Supported]'), row(2, 2, 'N/A')]],
-  ['an order of its own', [row(2), row(0), row(1)]],
-  [
-    'a power figure that a laptop has no sensor for',
-    [row(0), row(1), row(2).replace('298.31', '[Unknown Error]')],
-  ],
-  ['more GPUs than were there', [row(0), row(1), row(2), '3, 0, 0, 30, 60, GPU-aa, 4']],
-])('%s: nothing is wrong', async (_what, rows) => {
+  ['all GPUs without errors', [row(0), row(1), row(2)]],
+  ['GPUs that count no errors', [row(0, 0, '[N/A]'), row(1, 1, '[Not Supported]'), row(2, 2, 'N/A')]],
+  ['GPUs in another order', [row(2), row(0), row(1)]],
+  ['an unknown power figure', [row(0), row(1), row(2).replace('298.31', '[Unknown Error]')]],
+  ['more GPUs than at the start', [row(0), row(1), row(2), '3, 0, 0, 30, 60, GPU-aa, 4']],
+])('reports nothing for %s', async (_what, rows) => {
   expect(await conditions(rows.join('\n'))).toEqual([]);
 });
 
-describe('missing', () => {
-  test('is one that is listed no more', async () => {
+describe('missing GPUs', () => {
+  test('reports a GPU that is not listed any more', async () => {
     expect(await conditions([row(0), row(2)].join('\n'))).toEqual([
       { gpu: 1, kind: 'missing', detail: expect.stringMatching(/not listed any more: reboot/) },
     ]);
   });
 
-  test('is one that has fallen off the bus, and so is each behind it: their numbers are others now', async () => {
+  test('reports a GPU that fell off the bus, and every GPU whose number changed', async () => {
     expect(await conditions([row(0), row(1, 2)].join('\n'))).toEqual([
       { gpu: 1, kind: 'missing', detail: expect.stringMatching(/not listed/) },
       { gpu: 2, kind: 'missing', detail: expect.stringMatching(/it is number 1 now/) },
@@ -56,7 +53,7 @@ describe('missing', () => {
     ['2, [GPU requires reset], 0, 30, 60, GPU-67a5d88f-e34e-62f4-415e-be2cbf2c6178, 0'],
     ['2, 0, 0, 30, 60, [Unknown Error], [Unknown Error]'],
     ['2, ERR!, ERR!, ERR!, ERR!, ERR!, ERR!'],
-  ])('is one that is listed and does not answer: %s', async lost => {
+  ])('reports a listed GPU that does not answer: %s', async lost => {
     expect(await conditions([row(0), row(1), lost].join('\n'))).toEqual([
       { gpu: 2, kind: 'missing', detail: expect.stringMatching(/does not answer any more/) },
     ]);
@@ -67,7 +64,7 @@ describe('missing', () => {
     exited(255, 'Failed to initialize NVML: Driver/library version mismatch'),
     exited(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
     exited(6, 'No devices were found'),
-  ])('are all when the tool says that none can be used: $stdout', async output => {
+  ])('reports every GPU when the tool finds none: $stdout', async output => {
     const found = await conditions(output);
     expect(found?.map(({ gpu, kind }) => [gpu, kind])).toEqual([
       [0, 'missing'],
@@ -82,18 +79,18 @@ describe('missing', () => {
     ['hangs', TIMED_OUT],
     ['is gone', { kind: 'missing' }],
     ['prints nothing', exited(0, '')],
-  ])('are all when the tool %s twice in a row, and not at once', async (_what, output) => {
+  ])('reports every GPU when the tool %s twice in a row', async (_what, output) => {
     expect(await conditions(output)).toBeNull();
     expect(await conditions(output, { wasSilent: true })).toHaveLength(3);
   });
 
-  test('are none when the tool is too old for the question', async () => {
+  test('reports nothing when the tool is too old for the query', async () => {
     const output = exited(2, 'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.');
     expect(await conditions(output, { wasSilent: true })).toBeNull();
   });
 });
 
-test('errors are there from the first one that could not be corrected', async () => {
+test('reports the first uncorrected memory error of a GPU', async () => {
   expect(await conditions([row(0), row(1, 1, '1'), row(2)].join('\n'))).toEqual([
     {
       gpu: 1,
@@ -103,13 +100,13 @@ test('errors are there from the first one that could not be corrected', async ()
   ]);
 });
 
-test('what other GPUs have is nothing to this worker', async () => {
+test('ignores errors of GPUs that the worker does not use', async () => {
   const all = await probeNvidia(MIXED);
   const report = { ...all, gpus: all.gpus.slice(0, 1) };
   expect(await conditions([row(0), row(1, 1, '7')].join('\n'), { report })).toEqual([]);
 });
 
-test('a GPU without a UUID is known by its number', async () => {
+test('identifies a GPU without a UUID by its number', async () => {
   const all = await probeNvidia(MIXED);
   const report = { ...all, gpus: all.gpus.map(gpu => ({ ...gpu, uuid: undefined })) };
   expect(await conditions(['0, 1, 2, 3, 4', '1, 1, 2, 3, 4'].join('\n'), { report })).toMatchObject([
@@ -117,10 +114,10 @@ test('a GPU without a UUID is known by its number', async () => {
   ]);
 });
 
-describe('from the start', () => {
+describe('missingFromStart', () => {
   const broken = probeNvidia(exited(255, 'Failed to initialize NVML: Driver/library version mismatch'));
 
-  test('a driver that does not work leaves a GPU missing, unless none is wanted', async () => {
+  test('reports a GPU as missing when the driver fails, unless no GPU is wanted', async () => {
     const report = await broken;
     for (const choice of ['all', 'some'] as const)
       expect(missingFromStart(report, choice)).toEqual([
@@ -129,7 +126,7 @@ describe('from the start', () => {
     expect(missingFromStart(report, 'none')).toEqual([]);
   });
 
-  test('one that is lost is missing, unless others were chosen', async () => {
+  test('reports a lost GPU as missing, unless others were chosen', async () => {
     const lost = '1, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]';
     const report = await probeNvidia(MIXED.replace(/^1, .*$/m, lost));
     expect(missingFromStart(report, 'all')).toMatchObject([{ gpu: 1, kind: 'missing' }]);
@@ -138,7 +135,7 @@ describe('from the start', () => {
     expect(missingFromStart(last, 'all')).toMatchObject([{ gpu: 2 }]);
   });
 
-  test('a machine without GPUs misses none, and other complaints take none away', async () => {
+  test('reports nothing on a machine without GPUs or for other complaints', async () => {
     expect(missingFromStart(await probe({}), 'all')).toEqual([]);
     const old = await probeNvidia(MIXED.replace('81920', '[N/A]'));
     expect(old.problem?.code).toBe('memory_unknown');
@@ -152,11 +149,11 @@ describe('from the start', () => {
     [null, { HIP_VISIBLE_DEVICES: '0,1' }, 'some'],
     [null, { CUDA_VISIBLE_DEVICES: '' }, 'none'],
     [[0], { HIP_VISIBLE_DEVICES: '-1' }, 'none'],
-  ])('--gpus %j with %j chooses %s', (indices, environment, choice) => {
+  ])('reads the choice of --gpus %j with %j as %s', (indices, environment, choice) => {
     expect(choiceOf(indices, environment)).toBe(choice);
   });
 });
 
-test('what is said is never longer than the protocol takes', () => {
+test('limits the detail of a GPU problem to the length of the protocol', () => {
   expect(makeTrouble(0, 'held', 'x'.repeat(900)).detail).toHaveLength(200);
 });

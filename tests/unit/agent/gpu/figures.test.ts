@@ -18,8 +18,8 @@ const nvidia = (output: string | CommandResult, count = 2, calls: string[] = [])
 const amd = (output: string | CommandResult, count = 1, calls: string[] = []) =>
   probeFigures({ run: machine({ 'rocm-smi': output }, calls), report: makeReport('rocm', gpus(count)) });
 
-describe('NVIDIA GPUs', () => {
-  test('have figures of their own each, in the words of nvidia-smi', async () => {
+describe('figures of NVIDIA GPUs', () => {
+  test('reads the figures of each GPU from nvidia-smi', async () => {
     const calls: string[] = [];
     expect(await nvidia('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', 2, calls)).toEqual({
       'gpu.0.utilization': 97,
@@ -36,14 +36,14 @@ describe('NVIDIA GPUs', () => {
     ]);
   });
 
-  test('leave out what they do not say, and those that the job does not have', async () => {
+  test('skips missing figures and GPUs that the job does not have', async () => {
     const row = '0, [N/A], 12, [Not Supported], [Insufficient Permissions]\n7, 1, 2, 3, 4\n';
     expect(await nvidia(row)).toEqual({ 'gpu.0.memory_mb': 12 });
     expect(await nvidia('0, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]')).toEqual({});
     expect(await nvidia('No devices were found')).toEqual({});
   });
 
-  test('beyond the eighth are left out', async () => {
+  test('skips GPUs beyond the eighth', async () => {
     const rows = Array.from({ length: 16 }, (_, n) => `${n}, 1, 2, 3, 4`).join('\n');
     const keys = Object.keys(await nvidia(rows, 16));
     expect(keys).toHaveLength(32);
@@ -51,10 +51,10 @@ describe('NVIDIA GPUs', () => {
   });
 
   test.each<[string, CommandResult]>([
-    ['that hangs', TIMED_OUT],
-    ['that is not there', { kind: 'missing' }],
-    ['that could not be started', { kind: 'failed', message: 'no memory' }],
-  ])('of a driver %s are no figures, and said to be none', async (_what, result) => {
+    ['hangs', TIMED_OUT],
+    ['does not exist', { kind: 'missing' }],
+    ['could not be started', { kind: 'failed', message: 'no memory' }],
+  ])('throws when the driver tool %s', async (_what, result) => {
     await expect(nvidia(result)).rejects.toThrow(/could not be asked/);
   });
 });
@@ -82,8 +82,8 @@ const INSTINCT = JSON.stringify({
   card0: { 'GPU use (%)': 'N/A', 'VRAM Total Used Memory (B)': 'N/A' },
 });
 
-describe('AMD GPUs', () => {
-  test('have the same figures; of several temperatures the highest counts', async () => {
+describe('figures of AMD GPUs', () => {
+  test('reads the same figures from rocm-smi, with the highest temperature', async () => {
     const calls: string[] = [];
     expect(await amd(RADEON, 1, calls)).toEqual({
       'gpu.0.utilization': 98,
@@ -94,7 +94,7 @@ describe('AMD GPUs', () => {
     expect(calls).toEqual(['rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json']);
   });
 
-  test('are counted as HIP does, and a limit is no figure', async () => {
+  test('numbers AMD GPUs as HIP does, and ignores limits', async () => {
     expect(await amd(`WARNING: low power\n${INSTINCT}`, 2)).toEqual({
       'gpu.1.utilization': 100,
       'gpu.1.memory_mb': 1,
@@ -103,14 +103,14 @@ describe('AMD GPUs', () => {
     });
   });
 
-  test('whose tool says nothing have none', async () => {
+  test('returns no figures when rocm-smi prints none', async () => {
     expect(await amd(exited(0, 'Driver not initialized'))).toEqual({});
     await expect(amd(TIMED_OUT)).rejects.toThrow(/could not be asked/);
     expect((await probe({ 'rocm-smi': RX_7900_XT })).accelerator).toBe('rocm');
   });
 });
 
-test('nobody is asked where there is nobody to ask', async () => {
+test('runs no tool on machines without such GPUs', async () => {
   const calls: string[] = [];
   for (const report of [makeReport('cpu', []), await probeMac(mac([{ chip_type: 'M3' }]))])
     expect(await probeFigures({ run: machine({}, calls), report })).toEqual({});

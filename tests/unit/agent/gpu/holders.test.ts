@@ -41,8 +41,8 @@ const table: ProcessTable = pid => {
 };
 const runs: OwnRuns = { live: [{ jobId: job, leader: 100 }], ended: [{ jobId: before, leader: 90 }] };
 
-describe('a process is', () => {
-  test.each([100, 101, 102, 103, 104])("the running job's: %d", pid => {
+describe('owner of a process', () => {
+  test.each([100, 101, 102, 103, 104])('attributes process %d to the running job', pid => {
     expect(ownerOf(pid, table, runs)).toEqual({ kind: 'ours' });
   });
 
@@ -50,26 +50,26 @@ describe('a process is', () => {
     [104, job],
     [300, before],
     [301, before],
-  ])('left over, once the job has ended: %d', (pid, jobId) => {
+  ])('recognizes process %d as left over after its job', (pid, jobId) => {
     const ended = { live: [], ended: [...runs.ended, { jobId: job, leader: 100 }] };
     expect(ownerOf(pid, table, ended)).toMatchObject({ kind: 'left_over', jobId });
   });
 
-  test("somebody else's", () => {
+  test('recognizes a foreign process', () => {
     expect(ownerOf(200, table, runs)).toEqual({ kind: 'foreign', name: 'blender' });
   });
 
-  test('nobody knows whose, when it can not be seen: as long as a job runs, it may be that', () => {
+  test('attributes an invisible process to the running job, if there is one', () => {
     expect(ownerOf(4711, table, { ...runs, live: [] })).toEqual({ kind: 'unseen' });
     expect(ownerOf(4711, table, runs)).toEqual({ kind: 'ours' });
   });
 
-  test("the job's, for all that can be said, in a container while that runs, and somebody else's afterwards", () => {
+  test('attributes a container process to the running job, and to others afterwards', () => {
     expect(ownerOf(250, table, runs)).toEqual({ kind: 'ours' });
     expect(ownerOf(250, table, { ...runs, live: [] })).toEqual({ kind: 'foreign', name: 'python' });
   });
 
-  test("somebody else's when its parents go in a circle, or end in one that is gone", () => {
+  test('recognizes a foreign process whose parents form a cycle or are gone', () => {
     const odd: ProcessTable = pid =>
       pid > 500
         ? null
@@ -85,14 +85,14 @@ describe('a process is', () => {
     expect(ownerOf(400, odd, runs)).toMatchObject({ kind: 'foreign' });
   });
 
-  test('ours by its job alone where nobody knows the number of the trainer', () => {
+  test("attributes a process by its job when the trainer's number is unknown", () => {
     const adopted = { live: [{ jobId: job, leader: null }], ended: [] };
     expect(ownerOf(104, table, adopted)).toEqual({ kind: 'ours' });
     expect(ownerOf(200, table, adopted)).toMatchObject({ kind: 'foreign' });
   });
 });
 
-describe('a GPU is held', () => {
+describe('held GPUs', () => {
   const look = (
     earlier: ReadonlySet<string>,
     ...on: readonly (readonly [gpu: number, pid: number, mib: number])[]
@@ -103,7 +103,7 @@ describe('a GPU is held', () => {
       earlier,
     );
 
-  test("by somebody else's process that is there twice in a row", () => {
+  test('reports a foreign process on a GPU that two looks in a row find', () => {
     const first = look(none, [1, 200, 9216]);
     expect(first).toMatchObject({ troubles: [], isOpen: true });
     const second = look(first.suspects, [1, 200, 9216]);
@@ -117,17 +117,17 @@ describe('a GPU is held', () => {
     expect(look(second.suspects)).toMatchObject({ troubles: [], isOpen: false });
   });
 
-  test('by none that was another one in the look before, or on another GPU', () => {
+  test('ignores a process that replaced another one or is on another GPU', () => {
     expect(look(look(none, [1, 200, 9216]).suspects, [1, 300, 9216]).troubles).toEqual([]);
     expect(look(look(none, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
   });
 
-  test('by none that is ours, nor by one with hardly any memory there', () => {
+  test('ignores processes of the job, and those with little memory', () => {
     expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({ troubles: [], isOpen: false });
     expect(look(none, [1, 200, 256]).isOpen).toBe(true);
   });
 
-  test('by what a job has left over, which is said, and of several the one with most memory is named', () => {
+  test('reports a process left over from a job, and names the one with the most memory', () => {
     const on = [
       [0, 301, 300],
       [0, 300, 4096],
@@ -144,7 +144,7 @@ describe('a GPU is held', () => {
     ]);
   });
 
-  test('by one that can not be seen here', () => {
+  test('reports a process that is not visible on this machine', () => {
     const owner = () => ({ kind: 'unseen' }) as const;
     const on = [{ gpu: 0, pid: 4711, memoryMib: 900 }];
     expect(holdingOf(on, owner, holdingOf(on, owner, none).suspects).troubles).toMatchObject([
@@ -153,7 +153,7 @@ describe('a GPU is held', () => {
   });
 });
 
-describe('the list of processes', () => {
+describe('list of processes', () => {
   const report: GpuReport = makeReport('cuda', [
     { index: 1, name: 'A', uuid: 'GPU-one' },
     { index: 2, name: 'B', uuid: 'GPU-two' },
@@ -162,7 +162,7 @@ describe('the list of processes', () => {
   const probe = (outputs: Outputs, of: GpuReport = report, calls: string[] = []) =>
     probeProcesses({ run: machine(outputs, calls), report: of });
 
-  test('of NVIDIA: those on the chosen GPUs, each once', async () => {
+  test('lists NVIDIA processes on the chosen GPUs once each', async () => {
     const calls: string[] = [];
     const lines = [
       '4711, GPU-one, 9216',
@@ -187,7 +187,7 @@ describe('the list of processes', () => {
   });
 
   test.each([TIMED_OUT, exited(9, 'no driver'), { kind: 'missing' } as const])(
-    'that was not answered says nothing: %j',
+    'returns null when nvidia-smi fails: %j',
     async output => {
       expect(await probe({ 'nvidia-smi': output })).toBeNull();
     },
@@ -207,7 +207,7 @@ describe('the list of processes', () => {
     'Driver version': '6.8',
   };
 
-  test('of AMD: for a worker that has all the GPUs', async () => {
+  test('lists AMD processes only for a worker with all GPUs', async () => {
     expect(await probe({ 'rocm-smi': radeon(1, system) }, amd)).toMatchObject({
       processes: [{ gpu: 0, pid: 4711, memoryMib: 9216 }],
       cards: { kind: 'listed', cards: [{ index: 0 }] },
@@ -216,7 +216,7 @@ describe('the list of processes', () => {
     expect(await probe({ 'rocm-smi': 'WARNING: no driver' }, amd)).toEqual({ processes: [] });
   });
 
-  test('of a machine without GPUs asks nobody', async () => {
+  test('runs no tool on a machine without GPUs', async () => {
     const calls: string[] = [];
     expect(await probe({}, makeReport('cpu', []), calls)).toEqual({ processes: [] });
     expect(calls).toEqual([]);

@@ -13,8 +13,8 @@ import {
   TIMED_OUT,
 } from '../../../support/gpu-machine.ts';
 
-describe('NVIDIA GPUs', () => {
-  it('reports one GPU with all of its figures', async () => {
+describe('probe of NVIDIA GPUs', () => {
+  it('reports an NVIDIA GPU with all details', async () => {
     expect(await probeNvidia(A100)).toEqual({
       accelerator: 'cuda',
       gpus: [
@@ -34,7 +34,7 @@ describe('NVIDIA GPUs', () => {
     });
   });
 
-  it('joins the names of a mixed box and goes by its smallest memory', async () => {
+  it('joins the names of different GPUs, and uses the smallest memory', async () => {
     const report = await probeNvidia(MIXED);
     expect(report).toMatchObject({ count: 3, name: '2x A100-SXM4-80GB + 1x RTX 3090', vramGb: 24 });
     expect(report.gpus.map(gpu => gpu.index)).toEqual([0, 1, 2]);
@@ -47,11 +47,11 @@ describe('NVIDIA GPUs', () => {
     ['NVIDIA RTX A6000', 49140, 48],
     ['NVIDIA H200', 143771, 140],
     ['Tesla V100-SXM2-16GB', 16160, 16],
-  ])('%s: %i MiB are %i GB', async (name, mib, gb) => {
+  ])('rounds the memory of %s: %i MiB to %i GB', async (name, mib, gb) => {
     expect(await probeNvidia(`0, ${name}, ${mib}, 550.54.15, GPU-1\n`)).toMatchObject({ name, vramGb: gb });
   });
 
-  it('asks for exactly the fields it reads', async () => {
+  it('queries exactly the fields that it reads', async () => {
     const calls: string[] = [];
     await probeGpus({
       run: machine({ 'nvidia-smi': A100 }, calls),
@@ -64,7 +64,7 @@ describe('NVIDIA GPUs', () => {
     ]);
   });
 
-  it('finds the tool where WSL keeps it', async () => {
+  it("finds nvidia-smi in WSL's folder", async () => {
     expect(await probe({ '/usr/lib/wsl/lib/nvidia-smi': A100 })).toMatchObject({
       accelerator: 'cuda',
       count: 1,
@@ -90,14 +90,14 @@ describe('NVIDIA GPUs', () => {
       { name: 'NVIDIA A100-SXM4-40GB', vramGb: 40 },
     ],
     ['a very long name', `0, ${'x'.repeat(5000)}, 8192, 1.2, GPU-1`, { name: 'x'.repeat(200) }],
-  ])('takes %s', async (_what, row, expected) => {
+  ])('accepts %s', async (_what, row, expected) => {
     const report = await probeNvidia(`${row}\n`);
     expect(report).toMatchObject({ accelerator: 'cuda', count: 1, problem: undefined, ...expected });
     expect(report.gpus[0]?.uuid).toBe(row.includes('GPU-') ? row.slice(row.indexOf('GPU-')) : undefined);
   });
 
   it.each(['[N/A]', '[Not Supported]', 'Not Supported', '[Insufficient Permissions]'])(
-    'keeps a GPU whose memory is %s, and says so',
+    'keeps a GPU whose memory is %s, and reports that',
     async memory => {
       const report = await probeNvidia(
         `0, NVIDIA GB10, ${memory}, 580.95.05, GPU-1\n${A100.replace('0', '1')}`,
@@ -113,26 +113,26 @@ describe('NVIDIA GPUs', () => {
     ['1, [Unknown Error], 81920, 535.129.03, GPU-2'],
     ['1, NVIDIA A100-SXM4-80GB, [Unknown Error], 535.129.03, GPU-2'],
     ['1, half a row'],
-  ])('leaves out the dead one of %s', async row => {
+  ])('skips the failed GPU of %s', async row => {
     const report = await probeNvidia(`${A100}${row}\n`);
     expect(report).toMatchObject({ count: 1, accelerator: 'cuda', problem: { code: 'gpu_lost' } });
     expect(report.problem?.message).toContain('GPU 1 ');
   });
 
-  it('keeps what is listed beside a complaint about another GPU', async () => {
+  it('keeps listed GPUs next to an error about another one', async () => {
     const complaint = 'Unable to determine the device handle for GPU1: 0000:41:00.0: Unknown Error\n';
     const report = await probeNvidia(exited(15, `${complaint}${A100}`));
     expect(report).toMatchObject({ count: 1, problem: { code: 'gpu_lost' } });
     expect(report.problem?.message).toContain('GPU1: 0000:41:00.0');
   });
 
-  it('ignores a warning beside a healthy list', async () => {
+  it('ignores a warning next to a healthy list', async () => {
     const report = await probeNvidia(exited(14, A100, 'WARNING: infoROM is corrupted at gpu 0000:07:00.0\n'));
     expect(report).toMatchObject({ count: 1, problem: undefined });
   });
 });
 
-describe('a broken NVIDIA driver is told apart from no GPU', () => {
+describe('broken NVIDIA drivers', () => {
   it.each([
     [
       "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",
@@ -169,14 +169,14 @@ describe('a broken NVIDIA driver is told apart from no GPU', () => {
     ],
     ['Field "uuid" is not a valid field to query.', 2, 'probe_failed', 'exit code 2: Field "uuid"'],
     ['', 0, 'probe_failed', 'no output'],
-  ])('%s (exit code %i): %s', async (output, code, problem, remedy) => {
+  ])('recognizes the error %s (exit code %i): %s', async (output, code, problem, remedy) => {
     const report = await probeNvidia(exited(code, output));
     expect(report).toMatchObject({ accelerator: 'cpu', gpus: [], count: 0, problem: { code: problem } });
     expect(report.problem?.message).toContain(output.split('\n')[0]);
     expect(report.problem?.message).toContain(remedy);
   });
 
-  it('finds the complaint on stderr as well', async () => {
+  it('finds the error on stderr', async () => {
     const report = await probeNvidia(exited(6, '', 'No devices were found\n'));
     expect(report.problem?.code).toBe('no_devices');
   });
@@ -184,20 +184,20 @@ describe('a broken NVIDIA driver is told apart from no GPU', () => {
   it.each([
     [TIMED_OUT, 'probe_timeout', 'within 10 s'],
     [{ kind: 'failed', message: 'spawn nvidia-smi EACCES' } as const, 'probe_failed', 'EACCES'],
-  ])('%o', async (result, code, text) => {
+  ])('reports the failed probe %o', async (result, code, text) => {
     const report = await probeNvidia(result);
     expect(report).toMatchObject({ count: 0, problem: { code } });
     expect(report.problem?.message).toContain(text);
   });
 
-  it('a runner that rejects is a problem, not a rejection', async () => {
+  it('reports a runner that throws', async () => {
     const run: RunCommand = () => Promise.reject(new Error('no such luck'));
     const report = await probeGpus({ run, platform: 'linux', arch: 'x64', environment: {} });
     expect(report).toMatchObject({ count: 0, problem: { code: 'probe_failed' } });
     expect(report.problem?.message).toContain('no such luck');
   });
 
-  it('a missing nvidia-smi is simply no NVIDIA GPU', async () => {
+  it('finds no NVIDIA GPU without nvidia-smi', async () => {
     expect(await probe({})).toEqual({ accelerator: 'cpu', gpus: [], count: 0 });
   });
 });
@@ -206,8 +206,8 @@ describe('a broken NVIDIA driver is told apart from no GPU', () => {
 const R9700_AND_APU =
   '{"card0": {"VRAM Total Memory (B)": "34208743424", "VRAM Total Used Memory (B)": "889229312", "Card Series": "AMD Radeon AI PRO R9700", "Card Model": "0x7551", "GFX Version": "gfx1201"}, "card1": {"VRAM Total Memory (B)": "2147483648", "VRAM Total Used Memory (B)": "45359104", "Card Series": "AMD Ryzen 9 9950X3D 16-Core Processor", "Card Model": "0x13c0", "GFX Version": "gfx1036"}}';
 
-describe('AMD GPUs', () => {
-  it('reports a card of rocm-smi', async () => {
+describe('probe of AMD GPUs', () => {
+  it('reports an AMD GPU from rocm-smi', async () => {
     expect(await probe({ 'rocm-smi': RX_7900_XT })).toEqual({
       accelerator: 'rocm',
       gpus: [{ index: 0, name: 'Radeon RX 7900 XT', vramGb: 20, driver: '6.8.5' }],
@@ -218,7 +218,7 @@ describe('AMD GPUs', () => {
     });
   });
 
-  it('asks for name, memory and driver, and finds the tool in ROCm’s own folder', async () => {
+  it("queries name, memory and driver, and finds rocm-smi in ROCm's folder", async () => {
     const calls: string[] = [];
     const run = machine({ '/opt/rocm/bin/rocm-smi': RX_7900_XT }, calls);
     const report = await probeGpus({ run, platform: 'linux', arch: 'x64', environment: {} });
@@ -228,7 +228,7 @@ describe('AMD GPUs', () => {
     );
   });
 
-  it('leaves out the graphics of the processor beside a card, but not a small card alone', async () => {
+  it('skips integrated graphics next to a card, but not a small card alone', async () => {
     expect(await probe({ 'rocm-smi': R9700_AND_APU })).toMatchObject({
       count: 1,
       name: 'AMD Radeon AI PRO R9700',
@@ -248,13 +248,13 @@ describe('AMD GPUs', () => {
     [2048, 8192, 1],
     [4095, 16380, 1],
     [4096, 16384, 2],
-  ])('%i MiB beside %i MiB: %i GPUs', async (small, large, count) => {
+  ])('counts %i MiB next to %i MiB as %i GPUs', async (small, large, count) => {
     const card = (mib: number) => ({ 'VRAM Total Memory (B)': String(mib * 1024 * 1024) });
     const report = await probe({ 'rocm-smi': JSON.stringify({ card0: card(large), card1: card(small) }) });
     expect(report.count).toBe(count);
   });
 
-  it('counts in the order of the cards, as HIP does', async () => {
+  it('orders AMD GPUs by card number, as HIP does', async () => {
     const card = (name: string) => ({ 'Card series': name, 'VRAM Total Memory (B)': '68702699520' });
     const json = JSON.stringify({
       card10: card('C'),
@@ -271,11 +271,15 @@ describe('AMD GPUs', () => {
   });
 
   it.each([
-    ['a card too new for the table', { 'Card Model': '0x75b0', 'GFX Version': 'gfx950' }, 'AMD GPU gfx950'],
+    [
+      'a card that is too new for the table',
+      { 'Card Model': '0x75b0', 'GFX Version': 'gfx950' },
+      'AMD GPU gfx950',
+    ],
     ['a blank name', { 'Card Series': ' ', 'GFX Version': 'gfx950' }, 'AMD GPU gfx950'],
-    ['only a model', { 'Card Series': 'N/A', 'Card Model': '0x75b0' }, 'AMD GPU 0x75b0'],
-    ['nothing', {}, 'AMD GPU'],
-  ])('names %s', async (_what, card, name) => {
+    ['a card with only a model', { 'Card Series': 'N/A', 'Card Model': '0x75b0' }, 'AMD GPU 0x75b0'],
+    ['a card without any name', {}, 'AMD GPU'],
+  ])('finds a name for %s', async (_what, card, name) => {
     const output = `WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n\n${JSON.stringify({ card0: { ...card, 'Driver version': '6.14.14' } })}\nWARNING: more`;
     expect(await probe({ 'rocm-smi': output })).toMatchObject({
       count: 1,
@@ -296,18 +300,18 @@ describe('AMD GPUs', () => {
     [exited(0, '{"card0": '), 'probe_failed', 'listed no GPU'],
     [exited(0, '\n'), 'probe_failed', 'no output'],
     [TIMED_OUT, 'probe_timeout', 'rocm-smi did not answer'],
-  ])('%o is a problem', async (result, code, text) => {
+  ])('reports the problem %o', async (result, code, text) => {
     const report = await probe({ 'rocm-smi': result });
     expect(report).toMatchObject({ accelerator: 'cpu', count: 0, problem: { code } });
     expect(report.problem?.message).toContain(text);
   });
 
-  it('is used where NVIDIA’s driver is broken, and the problem stays', async () => {
+  it("uses AMD GPUs when NVIDIA's driver is broken, and keeps the problem", async () => {
     const report = await probe({ 'nvidia-smi': 'No devices were found', 'rocm-smi': RX_7900_XT });
     expect(report).toMatchObject({ accelerator: 'rocm', count: 1, problem: { code: 'no_devices' } });
   });
 
-  it('is not asked for where an NVIDIA GPU works', async () => {
+  it('does not run rocm-smi when an NVIDIA GPU works', async () => {
     expect(await probe({ 'nvidia-smi': A100, 'rocm-smi': RX_7900_XT })).toMatchObject({
       accelerator: 'cuda',
       count: 1,
@@ -315,8 +319,8 @@ describe('AMD GPUs', () => {
   });
 });
 
-describe('Apple silicon', () => {
-  it('reports the chip, and the memory of the machine as its own', async () => {
+describe('probe of Apple silicon', () => {
+  it('reports the chip with the memory of the machine', async () => {
     const calls: string[] = [];
     const hardware = [
       {
@@ -360,18 +364,18 @@ describe('Apple silicon', () => {
       { name: 'Apple M9', vramGb: 1024 },
     ],
     ['no name at all', mac([{ physical_memory: '8 GB' }]), { name: 'Apple Silicon', vramGb: 8 }],
-  ])('takes %s', async (_what, output, expected) => {
+  ])('accepts %s', async (_what, output, expected) => {
     expect(await probeMac(output)).toMatchObject({ count: 1, problem: undefined, ...expected });
   });
 
   it.each([
-    ['a memory that is none', mac([{ chip_type: 'Apple M1', physical_memory: 'plenty' }]), 'memory_unknown'],
-    ['sections that are no lists', mac({ chip_type: 'Apple M1' }), 'memory_unknown'],
+    ['an invalid memory size', mac([{ chip_type: 'Apple M1', physical_memory: 'plenty' }]), 'memory_unknown'],
+    ['sections that are not lists', mac({ chip_type: 'Apple M1' }), 'memory_unknown'],
     ['an empty section', mac([]), 'memory_unknown'],
-    ['no JSON', '<plist>', 'memory_unknown'],
+    ['invalid JSON', '<plist>', 'memory_unknown'],
     ['a list', '[{}]', 'memory_unknown'],
     ['a timeout', TIMED_OUT, 'probe_timeout'],
-  ])('keeps its GPU in spite of %s', async (_what, output, code) => {
+  ])('keeps the Apple GPU despite %s', async (_what, output, code) => {
     expect(await probeMac(output)).toMatchObject({
       accelerator: 'mps',
       count: 1,
@@ -380,7 +384,7 @@ describe('Apple silicon', () => {
     });
   });
 
-  it('an Intel Mac has none', async () => {
+  it('finds no GPU on an Intel Mac', async () => {
     expect(await probe({ system_profiler: mac([]) }, {}, 'darwin', 'x64')).toMatchObject({
       accelerator: 'cpu',
       count: 0,

@@ -29,7 +29,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     ['0,-1,1', [0]],
     ['GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77', [0]],
     ['GPU-67a571,2', [1, 2]],
-  ])('%j leaves %j', async (value, indices) => {
+  ])('selects with CUDA_VISIBLE_DEVICES=%j the GPUs %j', async (value, indices) => {
     const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
     expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
     expect(report).toMatchObject({ count: indices.length, problem: undefined });
@@ -41,24 +41,21 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     ['GPU-67a5', [], 'GPU-67a5'],
     ['GPU-ffff', [], 'GPU-ffff'],
     ['all', [], 'all'],
-  ])(
-    '%s ends at the entry that fits no GPU, or not one alone, and says so',
-    async (value, indices, stray) => {
-      const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
-      expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
-      expect(report.problem?.code).toBe('bad_selection');
-      expect(report.problem?.message).toContain(`names GPU ${stray},`);
-    },
-  );
+  ])('stops at the first unknown or ambiguous GPU in %s, and reports it', async (value, indices, stray) => {
+    const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
+    expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
+    expect(report.problem?.code).toBe('bad_selection');
+    expect(report.problem?.message).toContain(`names GPU ${stray},`);
+  });
 
-  it('a GPU without a UUID fits no prefix', async () => {
+  it('matches no prefix for a GPU without a UUID', async () => {
     const report = await probeNvidia('0, Tesla K80, 11441, 470.57.02, [N/A]\n', {
       CUDA_VISIBLE_DEVICES: 'GPU-5d',
     });
     expect(report).toMatchObject({ count: 0, problem: { code: 'bad_selection' } });
   });
 
-  it('a slice of a GPU leaves the whole ones listed and the variable alone', async () => {
+  it('keeps all GPUs and the variable when a MIG slice is selected', async () => {
     const report = await probeNvidia(MIXED, {
       CUDA_VISIBLE_DEVICES: 'MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f',
     });
@@ -66,7 +63,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     expect(trainerGpuEnvironment(report)).toEqual({});
   });
 
-  it('HIP’s own variable goes before it on AMD', async () => {
+  it('prefers HIP_VISIBLE_DEVICES on AMD', async () => {
     const two = JSON.stringify({ card0: { 'Card Series': 'A' }, card1: { 'Card Series': 'B' } });
     const names = async (environment: Environment) => (await probe({ 'rocm-smi': two }, environment)).name;
     expect(await names({ CUDA_VISIBLE_DEVICES: '1' })).toBe('B');
@@ -75,7 +72,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
 });
 
 describe('--gpus', () => {
-  it('keeps the chosen ones in their order, and sums them up anew', async () => {
+  it('keeps the chosen GPUs in their order, and summarizes them again', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0, 1]);
     expect(selection).toMatchObject({
       ok: true,
@@ -87,7 +84,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('gives a job the GPUs at its positions in this list, and all of them where it names none', async () => {
+  it('passes a job the GPUs at its positions, or all of them', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
     const shown = (positions: readonly number[] | null): unknown =>
       selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
@@ -96,14 +93,14 @@ describe('--gpus', () => {
     expect(shown(null)).toBe('1,0');
   });
 
-  it('gives a job all GPUs when none of its own is left', async () => {
+  it('passes a job all GPUs when none of its own is left', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [0]);
     expect(selection.ok && trainerGpuEnvironment(selection.report, [3])).toMatchObject({
       CUDA_VISIBLE_DEVICES: '0',
     });
   });
 
-  it('refuses an index that is not here, and names it', async () => {
+  it('rejects an unknown GPU number, and names it', async () => {
     const selection = selectGpus(await probeNvidia(A100), [0, 3, 5]);
     expect(selection).toEqual({
       ok: false,
@@ -112,7 +109,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('refuses a choice of nothing', async () => {
+  it('rejects an empty selection', async () => {
     expect(selectGpus(await probeNvidia(A100), [])).toMatchObject({
       ok: false,
       missing: [],
@@ -120,7 +117,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('says what is wrong with the driver where that is why', async () => {
+  it("names the driver's problem when it is the cause", async () => {
     const selection = selectGpus(await probeNvidia('No devices were found'), [0]);
     expect(selection).toMatchObject({
       ok: false,
@@ -132,16 +129,16 @@ describe('--gpus', () => {
     ['AMD', { 'rocm-smi': RX_7900_XT }, 'linux', { HIP_VISIBLE_DEVICES: '0' }],
     ['Apple', { system_profiler: mac([]) }, 'darwin', {}],
     ['none', {}, 'linux', {}],
-  ])('what a trainer on %s gets', async (_what, outputs, platform, expected) => {
+  ])('sets the GPU environment of a trainer on %s', async (_what, outputs, platform, expected) => {
     expect(trainerGpuEnvironment(await probe(outputs, {}, platform, 'arm64'))).toEqual(expected);
   });
 });
 
-describe('utilisation', () => {
+describe('utilization', () => {
   const utilisation = async (output: string | CommandResult, calls: string[] = []) =>
     probeUtilisation({ run: machine({ 'nvidia-smi': output }, calls), report: await probeNvidia(MIXED) });
 
-  it('reads the figures of each GPU', async () => {
+  it('reads the utilization of each GPU', async () => {
     const calls: string[] = [];
     expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
       gpus: [
@@ -154,12 +151,12 @@ describe('utilisation', () => {
     ]);
   });
 
-  it('leaves undefined what a GPU does not say', async () => {
+  it('leaves missing figures undefined', async () => {
     const row = '2, [N/A], [Not Supported], [Insufficient Permissions], [Unknown Error]';
     expect(await utilisation(row)).toMatchObject({ gpus: [{ index: 2 }], problem: undefined });
   });
 
-  it('leaves out the GPUs that this worker does not use', async () => {
+  it('skips GPUs that the worker does not use', async () => {
     expect((await utilisation('0, 1, 2, 3, 4\n9, 1, 2, 3, 4\n')).gpus.map(gpu => gpu.index)).toEqual([0]);
   });
 
@@ -170,11 +167,11 @@ describe('utilisation', () => {
     [TIMED_OUT, 'probe_timeout'],
     [{ kind: 'missing' } as const, undefined],
     ['', undefined],
-  ])('%o: %s', async (output, code) => {
+  ])('reports the problem of %o: %s', async (output, code) => {
     expect((await utilisation(output)).problem?.code).toBe(code);
   });
 
-  it('asks nothing of other accelerators', async () => {
+  it('runs no tool for other accelerators', async () => {
     const calls: string[] = [];
     const report = await probe({ 'rocm-smi': RX_7900_XT });
     expect(await probeUtilisation({ run: machine({}, calls), report })).toEqual({ gpus: [] });

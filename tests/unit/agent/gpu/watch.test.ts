@@ -45,7 +45,7 @@ function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}
   return { clock, rig, facts, said, parts, watch: createGpuWatch(parts) };
 }
 
-test('asks who is there at most every 30 s, while nobody is there who should not be', async () => {
+test('looks at GPU processes at most every 30 s while there is no foreign process', async () => {
   const { clock, rig, watch } = open();
   for (let second = 0; second < 90; second += 10) {
     await watch.lookNowAndThen();
@@ -54,7 +54,7 @@ test('asks who is there at most every 30 s, while nobody is there who should not
   expect(rig.looks).toBe(3);
 });
 
-test("tells of somebody else's process when it is seen for the second time, and that is soon", async () => {
+test('reports a foreign process after its second sighting, which follows soon', async () => {
   const { clock, rig, facts, said, watch } = open();
   facts.set(200, { name: 'blender' });
   rig.apps = '200, GPU-a, 9216';
@@ -72,7 +72,7 @@ test("tells of somebody else's process when it is seen for the second time, and 
   expect(said.at(-1)).toBe('Nobody else holds a GPU any more');
 });
 
-test('before the first word of a worker it is known who is there', async () => {
+test('knows the GPU processes before the worker registers', async () => {
   const { clock, rig, facts, parts } = open();
   facts.set(200, {});
   rig.apps = '200, GPU-a, 9216';
@@ -89,7 +89,7 @@ test('before the first word of a worker it is known who is there', async () => {
   });
 });
 
-test('where processes can not be looked at, nobody is said to hold anything', async () => {
+test('reports no held GPU when processes cannot be read', async () => {
   const { rig, watch } = open({ blind: true });
   rig.apps = '200, GPU-a, 9216';
   await watch.lookNowAndThen();
@@ -97,15 +97,15 @@ test('where processes can not be looked at, nobody is said to hold anything', as
   expect(watch.troubles()).toEqual([]);
 });
 
-test('what was wrong from the start is said as long as the worker runs', async () => {
+test('reports problems from the start as long as the worker runs', async () => {
   const { parts } = open();
   const lasting = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
   const { watch } = await openTelemetry({ ...parts, lasting });
   expect(watch.troubles()).toEqual(lasting);
 });
 
-describe('the end of an attempt', () => {
-  test('is told when nothing of it is left on the GPU, without waiting', async () => {
+describe('end of an attempt', () => {
+  test('ends immediately when no process of the attempt is left on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
     const held = holdRun(ears);
     const run = watch.follow(job, held.run);
@@ -121,7 +121,7 @@ describe('the end of an attempt', () => {
     expect(watch.troubles()).toEqual([]);
   });
 
-  test('waits for memory that takes its time to come back, and that is no trouble', async () => {
+  test('waits for memory that is freed slowly, without reporting a problem', async () => {
     const { clock, rig, facts, watch } = open();
     const held = holdRun(ears);
     const run = watch.follow(job, held.run);
@@ -135,7 +135,7 @@ describe('the end of an attempt', () => {
     expect(watch.troubles()).toEqual([]);
   });
 
-  test('with a child that is left is told when that is known', async () => {
+  test('ends with a problem when a child process stays on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
     const held = holdRun(ears);
     const run = watch.follow(job, held.run);
@@ -149,7 +149,7 @@ describe('the end of an attempt', () => {
     ]);
   });
 
-  test('of one whose driver does not answer is told all the same, and without another question that nobody could kill', async () => {
+  test('ends without another query when the driver does not answer', async () => {
     const { rig, watch } = open();
     const held = holdRun(ears);
     const run = watch.follow(job, held.run);
@@ -160,7 +160,7 @@ describe('the end of an attempt', () => {
   });
 });
 
-test('what an earlier process of this agent has left is its own until it has ended', async () => {
+test('attributes processes of an adopted job to it until it has ended', async () => {
   const { clock, rig, facts, watch } = open({ found: job });
   facts.set(4711, { jobId: job });
   rig.apps = '4711, GPU-a, 40000';
@@ -175,7 +175,7 @@ test('what an earlier process of this agent has left is its own until it has end
   expect(watch.troubles()).toMatchObject([{ ours: true }]);
 });
 
-test('a driver that hangs is a trouble with its second silence, and over with its first answer', async () => {
+test('reports a hanging driver at its second timeout, until it answers again', async () => {
   const { rig, said, parts } = open();
   const { watch, telemetry } = await openTelemetry(parts);
   rig.cards = TIMED_OUT;
@@ -189,13 +189,13 @@ test('a driver that hangs is a trouble with its second silence, and over with it
   expect(said.at(-1)).toBe('All GPUs are there again, and without errors');
 });
 
-describe('the processes of a machine', () => {
+describe('process table', () => {
   const write = (proc: string, pid: number, file: string, text: string): void => {
     mkdirSync(join(proc, String(pid)), { recursive: true });
     writeFileSync(join(proc, String(pid), file), text);
   };
 
-  test('are read from /proc: where each belongs, and for which job it was started', () => {
+  test('reads session, parent and job of each process from /proc', () => {
     const proc = tempFolder();
     write(proc, 4711, 'stat', `4711 (pt (main) x) S 99 4710 4709 0 ${'0 '.repeat(14)}7777 0`);
     write(proc, 4711, 'comm', 'pt_main\n');
@@ -216,7 +216,7 @@ describe('the processes of a machine', () => {
     expect(elsewhere?.(4711)?.jobId).toBeNull();
   });
 
-  test('of others tell less, and elsewhere than on Linux none are read', () => {
+  test("reads less about other users' processes, and nothing on other systems", () => {
     const proc = tempFolder();
     write(proc, 1, 'stat', `1 (init) S 0 1 1 0 ${'0 '.repeat(14)}1 0`);
     expect(openProcessTable('linux', '/work', proc)?.(1)).toMatchObject({ name: 'unknown', jobId: null });

@@ -31,8 +31,8 @@ function createBench(maxBytes = 1_000) {
 
 const note = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
 
-describe('a log in two files', () => {
-  it('is bounded, breaks at the ends of lines, and is read as one', async () => {
+describe('log in two files', () => {
+  it('bounds the log, splits it at line ends, and reads it as one', async () => {
     const { file, disk, readAll, write } = createBench();
     let read = '';
     for (let n = 0; n < 300; n += 1) {
@@ -51,7 +51,7 @@ describe('a log in two files', () => {
     }
   });
 
-  it('is read from what is left, by one who comes late', async () => {
+  it('reads the remaining part of a log that has rotated', async () => {
     const { disk, readAll, reader, write } = createBench();
     for (let n = 0; n < 500; n += 1) await write(line(n));
     await disk.close();
@@ -62,14 +62,14 @@ describe('a log in two files', () => {
     expect(await reader.behind()).toBe(0);
   });
 
-  it('is read from where it is told to', async () => {
+  it('starts reading at the given position', async () => {
     const { readAll, reader, write } = createBench(mib);
     for (let n = 0; n < 50; n += 1) await write(line(n));
     await reader.skipTo(2 * line(0).length);
     expect(await readAll()).toBe(line(48) + line(49));
   });
 
-  it('leaves what an earlier attempt has written in front, and does not read it again', async () => {
+  it('appends to the log of an earlier attempt, and reads only the new part', async () => {
     const { file, readAll, write } = createBench();
     writeFileSync(file, 'earlier\n');
     await write(line(1));
@@ -77,7 +77,7 @@ describe('a log in two files', () => {
     expect(await readAll()).toBe(line(1));
   });
 
-  it('takes up again when the disk is back', async () => {
+  it('continues when the disk works again', async () => {
     const { readAll, write, file } = createBench();
     // A folder where the log should be: nothing can be written.
     mkdirSync(file);
@@ -87,7 +87,7 @@ describe('a log in two files', () => {
     expect(await readAll()).toBe('here\n');
   });
 
-  it('says that the older file is given up before it is: no reader takes the newer one for it', async () => {
+  it('announces the removal of the older file before it removes it', async () => {
     const folder = tempFolder();
     const run: RunFolder = { path: folder };
     const file = join(folder, 'trainer.log');
@@ -109,7 +109,7 @@ describe('a log in two files', () => {
     expect(new Set(told)).toEqual(new Set([null]));
   });
 
-  it('is read from any place, as far as it is there, and without a change of what comes next', async () => {
+  it('reads from any position without moving the next one', async () => {
     const { reader, write } = createBench();
     expect(await reader.end()).toBe(0);
     expect(await reader.read(3, 10)).toMatchObject({ from: 3, bytes: new Uint8Array() });
@@ -132,7 +132,7 @@ describe('a log in two files', () => {
     expect(Buffer.from(newest.bytes).toString()).toBe(line(398) + line(399));
   });
 
-  it('that has no place yet has nothing to read', async () => {
+  it('reads nothing from a log that does not exist yet', async () => {
     const { reader } = createBench();
     expect(await reader.behind()).toBe(0);
     expect(await reader.next()).toHaveLength(0);
@@ -155,7 +155,7 @@ function createSlowDisk() {
   return { disk, waiting, isClosed: () => isClosed };
 }
 
-describe('a disk that hangs', () => {
+describe('slow disk', () => {
   const block = Buffer.alloc(mib, 'x');
   const createHanging = () => {
     const clock = createVirtualClock();
@@ -166,7 +166,7 @@ describe('a disk that hangs', () => {
     return { clock, ...slow, log, write, written: () => written };
   };
 
-  it('holds the trainer back at first, and then costs output instead: memory is bounded, and it goes on', async () => {
+  it('slows the trainer down first, and then drops output to bound memory', async () => {
     const { clock, waiting, write, written } = createHanging();
     write(block);
     await clock.settle();
@@ -189,7 +189,7 @@ describe('a disk that hangs', () => {
     expect(waiting[2]?.text).toBe(`\n[trainyard: ${18 * mib} bytes of output could not be kept here]\nafter`);
   });
 
-  it('does not hold the end of a run up for ever', async () => {
+  it('limits how long the end of a run waits for the disk', async () => {
     const { clock, log, write, isClosed } = createHanging();
     write(Buffer.from('last words'));
     let isOver = false;
@@ -201,7 +201,7 @@ describe('a disk that hangs', () => {
     expect(isClosed()).toBe(false);
   });
 
-  it('that takes a part is told of the rest with the next words, or at the end', async () => {
+  it('reports a partial write with the next output or at the end', async () => {
     const { clock, waiting, log, write, isClosed } = createHanging();
     write(Buffer.from('0123456789'));
     await clock.settle();

@@ -57,8 +57,8 @@ const stopTask = (sentAt: number, parts = {}) => ({
   contact: { sentAt, timeoutMs: 4_000, graceMs: 300, ...parts },
 });
 
-describe('the folder of a run', () => {
-  it('is for its owner alone, and says who guards and who trains', async () => {
+describe('run folder', () => {
+  it('has private modes, and names the guard and the trainer', async () => {
     const { run, trainer } = await startGuard(stay);
     expect(readGuard(run)).toEqual(await processes.identify(process.pid));
     expect(await processes.identify(trainer.pid)).toEqual(trainer);
@@ -67,7 +67,7 @@ describe('the folder of a run', () => {
     expect(readdirSync(run.path)).toEqual(expect.arrayContaining(['exit.room', 'report.room', 'stop.room']));
   });
 
-  it('that is taken away takes its training with it, and is not made again', async () => {
+  it('ends the training when its run folder is removed, and does not recreate it', async () => {
     const { run, trainer, done } = await startGuard(stay);
     rmSync(run.path, { recursive: true });
     expect(await done).toBe(0);
@@ -76,9 +76,9 @@ describe('the folder of a run', () => {
   });
 
   it.each([
-    ['by another guard', { pid: 7, start: 't7' }],
-    ['by an agent that has called it off', null],
-  ])('is taken once: not any more %s', async (_what, first) => {
+    ['taken by another guard', { pid: 7, start: 't7' }],
+    ['cancelled by an agent', null],
+  ])('starts no trainer for a run that was %s', async (_what, first) => {
     const folder = tempFolder();
     const job = scriptJob(
       folder,
@@ -92,7 +92,7 @@ describe('the folder of a run', () => {
   });
 
   it.each(['', '{}', '{"jobId":"j1"}', '[]', 'null', '{"jobId":"../x","attemptId":"a1"}'])(
-    'that holds %j and no task is refused, in one line',
+    'rejects the task %j in one line',
     async text => {
       const run = { path: tempFolder() };
       writeFileSync(join(run.path, 'task.json'), text);
@@ -104,7 +104,7 @@ describe('the folder of a run', () => {
     },
   );
 
-  it.each(['argv', 'cwd', 'logFile', 'configName', 'contact'])('without %s holds no task', key => {
+  it.each(['argv', 'cwd', 'logFile', 'configName', 'contact'])('rejects a task without %s', key => {
     const run = { path: tempFolder() };
     const task = taskOf(scriptJob('/nowhere', ''));
     writeTask(run, task);
@@ -114,13 +114,13 @@ describe('the folder of a run', () => {
   });
 });
 
-describe('on a disk that takes nothing more', () => {
+describe('full disk', () => {
   const full = (): never => {
     throw new Error('ENOSPC');
   };
   const exit = { code: 3, signal: null, stopped: null, startError: null, tail: 'ü'.repeat(2_000) };
 
-  it('the last words go into the room that was held for them', () => {
+  it('writes the exit record into reserved space', () => {
     const run = { path: tempFolder() };
     holdRoom(run);
     const { ino } = statSync(join(run.path, 'exit.room'));
@@ -130,7 +130,7 @@ describe('on a disk that takes nothing more', () => {
     expect(modeOf(join(run.path, 'exit.json'))).toBe(0o600);
   });
 
-  it('what needs more room than that, or finds none, is an error', () => {
+  it('throws when the reserved space is missing or too small', () => {
     const run = { path: tempFolder() };
     expect(() => inNeed(run, 'stop', full, '{}')).toThrow('ENOENT');
     holdRoom(run);
@@ -139,8 +139,8 @@ describe('on a disk that takes nothing more', () => {
   });
 });
 
-describe('the end of a run', () => {
-  it('is written when it can be: a disk that takes nothing now may do so later', async () => {
+describe('end of a run', () => {
+  it('retries the exit record until it can be written', async () => {
     const { run, done, signal, exit, trainer } = await startGuard(stay);
     const inTheWay = join(run.path, 'exit.json');
     mkdirSync(inTheWay);
@@ -151,7 +151,7 @@ describe('the end of a run', () => {
     expect(await done).toBe(0);
   });
 
-  it('by a signal to the guard itself is nobody’s order, and SIGHUP is none at all', async () => {
+  it('records a signal to the guard as no order, and ignores SIGHUP', async () => {
     const { signal, exit, trainer } = await startGuard(stay);
     signal('SIGHUP');
     expect(await lives(trainer)).toBe(true);
@@ -166,8 +166,8 @@ describe('the end of a run', () => {
   });
 });
 
-describe('a run that must not outlive its contact', () => {
-  it('goes on as long as calls are answered, and is stopped T after the last of them was sent', async () => {
+describe('runs with on_lost_contact: stop', () => {
+  it('stops a run T after the last answered call was sent', async () => {
     const clock = machine();
     const { run, exit, trainer } = await startGuard(stay, {
       uptime: clock.uptime,
@@ -184,7 +184,7 @@ describe('a run that must not outlive its contact', () => {
     expect(await exit()).toMatchObject({ signal: 'SIGTERM', stopped: 'lost_contact' });
   });
 
-  it('is not helped by older words, or by half of one', async () => {
+  it('ignores older and partial contact records', async () => {
     const clock = machine();
     const { run, exit } = await startGuard(stay, { uptime: clock.uptime, task: stopTask(clock.now) });
     writeContact(run, { sentAt: clock.now - 1, timeoutMs: 1_000_000, graceMs: 300 });
@@ -193,7 +193,7 @@ describe('a run that must not outlive its contact', () => {
     expect(await exit()).toMatchObject({ stopped: 'lost_contact' });
   });
 
-  it('gets SIGKILL after the grace, and at once when the machine slept through that, too', async () => {
+  it('sends SIGKILL after the grace period, also when the machine slept through it', async () => {
     const clock = machine();
     const { exit } = await startGuard(deaf, {
       uptime: clock.uptime,
@@ -203,7 +203,7 @@ describe('a run that must not outlive its contact', () => {
     expect(await exit()).toMatchObject({ signal: 'SIGKILL', stopped: 'lost_contact' });
   });
 
-  it('is not even started when contact is over before that', async () => {
+  it('starts no run whose contact is already lost', async () => {
     const clock = machine();
     const folder = tempFolder();
     const job = scriptJob(
@@ -215,17 +215,17 @@ describe('a run that must not outlive its contact', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false);
   });
 
-  it('is another one than a run that may go on, of which nobody looks at the clock', async () => {
+  it('never checks the clock of a run that may continue without contact', async () => {
     const clock = machine(1e9);
     const { exit } = await runToEnd(scriptJob(tempFolder(), ''), { uptime: clock.uptime });
     expect([exit.code, clock.asked]).toEqual([0, 0]);
   });
 });
 
-describe('the note of contact', () => {
+describe('contact record', () => {
   const contact = { sentAt: 1, timeoutMs: 120_000, graceMs: 30_000 };
 
-  it('is written in place, so that a full disk takes it, and a longer one leaves nothing of the shorter', async () => {
+  it('overwrites the contact record in place without remains of a longer one', async () => {
     const run = { path: tempFolder() };
     const file = join(run.path, 'contact.json');
     writeContact(run, { ...contact, sentAt: 123_456_789.25 });
@@ -242,14 +242,14 @@ describe('the note of contact', () => {
     '{"sentAt":1}',
     '{"sentAt":-1,"timeoutMs":1,"graceMs":1}',
     '{"sentAt":"1","timeoutMs":1,"graceMs":1}',
-  ])('that says %j is none', async text => {
+  ])('rejects the contact record %j', async text => {
     const run = { path: tempFolder() };
     writeFileSync(join(run.path, 'contact.json'), text);
     expect(await readContact(run)).toBeNull();
   });
 });
 
-it('what a guard says when it can not begin is why the job failed', async () => {
+it('reports the output of a guard that cannot start as the cause of the failure', async () => {
   const { startRun } = await import('../../../../agent/attempt/run.ts');
   const run = { path: join(tempFolder(), 'a1') };
   const job = scriptJob(tempFolder(), '');

@@ -78,8 +78,8 @@ function createBench() {
   };
 }
 
-describe('the log of an attempt', () => {
-  it('goes out while it runs and when it has ended, and then its folder goes', async () => {
+describe('log of an attempt', () => {
+  it('uploads the log during and after the run, and then removes the run folder', async () => {
     const { start, leave, book, left, comes, jobs } = createBench();
     const logs = start();
     leave('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
@@ -95,7 +95,7 @@ describe('the log of an attempt', () => {
     expect([...jobs]).toEqual(['j1']);
   });
 
-  it('that has not gone out when its end was reported keeps its folder until it has', async () => {
+  it('keeps the run folder until its log is uploaded', async () => {
     const { start, leave, book, left, comes, fail, find, clock } = createBench();
     const logs = start();
     leave('a1');
@@ -115,7 +115,7 @@ describe('the log of an attempt', () => {
   it.each([
     [true, []],
     [false, ['a1']],
-  ])('keeps its folder until its other reader is done (%s)', async (isDone, expected) => {
+  ])('keeps the run folder until its other reader is done (%s)', async (isDone, expected) => {
     const { start, leave, book, left, comes, clock } = createBench();
     const reader = Promise.withResolvers<boolean>();
     const logs = start();
@@ -130,7 +130,7 @@ describe('the log of an attempt', () => {
     expect(left()).toEqual(expected);
   });
 
-  it('goes on at the next start of the agent', async () => {
+  it('continues an upload after a restart of the agent', async () => {
     const { start, leave, book, left, comes, fail, clock } = createBench();
     const process = new AbortController();
     const first = start(process.signal);
@@ -149,9 +149,9 @@ describe('the log of an attempt', () => {
   });
 
   it.each([
-    ['of which nobody was told how it ended', () => {}, { code: null }],
-    ['that was given away', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
-  ])('of one %s goes out, too', async (_what, mark, ended) => {
+    ['whose end was never reported', () => {}, { code: null }],
+    ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
+  ])('uploads the log of an attempt %s', async (_what, mark, ended) => {
     const { start, state, leave, book, find, left, comes } = createBench();
     leave('a1');
     const run = state.runOf(attemptId('a1'));
@@ -165,7 +165,7 @@ describe('the log of an attempt', () => {
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
-  it('of a job for which nothing was started is none: its folder goes at once', () => {
+  it('removes the folder of a job that never started immediately', () => {
     const { start, state, left } = createBench();
     const logs = start();
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
@@ -175,7 +175,7 @@ describe('the log of an attempt', () => {
     expect(left()).toEqual([]);
   });
 
-  it('that is not wanted, or can not be delivered for a day, is given up', async () => {
+  it('drops a log that the server refuses, or that cannot be uploaded for a day', async () => {
     const { start, state, leave, book, left, comes, fail } = createBench();
     leave('a1');
     leave('a2');
@@ -193,7 +193,7 @@ describe('the log of an attempt', () => {
     expect(book.of('a2').text).toBe('');
   });
 
-  it('that looks ten years old after a clock jump is still tried for an hour', async () => {
+  it('retries a log that seems ten years old after a clock jump for an hour', async () => {
     const { start, state, leave, book, left, comes, fail, clock } = createBench();
     leave('a1');
     fail(unreachable());
@@ -211,7 +211,7 @@ describe('the log of an attempt', () => {
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
-  it('whose folder can not be settled goes with it: what was reported must not be reported again', () => {
+  it('removes a run folder that cannot be marked, so that its end is not reported again', () => {
     const { start, state, leave, left } = createBench();
     leave('a1');
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
@@ -220,7 +220,7 @@ describe('the log of an attempt', () => {
   });
 });
 
-it('of many that wait only the newest are kept', async () => {
+it('keeps only the newest of many waiting logs', async () => {
   const { start, state, leave, left, fail, clock } = createBench();
   fail(unreachable());
   const logs = start();
@@ -237,7 +237,7 @@ it('of many that wait only the newest are kept', async () => {
   expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
 });
 
-it('the log that was settled last stays when the clock was set back before it', () => {
+it('keeps the log that was marked last when the clock was set back', () => {
   const { start, state, leave, left, fail } = createBench();
   fail(unreachable());
   const logs = start();
@@ -253,7 +253,7 @@ it('the log that was settled last stays when the clock was set back before it', 
   expect(left()).toContain('a6');
 });
 
-it('an older orchestrator is said to be one, once', async () => {
+it('reports an older orchestrator once', async () => {
   const { start, leave, said, left, fail, comes } = createBench();
   const logs = start();
   fail({ ...problemOf(405) });
@@ -266,8 +266,8 @@ it('an older orchestrator is said to be one, once', async () => {
   expect(said[0]).toContain('takes no logs');
 });
 
-describe('an agent that leaves', () => {
-  it('waits until its logs have gone out', async () => {
+describe('leaving agent', () => {
+  it('waits until its logs are uploaded', async () => {
     const { start, leave, book, clock, comes } = createBench();
     leave('a1');
     const logs = start();
@@ -280,7 +280,7 @@ describe('an agent that leaves', () => {
     expect(clock.mono()).toBeLessThan(5_005_000);
   });
 
-  it('does not wait where there is nobody, and leaves what is left to its next start', async () => {
+  it('does not wait for an unreachable server, and leaves logs to the next start', async () => {
     const { start, leave, left, fail, comes } = createBench();
     leave('a1');
     leave('a2');
@@ -295,7 +295,7 @@ describe('an agent that leaves', () => {
   });
 });
 
-it('a log is taken as long as the folder of a run names it', () => {
+it('protects a log file as long as a run folder names it', () => {
   const { start, state, leave } = createBench();
   const file = leave('a1');
   const logs = start();

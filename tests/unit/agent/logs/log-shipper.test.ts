@@ -23,8 +23,8 @@ async function talk({ print, clock }: ShipperBench, seconds: number, from = 0): 
   }
 }
 
-describe('a log', () => {
-  it('goes out within a second, each piece once and beside the one before', async () => {
+describe('log upload', () => {
+  it('uploads output within a second, each part once and in order', async () => {
     const bench = createShipperBench();
     const shipper = bench.start();
     await bench.clock.settle();
@@ -41,7 +41,7 @@ describe('a log', () => {
     expect(bench.book.of()).toMatchObject({ isComplete: true, gaps: [], next: bench.printed().length });
   });
 
-  it('of a trainer that says nothing has an end, too', async () => {
+  it('completes the log of a silent trainer', async () => {
     const bench = createShipperBench();
     const shipper = bench.start();
     shipper.finish();
@@ -50,7 +50,7 @@ describe('a log', () => {
     expect(bench.chunks.at(-1)).toMatchObject({ is_last: true });
   });
 
-  it('has what was printed last, without waiting, and what is not ended', async () => {
+  it('uploads the last output and an unfinished line at the end without delay', async () => {
     const bench = createShipperBench();
     const shipper = bench.start();
     bench.print('a\n');
@@ -61,7 +61,7 @@ describe('a log', () => {
     expect(bench.book.of().text).toBe('a\nb');
   });
 
-  it('has a bar every five seconds, and before the next line', async () => {
+  it('uploads a progress bar every five seconds, and before the next line', async () => {
     const bench = createShipperBench();
     bench.start();
     for (let n = 0; n < 300; n += 1) {
@@ -76,7 +76,7 @@ describe('a log', () => {
     expect(settledText(bench.book.of().text)).toBe('300% [0s]\nend\n');
   });
 
-  it('goes on where the orchestrator says, also at a new start and after a backup was restored', async () => {
+  it("continues at the server's position, also after a restart and a restore", async () => {
     const bench = createShipperBench();
     bench.start();
     await talk(bench, 5);
@@ -92,7 +92,7 @@ describe('a log', () => {
     expect(bench.book.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
   });
 
-  it('has no gap and no repeat after a minute without the orchestrator', async () => {
+  it('loses and repeats nothing after a minute without the server', async () => {
     const bench = createShipperBench();
     const shipper = bench.start();
     await talk(bench, 3);
@@ -108,15 +108,15 @@ describe('a log', () => {
   });
 
   it.each<[string, ChunkAnswer]>([
-    ['was lost', 'lost'],
-    ['never came', 'never'],
-    ['was 507', problemOf(507)],
-    ['was 503', { kind: 'unexpected', status: 503, detail: '' }],
-    ['was 401, as while a token is rotated', problemOf(401)],
-    ['was 429', problemOf(429)],
-    ['was that of a proxy', { kind: 'unexpected', status: 404, detail: '' }],
-    ['was that a backup is being restored', refusal(409, 'restore_under_way')],
-  ])('is whole where an answer %s', async (_what, answer) => {
+    ['is lost', 'lost'],
+    ['never arrives', 'never'],
+    ['is 507', problemOf(507)],
+    ['is 503', { kind: 'unexpected', status: 503, detail: '' }],
+    ['is 401 during a token rotation', problemOf(401)],
+    ['is 429', problemOf(429)],
+    ['comes from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
+    ['reports a restore in progress', refusal(409, 'restore_under_way')],
+  ])('uploads the whole log when a response %s', async (_what, answer) => {
     const bench = createShipperBench();
     const shipper = bench.start();
     let count = 0;
@@ -129,8 +129,8 @@ describe('a log', () => {
   });
 });
 
-describe('what is lost', () => {
-  it('on the rig is marked with all that it was', async () => {
+describe('lost output', () => {
+  it('marks how much output was lost on the rig', async () => {
     const bench = createShipperBench();
     bench.start();
     await talk(bench, 1);
@@ -148,7 +148,7 @@ describe('what is lost', () => {
     expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(bench.printed().length);
   });
 
-  it('because a trainer prints faster than it can go out is marked, and begins with a line', async () => {
+  it('marks output that a fast trainer printed faster than it could be uploaded', async () => {
     const bench = createShipperBench();
     bench.start();
     await talk(bench, 1);
@@ -162,7 +162,7 @@ describe('what is lost', () => {
     expect(text.slice(gaps[0]?.at)).toMatch(/^x{99}\n/);
   }, 60_000);
 
-  it('is nothing when the trainer has ended, however far behind: all that is on the disk goes', async () => {
+  it('uploads everything on the disk after the trainer has ended', async () => {
     const bench = createShipperBench();
     bench.print(`${'x'.repeat(99)}\n`.repeat(350_000));
     const shipper = bench.start();
@@ -176,15 +176,15 @@ describe('what is lost', () => {
   }, 60_000);
 });
 
-describe('an orchestrator that', () => {
+describe('refusing server', () => {
   it.each<[string, CallFailure, string]>([
-    ['has no such job', refusal(404, 'job_not_found'), 'unwanted'],
-    ['takes nothing of this worker', problemOf(403), 'unwanted'],
-    ['has given the attempt away', refusal(409, 'attempt_superseded'), 'unwanted'],
-    ['does not understand', problemOf(400), 'unwanted'],
+    ['does not know the job', refusal(404, 'job_not_found'), 'unwanted'],
+    ['refuses this worker', problemOf(403), 'unwanted'],
+    ['has superseded the attempt', refusal(409, 'attempt_superseded'), 'unwanted'],
+    ['rejects the call', problemOf(400), 'unwanted'],
     ['does not know the call', refusal(404, 'route_not_found'), 'older_orchestrator'],
     ['does not know the method', { kind: 'unexpected', status: 405, detail: '' }, 'older_orchestrator'],
-  ])('%s is left in peace', async (_what, failure, end) => {
+  ])('stops the upload when the server %s', async (_what, failure, end) => {
     const bench = createShipperBench();
     bench.answer = () => failure;
     const shipper = bench.start();
@@ -193,7 +193,7 @@ describe('an orchestrator that', () => {
     expect(bench.chunks).toHaveLength(1);
   });
 
-  it('finds a chunk too large gets smaller ones, down to the smallest', async () => {
+  it('sends smaller chunks when the server finds them too large', async () => {
     const bench = createShipperBench();
     bench.answer = ({ text }) => (text.length > 20_000 ? problemOf(413) : 'taken');
     bench.print(lines(0, 50_000));
@@ -209,7 +209,7 @@ describe('an orchestrator that', () => {
     await expect(refused.done).resolves.toBe('unwanted');
   });
 
-  it('sends it here and there is not asked in a hurry', async () => {
+  it('slows down when the server keeps changing the position', async () => {
     const bench = createShipperBench();
     bench.print(lines(0, 100));
     bench.answer =
@@ -221,7 +221,7 @@ describe('an orchestrator that', () => {
     expect(bench.chunks.length).toBeLessThan(100);
   });
 
-  it('has more than is here gets what is printed beyond that', async () => {
+  it('uploads only output beyond what the server has', async () => {
     const bench = createShipperBench();
     bench.print(lines(0, 10));
     bench.answer = () => (140 > bench.printed().length && bench.book.of().next === 0 ? () => 140 : 'taken');
@@ -232,7 +232,7 @@ describe('an orchestrator that', () => {
     expect(bench.chunks.at(-1)).toMatchObject({ after: 140, from: 140, to: 140, is_last: true });
   });
 
-  it('is away for a day gets no more of a log that has ended', async () => {
+  it('drops the log of an ended job after a day without the server', async () => {
     const bench = createShipperBench();
     bench.answer = () => unreachable();
     const shipper = bench.start();
@@ -248,8 +248,8 @@ describe('an orchestrator that', () => {
   }, 60_000);
 });
 
-describe('an agent that leaves', () => {
-  it('waits for the end of a log as long as it is answered', async () => {
+describe('leaving agent', () => {
+  it('waits for the end of a log while the server answers', async () => {
     const bench = createShipperBench();
     bench.print('x\n'.repeat(2 * mib));
     const shipper = bench.start();
@@ -259,18 +259,21 @@ describe('an agent that leaves', () => {
     await expect(shipper.done).resolves.toBe('complete');
   }, 20_000);
 
-  it.each<ChunkAnswer>([unreachable(), problemOf(507)])('does not when the answer is %o', async answer => {
-    const bench = createShipperBench();
-    bench.print('x\n');
-    bench.answer = () => answer;
-    const shipper = bench.start();
-    await bench.clock.advance(5_000);
-    shipper.finish();
-    shipper.hurry();
-    await expect(shipper.done).resolves.toBe('left');
-  });
+  it.each<ChunkAnswer>([unreachable(), problemOf(507)])(
+    'does not wait when the response is %o',
+    async answer => {
+      const bench = createShipperBench();
+      bench.print('x\n');
+      bench.answer = () => answer;
+      const shipper = bench.start();
+      await bench.clock.advance(5_000);
+      shipper.finish();
+      shipper.hurry();
+      await expect(shipper.done).resolves.toBe('left');
+    },
+  );
 
-  it('leaves a log that still grows at once, also with a chunk on its way', async () => {
+  it('leaves a growing log immediately, even during an upload', async () => {
     const bench = createShipperBench();
     bench.answer = () => 'never';
     const shipper = bench.start();
@@ -311,7 +314,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.nat(300).map(to => ({ kind: 'rewind' as const, to })) },
 );
 
-it('whatever is printed, and whatever happens to the network, the agent and the orchestrator: its log is what was printed', async () => {
+it('uploads exactly what was printed, through any failures of network, agent and server', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 30 }), async acts => {
       const bench = createShipperBench(createLogBook());

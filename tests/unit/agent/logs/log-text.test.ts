@@ -22,29 +22,29 @@ function fed(output: string | Uint8Array, what: Wanted, parts: Partial<LogTextOp
   return shipped(text, what);
 }
 
-describe('what is folded', () => {
+describe('folding of output', () => {
   it.each([
-    ['lines go as they are', 'a\nb\n\nc\n', 'a\nb\n\nc\n', 7],
-    ['a line that is not ended waits', 'a\nb', 'a\n', 2],
-    ['carriage return and line feed end a line', 'a\r\nb\r\r\n', 'a\nb\n', 7],
-    ['of bars only the newest goes, before the next line', '\r1%\r2%\r3%\rdone\n', '3%\rdone\n', 15],
-    ['bars alone wait', 'a\n1%\r2%\r', 'a\n', 2],
-    ['a bar that was wiped out is the last that there was', '9%\r   \rline\n', '9%\rline\n', 12],
-    ['nothing but carriage returns is nothing', '\r\r\rline\n', 'line\n', 8],
-  ])('%s', (_what, output, text, to) => {
+    ['lines unchanged', 'a\nb\n\nc\n', 'a\nb\n\nc\n', 7],
+    ['no unfinished line', 'a\nb', 'a\n', 2],
+    ['CRLF as one line end', 'a\r\nb\r\r\n', 'a\nb\n', 7],
+    ['only the newest bar, before the next line', '\r1%\r2%\r3%\rdone\n', '3%\rdone\n', 15],
+    ['no bars alone', 'a\n1%\r2%\r', 'a\n', 2],
+    ['the last state of an erased bar', '9%\r   \rline\n', '9%\rline\n', 12],
+    ['nothing for carriage returns', '\r\r\rline\n', 'line\n', 8],
+  ])('sends %s', (_what, output, text, to) => {
     expect(fed(output, 'lines')).toMatchObject({ text, to });
   });
 
   it.each([
     ['the newest bar', 'a\n1%\r2%\r3%\r', 'a\n3%', 10],
-    ['one that is not ended, in its place', 'a\n1%\r2%| [2s]', 'a\n2%| [2s]', 13],
-    ['a line that is not ended', 'Loading ... ', 'Loading ... ', 12],
-    ['a character of which half has come waits', Buffer.from('ü€').subarray(0, 4), 'ü', 2],
-  ])('when bars are due: %s', (_what, output, text, to) => {
+    ['an unfinished bar in place', 'a\n1%\r2%| [2s]', 'a\n2%| [2s]', 13],
+    ['an unfinished line', 'Loading ... ', 'Loading ... ', 12],
+    ['no partial character', Buffer.from('ü€').subarray(0, 4), 'ü', 2],
+  ])('sends when bars are due: %s', (_what, output, text, to) => {
     expect(fed(output, 'bars')).toMatchObject({ text, to });
   });
 
-  it('one that was shown unended is closed', () => {
+  it('closes a bar that was sent unfinished', () => {
     const text = begin();
     text.push(Buffer.from('1% [1s]'));
     expect(text.take('bars')).toEqual({ text: '1% [1s]', to: 7 });
@@ -55,7 +55,7 @@ describe('what is folded', () => {
     expect(text.take('all')).toBeNull();
   });
 
-  it('at the end all goes, and what is no UTF-8 becomes U+FFFD', () => {
+  it('sends everything at the end, and replaces invalid UTF-8 by U+FFFD', () => {
     const text = begin();
     text.push(Buffer.from([0x61, 0xff, 0x0a, 0x62, 0xe2, 0x82, 0x0d]));
     expect(text.isEmpty()).toBe(false);
@@ -64,18 +64,18 @@ describe('what is folded', () => {
     expect(text.take('all')).toBeNull();
   });
 
-  it('any number of carriage returns is bounded', () => {
+  it('bounds a run of carriage returns', () => {
     expect(fed('\r'.repeat(100_000), 'bars').to).toBeGreaterThan(98_000);
   });
 
-  it('the line of the log itself does not go, also in the middle of another', () => {
+  it("omits the guard's own line, also inside another line", () => {
     expect(fed(`a\n${ownLine}\nb\n`, 'lines')).toMatchObject({ text: 'a\nb\n' });
     expect(fed(`a${ownLine}\nb\n`, 'lines')).toMatchObject({ text: 'ab\n', to: 29 });
   });
 });
 
-describe('what is cut', () => {
-  it('chunks end with lines', () => {
+describe('chunks', () => {
+  it('ends chunks at line ends', () => {
     const { chunks, text } = fed(`${'x'.repeat(600)}\n`.repeat(20), 'lines');
     expect(text).toBe(`${'x'.repeat(600)}\n`.repeat(20));
     expect(chunks.length).toBeGreaterThan(2);
@@ -85,7 +85,7 @@ describe('what is cut', () => {
     }
   });
 
-  it('a long line is cut at blanks, one without blanks between characters', () => {
+  it('cuts a long line at spaces, or between characters', () => {
     const words = 'lorem ipsum '.repeat(5_000);
     const cut = fed(words, 'lines');
     for (const { to } of cut.chunks) expect(words[to - 1]).toBe(' ');
@@ -97,7 +97,7 @@ describe('what is cut', () => {
 
   const secret = `hf_${'aB3'.repeat(12)}`;
   it.each([secret, `PASSWORD="${'word '.repeat(40)}"`, `Authorization: Bearer ${'x1'.repeat(40)}`])(
-    'no cut lets %s through',
+    'redacts %s wherever a chunk is cut',
     words => {
       for (let at = 950; at < 1_080; at += 1) {
         const { text } = fed(`${'x'.repeat(at)} ${words} ${'y'.repeat(20_000)}\n`, 'lines');
@@ -107,7 +107,7 @@ describe('what is cut', () => {
   );
 
   it.each([secret, 'AKIAIOSFODNN7EXAMPLE', `sk-${'aB3'.repeat(12)}`])(
-    'not even the first sign of %s goes out alone',
+    'sends no partial secret of %s',
     words => {
       for (let at = 0; at < words.length; at += 1) {
         const text = begin();
@@ -119,7 +119,7 @@ describe('what is cut', () => {
     },
   );
 
-  it('nor does a line that is not ended yet', () => {
+  it('sends no partial secret of an unfinished line', () => {
     for (const words of [
       secret,
       'MY_PASSWORD=abc def',
@@ -142,11 +142,11 @@ describe('what is cut', () => {
   });
 });
 
-describe('what begins in the middle', () => {
+describe('resumed reading', () => {
   const key = `-----BEGIN RSA PRIVATE KEY-----\n${`${'aB3d'.repeat(16)}\n`.repeat(5)}-----END RSA PRIVATE KEY-----\n`;
   const output = `start\nAuthorization: Bearer abc12345 and more\n${key}9%\r10%\rend\n`;
 
-  it('goes on wherever it was cut, as if it had not been', () => {
+  it('continues anywhere as if it had not been cut', () => {
     const whole = fed(output, 'lines').text;
     const bytes = Buffer.from(output);
     const first = begin();
@@ -187,7 +187,7 @@ const word = fc.oneof(
   fc.uint8Array({ maxLength: 20 }),
 );
 
-it('whatever is printed, cut and begun anew wherever: nothing but secrets and bars is missing', () => {
+it('loses only secrets and bars for any output, cuts and restarts', () => {
   fc.assert(
     fc.property(
       fc.array(word, { maxLength: 30 }).map(words => Buffer.concat(words)),

@@ -4,67 +4,67 @@ import { redact } from '../../../../agent/logs/redact.ts';
 const hex = (length: number): string => '3f9ac07be1d2458690ab'.repeat(10).slice(0, length);
 const mixed = (length: number): string => 'aB3dEf7hIjK1mNoPqR5tUvWx'.repeat(10).slice(0, length);
 
-describe('is taken out', () => {
+describe('redact', () => {
   it.each([
-    ['a token of Hugging Face', `login hf_${mixed(34)} ok`, 'login [redacted] ok'],
-    ['of GitHub', `ghp_${mixed(36)}`, '[redacted]'],
-    ['of GitHub, fine-grained', `x github_pat_11${mixed(40)}_${mixed(20)}.`, 'x [redacted].'],
-    ['of Slack', `xoxb-123456789012-${mixed(24)}`, '[redacted]'],
+    ['a Hugging Face token', `login hf_${mixed(34)} ok`, 'login [redacted] ok'],
+    ['a GitHub token', `ghp_${mixed(36)}`, '[redacted]'],
+    ['a fine-grained GitHub token', `x github_pat_11${mixed(40)}_${mixed(20)}.`, 'x [redacted].'],
+    ['a Slack token', `xoxb-123456789012-${mixed(24)}`, '[redacted]'],
     [
-      'a hook of Slack',
+      'a Slack webhook',
       `https://hooks.slack.com/services/T0/B0/${mixed(24)}`,
       'https://hooks.slack.com/services/[redacted]',
     ],
-    ['an id of AWS', 'key AKIAIOSFODNN7EXAMPLE,', 'key [redacted],'],
+    ['an AWS key id', 'key AKIAIOSFODNN7EXAMPLE,', 'key [redacted],'],
     [
-      'its secret beside its name',
+      'an AWS secret next to its name',
       'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
       'aws_secret_access_key = [redacted]',
     ],
-    ['a key of OpenAI', `use sk-proj-${mixed(48)}`, 'use [redacted]'],
-    ['an old one', `"sk-${mixed(48)}"`, '"[redacted]"'],
+    ['an OpenAI key', `use sk-proj-${mixed(48)}`, 'use [redacted]'],
+    ['an older OpenAI key', `"sk-${mixed(48)}"`, '"[redacted]"'],
     [
-      'a key of W&B beside its name',
+      'a W&B key next to its name',
       `wandb: Currently logged in, api key ${hex(40)}`,
       'wandb: Currently logged in, api key [redacted]',
     ],
-    ['one in a login', `wandb login ${hex(40)}`, 'wandb login [redacted]'],
+    ['a W&B key in a login command', `wandb login ${hex(40)}`, 'wandb login [redacted]'],
     ['a variable', 'export WANDB_API_KEY=abc', 'export WANDB_API_KEY=[redacted]'],
     ['a quoted variable', 'PASSWORD="correct horse" next', 'PASSWORD="[redacted]" next'],
-    ['a quote that is open', `SECRET='correct horse`, `SECRET='[redacted]`],
-    ['an unquoted one with signs', 'DB_PASSWORD=a,b;c]d x', 'DB_PASSWORD=[redacted] x'],
-    ['a field of JSON', '{"api_key": "letmein", "lr": 1}', '{"api_key": "[redacted]", "lr": 1}'],
+    ['an open quote', `SECRET='correct horse`, `SECRET='[redacted]`],
+    ['an unquoted variable with punctuation', 'DB_PASSWORD=a,b;c]d x', 'DB_PASSWORD=[redacted] x'],
+    ['a JSON field', '{"api_key": "letmein", "lr": 1}', '{"api_key": "[redacted]", "lr": 1}'],
     ['an option', '--hub_token abcdefgh12345678 --lr 1', '--hub_token [redacted] --lr 1'],
-    ['a long word that is called a token', `hub_token: ${mixed(20)}`, 'hub_token: [redacted]'],
+    ['a long word labelled as a token', `hub_token: ${mixed(20)}`, 'hub_token: [redacted]'],
     ['a header', 'Authorization: Bearer abc.def', 'Authorization: Bearer [redacted]'],
     [
       'a header as Python prints it',
       `{'authorization': 'Basic dXNlcjpwYXNz'}`,
       `{'authorization': 'Basic [redacted]'}`,
     ],
-    ['a bearer alone', `bearer ${mixed(20)}`, 'bearer [redacted]'],
-    ['our header', 'X-Upload-Token: 12345678', 'X-Upload-Token: [redacted]'],
+    ['a bearer token alone', `bearer ${mixed(20)}`, 'bearer [redacted]'],
+    ['the upload header', 'X-Upload-Token: 12345678', 'X-Upload-Token: [redacted]'],
     ['a password in a URL', 'git clone https://me:pa@ss@host/x', 'git clone https://me:[redacted]@host/x'],
     ['a token in a URL', `https://${mixed(20)}@github.com/x`, 'https://[redacted]@github.com/x'],
     ['a signed link', 'GET /a?x=1&sig=abcdefgh%2F12&y=2', 'GET /a?x=1&sig=[redacted]&y=2'],
     ['a JSON Web Token', `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.${mixed(43)}`, '[redacted]'],
     [
-      'a token of a worker',
+      'worker, admin and join tokens',
       `wt_${mixed(43)} ta_${mixed(43)} tj_${mixed(43)}`,
       '[redacted] [redacted] [redacted]',
     ],
-    ['of an upload', `tu_j_1a2b.a_3c4d.${mixed(43)}`, '[redacted]'],
+    ['an upload token', `tu_j_1a2b.a_3c4d.${mixed(43)}`, '[redacted]'],
     [
       'a private key in one line',
       String.raw`key="-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----" end`,
       'key="[redacted]" end',
     ],
-  ])('%s', (_what, text, expected) => {
+  ])('redacts %s', (_what, text, expected) => {
     expect(redact(text)).toBe(expected);
     expect(redact(expected)).toBe(expected);
   });
 
-  it('a private key over many lines, also with something in front of each', () => {
+  it('redacts a private key over many lines, also with line prefixes', () => {
     for (const [front, other] of [
       ['', ''],
       ['[rank0]: ', '[rank0]: '],
@@ -83,51 +83,51 @@ describe('is taken out', () => {
     }
   });
 
-  it('what is known to be secret, wherever it stands', () => {
+  it('redacts known secrets anywhere in the text', () => {
     expect(redact('x=päss-wörd!y', ['päss-wörd!'])).toBe('x=[redacted]y');
     expect(redact('a short one', ['short'])).toBe('a short one');
   });
 
-  it('two beside each other, and the text between others stays', () => {
+  it('redacts neighboring secrets, and keeps the text between', () => {
     expect(redact(`ü hf_${mixed(20)} ü AKIAIOSFODNN7EXAMPLE ü`)).toBe('ü [redacted] ü [redacted] ü');
   });
 });
 
 it.each([
-  ['hashes of commits', `wandb: syncing, commit ${hex(40)}`],
-  ['sums', `sha256:${hex(64)}  model.safetensors`],
+  ['commit hashes', `wandb: syncing, commit ${hex(40)}`],
+  ['checksums', `sha256:${hex(64)}  model.safetensors`],
   ['a base64 picture', `data:image/png;base64,iVBORw0KGgo${mixed(200)}+/==`],
   ['paths', '/home/me/keys/token/model-00001-of-00002.safetensors'],
   [
-    'names that begin alike',
+    'names with similar prefixes',
     'hf_transfer hf_hub_download ghp_x sk-learn sk-my-long-experiment-name-two wt_loss eyJ',
   ],
   [
-    'options that speak of tokens',
+    'options about tokens',
     'max_token=77 MAX_TOKEN=512, tokens=4096 token: <|endoftext|> num_tokens: 1234567890123456',
   ],
   [
-    'names of special tokens',
+    'special tokens of a tokenizer',
     `{"eos_token": "</s>", "pad_token": "[PAD]", "instance_token": "photo of a dog"}`,
   ],
-  ['nothing for a secret', 'HF_TOKEN=None SECRET=*** API_KEY=${KEY}'],
+  ['placeholders for secrets', 'HF_TOKEN=None SECRET=*** API_KEY=${KEY}'],
   ['URLs', 'http://127.0.0.1:8001/api?x=1 https://user@host:80/x ssh://git@github.com/a:b'],
-  ['words of prose', 'The bearer of this token is authorized. Password: not needed'],
+  ['prose about tokens', 'The bearer of this token is authorized. Password: not needed'],
   ['a mention of a key', 'Put it below -----BEGIN PRIVATE KEY----- and then go on'.replace('go on', '')],
   ['bars', 'Steps:  45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123, lr=1e-4]'],
-])('leaves %s alone', (what, text) => {
+])('keeps %s', (what, text) => {
   if (what === 'a mention of a key')
     expect(redact(`${text}\nordinary text, and more`)).toContain('ordinary text, and more');
   else expect(redact(text)).toBe(text);
 });
 
-it('goes on after a key that is none', () => {
+it('continues after a marker without a key', () => {
   expect(redact('-----BEGIN PRIVATE KEY-----\nwhat is this, it is text\nx')).toBe(
     '[redacted]\nwhat is this, it is text\nx',
   );
 });
 
-describe('takes time that grows with the length alone', () => {
+describe('time of redact', () => {
   const unit = 2 * 1024 * 1024;
   it.each([
     'x',
@@ -162,7 +162,7 @@ describe('takes time that grows with the length alone', () => {
     'A',
     '0',
   ])(
-    '2 MB of %j',
+    'takes linear time for 2 MB of %j',
     word => {
       const text = word.repeat(Math.ceil(unit / word.length));
       const began = performance.now();

@@ -57,8 +57,8 @@ function createBench(
   return Object.assign(bench, { clock, ended, calls, curves, open, step, steps });
 }
 
-describe('the end of a run', () => {
-  test('brings the step that is printed while earlier points are on their way', async () => {
+describe('end of a curve', () => {
+  test('sends a step that is printed while earlier points are in flight', async () => {
     const bench = createBench();
     const { clock, open, step, steps } = bench;
     const answer = Promise.withResolvers<Answer>();
@@ -76,7 +76,7 @@ describe('the end of a run', () => {
     expect(await curve.done).toBe(true);
   });
 
-  test('is over for a curve that the orchestrator refuses, and not for one whose agent ends', async () => {
+  test('drops the curve when the server refuses it, but not when the agent ends', async () => {
     const bench = createBench();
     const { clock, ended, open, step } = bench;
     bench.answer = () => no(problemOf(409));
@@ -95,8 +95,8 @@ describe('the end of a run', () => {
   });
 });
 
-describe('while a run is followed', () => {
-  test('points go in batches every few seconds, with the time since it began, and none when there are none', async () => {
+describe('points during a run', () => {
+  test('sends points in batches every few seconds, with their elapsed time', async () => {
     const { clock, calls, open, step, steps } = createBench();
     const curve = open();
     await clock.advance(60_000);
@@ -111,7 +111,7 @@ describe('while a run is followed', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('an orchestrator that is away gets all of it when it is back, once and in order', async () => {
+  test('sends all points once and in order when the server is back', async () => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
     bench.answer = () => no(unreachable());
@@ -129,7 +129,7 @@ describe('while a run is followed', () => {
     expect(came.map(({ n }) => n)).toEqual(came.map((_, at) => at));
   });
 
-  test('an answer that was lost makes it come again with the same numbers, and nothing is left out', async () => {
+  test('repeats points with the same numbers after a lost response', async () => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
     const curve = open();
@@ -148,7 +148,7 @@ describe('while a run is followed', () => {
     ]);
   });
 
-  test.each([404, 403, 409])('a refusal (%i) is the end of it', async status => {
+  test.each([404, 403, 409])('stops after a refusal (%i)', async status => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
     bench.answer = () => no(problemOf(status));
@@ -160,7 +160,7 @@ describe('while a run is followed', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('points that can not be read there do not hold up the next ones', async () => {
+  test('skips points that the server cannot read', async () => {
     const bench = createBench();
     const { clock, open, step, steps } = bench;
     bench.answer = () => no(problemOf(400));
@@ -175,7 +175,7 @@ describe('while a run is followed', () => {
     expect(steps()).toEqual([1, 2]);
   });
 
-  test('an answer that takes nothing is not asked for without end', async () => {
+  test('does not repeat points endlessly when the server accepts none', async () => {
     const bench = createBench();
     const { clock, calls, open, step } = bench;
     bench.answer = () => taken([]);
@@ -185,8 +185,8 @@ describe('while a run is followed', () => {
   });
 });
 
-describe('at the end of a run', () => {
-  test('what is left is sent at once, and is waited for', async () => {
+describe('points at the end of a run', () => {
+  test('sends the remaining points immediately, and waits for them', async () => {
     const bench = createBench();
     const { clock, curves, open, step, steps } = bench;
     const curve = open();
@@ -199,7 +199,7 @@ describe('at the end of a run', () => {
     expect(isSettled).toBe(true);
   });
 
-  test('all of it is sent, however much there is', async () => {
+  test('sends all remaining points, however many there are', async () => {
     const { clock, open, step, steps } = createBench();
     const curve = open();
     for (let n = 1; n <= 120; n += 1) step(curve, n);
@@ -209,7 +209,7 @@ describe('at the end of a run', () => {
     expect(steps()).toHaveLength(120);
   });
 
-  test('an orchestrator that is away is asked again, until it answers; nobody waits longer than told', async () => {
+  test('retries until the server answers, without delaying anyone longer than given', async () => {
     const bench = createBench();
     const { clock, curves, open, step, calls } = bench;
     bench.answer = () => no(unreachable());
@@ -227,7 +227,7 @@ describe('at the end of a run', () => {
     expect(calls.length).toBe(tries + 1);
   });
 
-  test('of the agent nothing is sent any more', async () => {
+  test('sends nothing after the agent has ended', async () => {
     const { clock, calls, open, step, ended } = createBench(async () => ({ 'gpu.0.utilization': 1 }));
     step(open(), 1);
     ended.abort();
@@ -236,7 +236,7 @@ describe('at the end of a run', () => {
   });
 });
 
-test('a run that was adopted is asked about first, and goes on from there', async () => {
+test('asks the server where an adopted run continues', async () => {
   const bench = createBench();
   const { clock, calls, open, step } = bench;
   bench.answer = points =>
@@ -260,8 +260,8 @@ test('a run that was adopted is asked about first, and goes on from there', asyn
   );
 });
 
-describe('the GPUs', () => {
-  test('are looked at every ten seconds while something runs, and not before or after', async () => {
+describe('GPU figures', () => {
+  test('reads GPU figures every ten seconds during a run, and not before or after', async () => {
     let looks = 0;
     const { clock, calls, open } = createBench(async () => {
       looks += 1;
@@ -283,7 +283,7 @@ describe('the GPUs', () => {
   test.each<[string, () => Promise<never>]>([
     ['hangs', () => new Promise<never>(() => {})],
     ['fails', () => Promise.reject(new Error('no answer'))],
-  ])('whose driver %s hold up nothing, and are asked seldom', async (_what, answer) => {
+  ])('continues without GPU figures when the driver %s, and asks it rarely', async (_what, answer) => {
     let looks = 0;
     const { clock, open, step, steps } = createBench(() => {
       looks += 1;
@@ -300,13 +300,13 @@ describe('the GPUs', () => {
   });
 });
 
-describe('while a send is on its way', () => {
+describe('points during a send', () => {
   /** Makes each answer take this long. */
   const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
     bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
   };
 
-  test('the last step of a run that ends then is sent, too', async () => {
+  test('sends the last step of a run that ends during a send', async () => {
     const bench = createBench();
     slowly(bench, 300);
     const curve = bench.open();
@@ -319,7 +319,7 @@ describe('while a send is on its way', () => {
     expect(bench.steps()).toEqual([1, 2]);
   });
 
-  test('points that come meanwhile wait for the next turn', async () => {
+  test('sends points that arrive during a send in the next round', async () => {
     const bench = createBench();
     slowly(bench, 300);
     const curve = bench.open();
@@ -333,7 +333,7 @@ describe('while a send is on its way', () => {
     expect(bench.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
   });
 
-  test('a backlog goes out in one turn all the same', async () => {
+  test('sends a backlog in one round', async () => {
     const bench = createBench();
     bench.answer = () => no(unreachable());
     const curve = bench.open();
@@ -348,7 +348,7 @@ describe('while a send is on its way', () => {
   });
 });
 
-describe('the files of a trainer', () => {
+describe('metrics files', () => {
   const point = (step: number): FileFigures['live'][number] => ({
     step,
     epoch: undefined,
@@ -374,7 +374,7 @@ describe('the files of a trainer', () => {
     isBehind,
   });
 
-  test('are looked at before each send, and what they say is told as progress', async () => {
+  test('reads metrics files before each send, and reports them as progress', async () => {
     const { clock, steps, open } = createBench(undefined, filesOf(found(false, 1, 2), found(false, 3)));
     const progress: object[] = [];
     open({ outputDir: '/out', onProgress: each => progress.push(each) });
@@ -386,7 +386,7 @@ describe('the files of a trainer', () => {
     ]);
   });
 
-  test('are read to their end before a run that has ended is through', async () => {
+  test('reads metrics files to their end after the run', async () => {
     const looks = Array.from({ length: 20 }, (_, at) => found(at < 19, at + 1));
     const { clock, steps, open } = createBench(undefined, filesOf(...looks));
     const curve = open({ outputDir: '/out' });
@@ -396,7 +396,7 @@ describe('the files of a trainer', () => {
     expect(steps()).toEqual(looks.map((_, at) => at + 1));
   });
 
-  test('on a disk that hangs hold up neither what is printed nor the end', async () => {
+  test('does not wait for metrics files on a hanging disk', async () => {
     const { clock, step, steps, open } = createBench(undefined, filesOf(new Promise<never>(() => {})));
     const curve = open({ outputDir: '/out' });
     step(curve, 1);
@@ -407,7 +407,7 @@ describe('the files of a trainer', () => {
     expect(await curve.done).toBe(true);
   });
 
-  test('that were there before a run are noted before it starts, and not after a restart of the agent', async () => {
+  test('skips metrics files from before a new run, but not after a restart of the agent', async () => {
     const files = filesOf();
     const { open } = createBench(undefined, files);
     await open({ outputDir: '/out', isAdopted: true }).ready;

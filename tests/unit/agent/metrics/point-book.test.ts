@@ -21,8 +21,8 @@ function takeAll(book: PointBook): readonly MetricPoint[] {
   return all;
 }
 
-describe('what is printed of a step', () => {
-  test('is one point, and the newest word counts', () => {
+describe('printed steps', () => {
+  test('merges the output of one step into one point, with the latest values', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 9 }, 10);
     note(book, { step: 1, loss: 1, learning_rate: 1e-4 }, 20);
@@ -34,7 +34,7 @@ describe('what is printed of a step', () => {
     ]);
   });
 
-  test('is not sent twice, however often it is drawn; what is new of it is', () => {
+  test('sends a redrawn step once, and only its new values again', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 1 });
     expect(takeAll(book)).toHaveLength(1);
@@ -44,26 +44,26 @@ describe('what is printed of a step', () => {
     expect(takeAll(book)).toMatchObject([{ n: 1, step: 1, values: { eval_loss: 4 } }]);
   });
 
-  test('without a figure is no point, and the step goes on', () => {
+  test('makes no point of a step without figures', () => {
     const book = bookOf();
     note(book, { step: 5, percent: 10, total_steps: 9 });
     note(book, { metrics: { loss_of_mine: 1 } });
     expect(takeAll(book)).toMatchObject([{ step: 5, values: { loss_of_mine: 1 } }]);
   });
 
-  test('that is no number is a gap, and a name becomes a key', () => {
+  test('records NaN as a gap, and turns names into keys', () => {
     const book = bookOf();
     note(book, { step: 1, metrics: { 'smooth loss, all': 2 } }, 0, ['loss']);
     expect(takeAll(book)).toMatchObject([{ values: { loss: null, smooth_loss_all: 2 } }]);
   });
 
-  test('where nobody counts steps is a point each', () => {
+  test('makes one point per line without steps', () => {
     const book = bookOf();
     for (const loss of [3, 3, 2]) note(book, { loss });
     expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
   });
 
-  test('leaves room for the keys of GPUs, which come at the step that is reached', () => {
+  test('leaves room for GPU keys, which join the current step', () => {
     const book = bookOf();
     note(book, {
       step: 7,
@@ -84,8 +84,8 @@ describe('what is printed of a step', () => {
   });
 });
 
-describe('while nobody answers', () => {
-  test('the backlog is bounded and thinned out evenly, and keeps the newest, the gaps and the order', () => {
+describe('backlog', () => {
+  test('thins a backlog out evenly, and keeps order, gaps and the newest points', () => {
     const book = bookOf();
     const steps = 100_000;
     for (let step = 1; step <= steps; step += 1) {
@@ -105,7 +105,7 @@ describe('while nobody answers', () => {
     expect(kept.map(({ n }) => n)).toEqual(kept.map((_, n) => n));
   });
 
-  test('what is on its way stays as it is', () => {
+  test('keeps points that are being sent unchanged', () => {
     const book = bookOf();
     for (let step = 1; step <= 100; step += 1) note(book, { step, loss: step });
     book.settle();
@@ -119,7 +119,7 @@ describe('while nobody answers', () => {
     expect(takeAll(book)[0]?.step).toBeGreaterThan(100);
   });
 
-  test('a trainer that is faster than anybody looks is thinned out', () => {
+  test('thins out the points of a very fast trainer', () => {
     const book = bookOf();
     for (let step = 1; step <= 5_000; step += 1) note(book, { step, loss: step });
     const points = takeAll(book);
@@ -128,7 +128,7 @@ describe('while nobody answers', () => {
   });
 });
 
-test('an answer that takes none of what was sent says so', () => {
+test('reports when the server accepted no points', () => {
   const book = bookOf();
   note(book, { step: 1, loss: 1 });
   book.settle();
@@ -142,7 +142,7 @@ test('an answer that takes none of what was sent says so', () => {
   expect(takeAll(book)).toMatchObject([{ n: 9 }]);
 });
 
-describe('of a run that was adopted', () => {
+describe('adopted runs', () => {
   const adopted = (old: readonly Progress[]): PointBook => {
     const book = bookOf(true, 10_000);
     for (const progress of old) book.note({ progress, gaps: [] }, 10_000, true);
@@ -151,7 +151,7 @@ describe('of a run that was adopted', () => {
   const reply = (lastStep: number | null, next = 40) =>
     ({ success: true, next, last_step: lastStep, last_elapsed_ms: 4_000 }) as const;
 
-  test('only what has not come before is sent, with times between the last and the first look', () => {
+  test('sends only new points of an adopted run, with plausible times', () => {
     const book = adopted(
       [1, 2, 3, 4, 5].flatMap(step => [
         { step, loss: step },
@@ -176,7 +176,7 @@ describe('of a run that was adopted', () => {
     ]);
   });
 
-  test('nothing is sent when all of it is there', () => {
+  test('sends nothing when the server has every point', () => {
     const book = adopted([
       { step: 1, loss: 1 },
       { step: 2, loss: 2 },
@@ -189,7 +189,7 @@ describe('of a run that was adopted', () => {
     expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
   });
 
-  test('what was printed without a step is left out: nobody knows whether it has come', () => {
+  test('drops values without a step, which may have been sent already', () => {
     const book = adopted([{ loss: 1 }, { loss: 2 }]);
     book.settle();
     book.number(reply(null, 0));
@@ -197,7 +197,7 @@ describe('of a run that was adopted', () => {
   });
 });
 
-test('the points of any output are numbered, rise, and are as many as their steps', () => {
+test('numbers the points of any output in rising order', () => {
   const step = fc.record({ step: fc.nat({ max: 30 }), loss: fc.integer() });
   fc.assert(
     fc.property(
@@ -219,7 +219,7 @@ test('the points of any output are numbered, rise, and are as many as their step
   );
 });
 
-describe('figures of files', () => {
+describe('figures from files', () => {
   const filed = (step: number, values: BarePoint['values'], atMs = 0): BarePoint => ({
     elapsed_ms: atMs,
     step,
@@ -228,7 +228,7 @@ describe('figures of files', () => {
   const losses = (points: readonly MetricPoint[]) =>
     points.flatMap(({ step, values }) => (values['loss'] === undefined ? [] : [[step, values['loss']]]));
 
-  test('take the place of what is printed under the same key, and leave the other keys', () => {
+  test('prefers figures from files over printed ones with the same key', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 0.5, steps_per_second: 3 });
     book.record({ live: [filed(1, { loss: 0.512 })], late: [] });
@@ -238,7 +238,7 @@ describe('figures of files', () => {
     expect(points.flatMap(({ values }) => values['steps_per_second'] ?? [])).toEqual([3, 4]);
   });
 
-  test('are not sent for a step whose printed value has gone out', () => {
+  test('sends no file figures for a step whose printed value was sent', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 0.5 });
     note(book, { step: 2, loss: 0.4 });
@@ -247,7 +247,7 @@ describe('figures of files', () => {
     expect(losses(takeAll(book))).toEqual([[3, 0.3]]);
   });
 
-  test('count, of two that repeat a step, as the later one says', () => {
+  test('uses the later of two values for the same step', () => {
     const book = bookOf();
     book.record({
       live: [filed(1, { loss: 1 }), filed(2, { loss: 2 }), filed(1, { loss: 3, acc: 1 })],
@@ -259,7 +259,7 @@ describe('figures of files', () => {
     ]);
   });
 
-  test('that come late make printed values exact, and add the steps that nobody printed', () => {
+  test('corrects printed values and adds steps from late files', () => {
     const book = bookOf();
     note(book, { step: 10, loss: 0.5 }, 10);
     note(book, { step: 20, loss: 0.4 }, 20);
@@ -277,7 +277,7 @@ describe('figures of files', () => {
     ]);
   });
 
-  test('go on after a restart of the agent where the orchestrator stands', () => {
+  test("continues at the server's position after a restart of the agent", () => {
     const book = bookOf(true, 10_000);
     const all = [1, 2, 3, 4].map(step => filed(step, { loss: step }));
     book.record({ live: all.slice(0, 3), late: [] });
@@ -291,7 +291,7 @@ describe('figures of files', () => {
     ]);
   });
 
-  test('wait in a bounded number', () => {
+  test('bounds the number of waiting figures', () => {
     const book = bookOf();
     book.record({ live: Array.from({ length: 10_000 }, (_, step) => filed(step, { loss: step })), late: [] });
     const points = takeAll(book);

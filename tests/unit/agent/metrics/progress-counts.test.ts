@@ -11,7 +11,7 @@ const read = (output: string): readonly object[] =>
 const stated = (progress: Progress): object =>
   Object.fromEntries(Object.entries(progress).filter(([, value]) => value !== undefined));
 
-describe('a line that counts', () => {
+describe('counting lines', () => {
   it.each<[string, object]>([
     ['step 1500/5000', { step: 1500, totalSteps: 5000, percent: 30 }],
     ['Step 1500/5000 - loss: 0.0234', { step: 1500, totalSteps: 5000, percent: 30, loss: 0.0234 }],
@@ -21,7 +21,7 @@ describe('a line that counts', () => {
       'Epoch [2/5], Step [100/600], Loss: 0.3',
       { epoch: 2, step: 700, totalSteps: 3000, percent: 23.33, loss: 0.3 },
     ],
-  ])('tells how far the run is: %s', (line, expected) => {
+  ])('reads progress from %s', (line, expected) => {
     expect(read(`${line}\n`)).toEqual([{ ...expected, metrics: {} }]);
   });
 
@@ -33,16 +33,16 @@ describe('a line that counts', () => {
     'epoch 3',
     'see /data/step/5',
     `${'x'.repeat(5000)} step 1/2`,
-  ])('is none: %s', line => {
+  ])('reads no progress from %s', line => {
     expect(read(`${line}\n`)).toEqual([]);
   });
 
-  it('stays in the log', () => {
+  it('keeps a counting line in the log', () => {
     const items = createProgressReader().push('step 1/5\n');
     expect(items.map(({ kind }) => kind)).toEqual(['progress', 'line']);
   });
 
-  it('says no more of the steps once a bar has counted them', () => {
+  it('ignores the steps of lines once a bar counts them', () => {
     const bar = 'steps:  10%|█         | 10/100 [00:01<00:09, 10.00it/s]\r';
     expect(read(`${bar}epoch 3/10\nstep 5/6\n`).slice(-2)).toEqual([
       { epoch: 3, metrics: {} },
@@ -51,10 +51,10 @@ describe('a line that counts', () => {
   });
 });
 
-describe('the words of a trainer', () => {
+describe('stage and newest line', () => {
   holdTime();
 
-  it('are reported with its progress, without the secrets of its job', async () => {
+  it("reports stage and newest line with the progress, without the job's secrets", async () => {
     const { orchestrator, run } = await startBusy();
     run.ears.onProgress({ step: 1, total_steps: 4 });
     run.ears.onWords?.({ stage: 'Training', line: 'Step 1/4 with hf_abcdefghijklmnopqrstuvwxyzABCDEFGH' });

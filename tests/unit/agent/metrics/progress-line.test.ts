@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Progress } from '../../../../agent/metrics/progress.ts';
 import { json, line, progressOf, readAll } from '../../../support/trainer-output.ts';
 
-describe('JSON lines', () => {
+describe('JSON progress lines', () => {
   it.each<[string, Readonly<Record<string, unknown>>, Partial<Progress>]>([
     [
       'every field',
@@ -91,17 +91,17 @@ describe('JSON lines', () => {
       { '': 1, ['n'.repeat(64)]: 2, ['n'.repeat(65)]: 3, constructor: 4 },
       { metrics: { ['n'.repeat(64)]: 2, constructor: 4 } },
     ],
-  ])('%s', (_what, fields, expected) => {
+  ])('reads %s', (_what, fields, expected) => {
     expect(progressOf(json(fields))).toEqual({ metrics: {}, ...expected });
   });
 
-  it('NaN and Infinity as Python writes them cost only their own field', () => {
+  it('drops only the fields with NaN or Infinity', () => {
     const text =
       '{"type": "progress", "step": 7, "loss": NaN, "lr": Infinity, "a": -Infinity, "note": "NaN \\"Infinity", "b": 2}';
     expect(progressOf(text)).toEqual({ step: 7, metrics: { b: 2 }, gaps: ['loss'] });
   });
 
-  it('figures beyond all numbers are dropped', () => {
+  it('drops figures beyond the range of numbers', () => {
     expect(progressOf('{"type":"progress","step":1,"loss":1e999,"lr":"1e999","a":-1e999}')).toEqual({
       step: 1,
       metrics: {},
@@ -109,12 +109,12 @@ describe('JSON lines', () => {
     });
   });
 
-  it('figures as text have at most 40 characters', () => {
+  it('accepts figures as text with up to 40 characters', () => {
     const figures = json({ a: `0.${'1'.repeat(38)}`, b: `0.${'1'.repeat(39)}` });
     expect(Object.keys(progressOf(figures)?.metrics ?? {})).toEqual(['a']);
   });
 
-  it('an escaped backslash does not hide the end of a text', () => {
+  it('finds the end of a text after an escaped backslash', () => {
     expect(progressOf('{"type":"progress","note":"\\\\","loss":NaN,"step":1}')).toEqual({
       step: 1,
       metrics: {},
@@ -122,23 +122,23 @@ describe('JSON lines', () => {
     });
   });
 
-  it('takes the first 32 metrics', () => {
+  it('reads the first 32 metrics', () => {
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`m${i}`, i]));
     expect(Object.keys(progressOf(json(fields))?.metrics ?? {})).toEqual(Object.keys(fields).slice(0, 32));
   });
 
-  it('__proto__ is neither a metric nor a prototype', () => {
+  it('ignores __proto__ as a metric', () => {
     const progress = progressOf('{"type":"progress","step":1,"__proto__":{"loss":9},"a":1}');
     expect(progress).toEqual({ step: 1, metrics: { a: 1 } });
     expect(progressOf('{"type":"progress","step":1,"__proto__":9}')?.metrics).toEqual({});
     expect(Object.getPrototypeOf(progress?.metrics)).toBe(Object.prototype);
   });
 
-  it('may be coloured and indented', () => {
+  it('accepts colors and indentation', () => {
     expect(progressOf(`  \u001b[32m${json({ step: 1 })}\u001b[0m `)).toEqual({ step: 1, metrics: {} });
   });
 
-  it('stay out of the log', () => {
+  it('keeps JSON progress out of the log', () => {
     expect(readAll(`${json({ step: 1 })}\nafter\n`)).toEqual([
       { kind: 'progress', progress: { step: 1, metrics: {} } },
       line('after'),
@@ -146,21 +146,21 @@ describe('JSON lines', () => {
   });
 
   it.each([
-    ['another type', '{"type":"metric","step":1,"about":"progress"}'],
-    ['no type', '{"step":1,"a":"progress"}'],
-    ['no figure', json({ note: 'hello' })],
-    ['no object', '["progress"]'],
+    ['JSON with another type', '{"type":"metric","step":1,"about":"progress"}'],
+    ['JSON without a type', '{"step":1,"a":"progress"}'],
+    ['JSON without figures', json({ note: 'hello' })],
+    ['JSON that is not an object', '["progress"]'],
     ['broken JSON', '{"type":"progress","step":1,}'],
-    ['an unfinished one', '{"type":"progress","step":1'],
+    ['unfinished JSON', '{"type":"progress","step":1'],
     ['deep JSON', `{"type":"progress","a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
-    ['an unfinished deep one', `{"type":"progress","a":${'{"a":'.repeat(10_000)}}`],
-    ['a JSON text behind words', `INFO ${json({ step: 1 })}`],
-  ])('%s is a line like any other', (_what, text) => {
+    ['unfinished deep JSON', `{"type":"progress","a":${'{"a":'.repeat(10_000)}}`],
+    ['JSON after other words', `INFO ${json({ step: 1 })}`],
+  ])('treats %s as a log line', (_what, text) => {
     expect(readAll(`${text}\n`)).toEqual([line(text)]);
   });
 });
 
-describe('bars', () => {
+describe('progress bars', () => {
   it.each<[string, Partial<Progress>]>([
     [
       ' 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123, lr=1e-4]',
@@ -231,7 +231,7 @@ describe('bars', () => {
       '\u001b[1m\u001b]0;title\u0007 50%|█| 1/2 [00:01<00:01, 1.00it/s]\u001b[A',
       { etaS: 1, step: 1, totalSteps: 2, percent: 50, stepsPerSecond: 1 },
     ],
-  ])('%s', (bar, expected) => {
+  ])('reads the bar %s', (bar, expected) => {
     expect(progressOf(bar)).toEqual({ metrics: {}, ...expected });
   });
 
@@ -273,7 +273,7 @@ describe('bars', () => {
       'Training:  50%|█████| 1/2 [07:43<07:43, 231.64s/epoch, loss=0.5]',
       { percent: 50, epoch: 1, loss: 0.5 },
     ],
-  ])('of epochs: %s', (bar, expected) => {
+  ])('reads the epoch bar %s', (bar, expected) => {
     expect(progressOf(bar)).toEqual({ metrics: {}, ...expected });
   });
 
@@ -301,7 +301,7 @@ describe('bars', () => {
     ['model.safetensors:  45%|████▌     | 1.55G/3.44G [00:10<00:12, 150MB/s]', 'model.safetensors', 45.06],
     ['my data:  50%|█| 1/2 [00:01<00:01, 2.00s/ examples]', 'my data', 50],
     [' 50%|█| 512/1024 [00:10<00:12, 100B/s]', 'Transferring', 50],
-  ])('of other work than training: %s', (bar, stage, percent) => {
+  ])('reads the bar of other work %s', (bar, stage, percent) => {
     expect(progressOf(bar)).toEqual({ stage, percent, metrics: {} });
   });
 
@@ -311,7 +311,7 @@ describe('bars', () => {
     'train',
     'my-lora-run',
     'Epoch 1/2, Steps (testset_loss 0.3)',
-  ])('"%s" is about training', description => {
+  ])('counts the bar "%s" as training', description => {
     expect(progressOf(`${description}:  50%|█| 1/2 [00:01<00:01, 1.00it/s]`)?.step).toBe(1);
   });
 
@@ -339,11 +339,11 @@ describe('bars', () => {
     `${'x'.repeat(2100)} 50%|█| 1/2 [00:01<00:01, 1.00it/s]`,
     'step 5 of 10',
     '{"a": "50%|"}',
-  ])('%s is none', text => {
+  ])('treats %s as a log line', text => {
     expect(readAll(`${text}\n`)).toEqual([line(text)]);
   });
 
-  it('are in the log where they stay on the screen, and only there', () => {
+  it('logs a bar only if it stays on the screen', () => {
     const bar = (n: number): string => `${n}0%|█| ${n}/10 [00:01<00:01, 1.00it/s]`;
     const items = readAll(`\r${bar(1)}\r${bar(2)}\n${bar(3)}`);
     expect(items.map(item => (item.kind === 'line' ? item.text : item.progress.step))).toEqual([
@@ -355,26 +355,26 @@ describe('bars', () => {
   });
 });
 
-describe('escape sequences are no part of what is parsed', () => {
+describe('escape sequences', () => {
   const bar = ' 50%|█| 1/2 [00:01<00:01, 1.00it/s]';
 
   it.each([
     ['CSI', '\u001b[?25l\u001b[38;5;208m\u001b[2K'],
-    ['CSI with the first and last of each kind of character', '\u001b[ @\u001b[/~\u001b[0@\u001b[?~'],
+    ['CSI with every kind of character', '\u001b[ @\u001b[/~\u001b[0@\u001b[?~'],
     ['OSC with BEL', '\u001b]8;;http://x\u0007'],
     ['OSC with ESC \\', '\u001b]0;50%| [\u001b\\'],
-    ['one character', '\u001b7\u001bM'],
+    ['two-character sequences', '\u001b7\u001bM'],
     ['a CSI that ends too early', '\u001b[31\u001b[0m'],
-  ])('%s', (_what, escape) => {
+  ])('ignores %s', (_what, escape) => {
     expect(progressOf(`${escape}Loading:${bar}`)?.stage).toBe('Loading');
   });
 
-  it('a CSI that breaks off takes nothing with it', () => {
+  it('keeps the text after an incomplete CSI', () => {
     expect(progressOf(`\u001b[1█Loading:${bar}`)?.stage).toBe('█Loading');
   });
 
   it.each(['\u001b', '\u001b[', '\u001b[12;', '\u001b]', '\u001b]never ended'])(
-    'an unfinished %j at the end',
+    'ignores an unfinished %j at the end',
     escape => {
       expect(progressOf(`Steps:${bar}${escape}`)?.step).toBe(1);
     },

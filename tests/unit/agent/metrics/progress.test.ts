@@ -8,7 +8,7 @@ describe('lines', () => {
   it.each<[string, Chunks, readonly OutputItem[]]>([
     ['\\n and \\r\\n', ['one\ntwo\r\n\nthree\n'], [line('one'), line('two'), line(''), line('three')]],
     ['a last line without an end', ['one\ntwo'], [line('one'), line('two')]],
-    ['nothing', [], []],
+    ['empty output', [], []],
     ['an empty chunk', ['', new Uint8Array()], []],
     ['redraws', ['a\rb\r\rc\n'], [line('a', { redraw: true }), line('b', { redraw: true }), line('c')]],
     ['a redraw at the end', ['a\r'], [line('a', { redraw: true })]],
@@ -20,18 +20,18 @@ describe('lines', () => {
       [line('a'), line('b', { redraw: true }), line('c')],
     ],
     ['a line in many chunks', ['o', 'n', 'e\nt', 'wo\n'], [line('one'), line('two')]],
-    ['colours, kept', ['\u001b[31mred\u001b[0m\n'], [line('\u001b[31mred\u001b[0m')]],
+    ['colors unchanged', ['\u001b[31mred\u001b[0m\n'], [line('\u001b[31mred\u001b[0m')]],
     ['NUL and other control characters', ['a\0\u0001b\n'], [line('a\0\u0001b')]],
     ['a character in two chunks', [Buffer.from([0xe2, 0x96]), Buffer.from([0x88, 0x0a])], [line('█')]],
-    ['bytes that are no UTF-8', [Buffer.from([0x61, 0xff, 0xc3, 0x0a])], [line('a\ufffd\ufffd')]],
+    ['invalid UTF-8', [Buffer.from([0x61, 0xff, 0xc3, 0x0a])], [line('a\ufffd\ufffd')]],
     ['half a character at the end', [Buffer.from([0x61, 0xe2])], [line('a\ufffd')]],
     ['half a character before a text', [Buffer.from([0xe2]), 'a\n'], [line('\ufffda')]],
     ['a byte order mark', [Buffer.from('\ufeffa\n')], [line('\ufeffa')]],
-  ])('%s', (_what, chunks, items) => {
+  ])('reads %s', (_what, chunks, items) => {
     expect(readAll(...chunks)).toEqual(items);
   });
 
-  it('can be read again after the end', () => {
+  it('reads again after the end', () => {
     const reader = createProgressReader();
     reader.push('left over\r');
     expect([reader.end(), reader.push('new\n'), reader.end()]).toEqual([
@@ -46,16 +46,16 @@ const KIB = 1024;
 
 describe('long lines', () => {
   it.each([
-    ['64 KiB fit', 'x'.repeat(64 * KIB), 64 * KIB, false],
-    ['one more is cut', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
-    ['bytes count, not characters', '█'.repeat(30 * KIB), Math.floor((64 * KIB) / 3), true],
-    ['no character is cut in two', 'x'.repeat(64 * KIB - 1) + '🚂', 64 * KIB - 1, true],
-  ])('%s', (_what, text, length, truncated) => {
+    ['64 KiB', 'x'.repeat(64 * KIB), 64 * KIB, false],
+    ['one byte more', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
+    ['multi-byte characters', '█'.repeat(30 * KIB), Math.floor((64 * KIB) / 3), true],
+    ['a character at the limit', 'x'.repeat(64 * KIB - 1) + '🚂', 64 * KIB - 1, true],
+  ])('cuts lines at 64 KiB: %s', (_what, text, length, truncated) => {
     const items = readAll(`${text}\nnext\n`);
     expect(items).toEqual([line(text.slice(0, length), truncated ? { truncated } : {}), line('next')]);
   });
 
-  it('the rest of one is dropped as it comes, however long it is', () => {
+  it('drops the rest of a long line as it arrives', () => {
     const reader = createProgressReader();
     const megabyte = 'x'.repeat(KIB * KIB);
     for (let i = 0; i < 8; i += 1) expect(reader.push(megabyte)).toEqual([]);
@@ -65,7 +65,7 @@ describe('long lines', () => {
     ]);
   });
 
-  it('what is left of one is not taken for progress', () => {
+  it('reads no progress from a cut line', () => {
     const cut = json({ step: 1 }) + ' '.repeat(64 * KIB);
     expect(readAll(`${cut}\n`)).toEqual([line(cut.slice(0, 64 * KIB), { truncated: true })]);
   });
@@ -116,7 +116,7 @@ describe('any input', () => {
       ),
   );
 
-  it('gives the same items wherever the chunks are cut', () => {
+  it('returns the same items wherever the chunks are cut', () => {
     fc.assert(
       fc.property(output, fc.array(fc.nat(), { maxLength: 12 }), (bytes, cuts) => {
         const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].toSorted(
@@ -129,7 +129,7 @@ describe('any input', () => {
     );
   });
 
-  it('gives the same items byte by byte, and as text', () => {
+  it('returns the same items byte by byte', () => {
     fc.assert(
       fc.property(output, bytes => {
         const whole = readAll(bytes);
@@ -142,7 +142,7 @@ describe('any input', () => {
     );
   });
 
-  it('gives lines and figures within their bounds', () => {
+  it('bounds the length of lines and figures', () => {
     fc.assert(
       fc.property(output, bytes => {
         for (const item of readAll(bytes)) {
@@ -175,7 +175,7 @@ function minRatio(long: readonly string[], short: readonly string[], enough: num
   return least;
 }
 
-describe('the work grows with the length of the input, not with its square', () => {
+describe('linear time', () => {
   const repeat = (unit: string, length: number): string =>
     unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
@@ -193,7 +193,7 @@ describe('the work grows with the length of the input, not with its square', () 
     ['unfinished CSI', '', '\u001b[1;', ''],
     ['unfinished OSC', '', '\u001b]0', ''],
     ['spaces', 'a', ' ', 'x'],
-  ])('%s', (_what, before, unit, after) => {
+  ])('takes linear time for %s', (_what, before, unit, after) => {
     const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
     const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
     const long = [hostile(64 * KIB), hostile(64 * KIB)];
@@ -216,7 +216,7 @@ describe('the work grows with the length of the input, not with its square', () 
     'a=1,',
     'map',
     'loading',
-  ])('bars made of %j', unit => {
+  ])('takes linear time for bars made of %j', unit => {
     const hostile = (length: number): string => `Epoch 1 50%|█| 1/2 [00:01, ${repeat(unit, length - 40)}]`;
     const short = Array.from({ length: 512 }, () => hostile(128));
     const long = Array.from({ length: 32 }, () => hostile(2 * KIB));
@@ -224,7 +224,7 @@ describe('the work grows with the length of the input, not with its square', () 
   });
 });
 
-describe('the tail for failure messages', () => {
+describe('tailOf', () => {
   const tailOf = (lines: readonly string[], maxLines?: number, maxBytes?: number): string => {
     const tail = createTail(maxLines, maxBytes);
     for (const text of lines) tail.push(text);
@@ -236,7 +236,7 @@ describe('the tail for failure messages', () => {
     expect(tailOf(lines)).toBe(lines.slice(10).join('\n'));
   });
 
-  it('keeps at most 4096 bytes, whole lines first', () => {
+  it('keeps at most 4096 bytes of whole lines', () => {
     const text = tailOf(Array.from({ length: 5 }, () => '█'.repeat(300)));
     expect(text).toBe(Array.from({ length: 4 }, () => '█'.repeat(300)).join('\n'));
   });
@@ -246,11 +246,11 @@ describe('the tail for failure messages', () => {
     ['blank lines', ['a', '', ' \t ', '\u001b[0m', 'b'], 'a\nb'],
     ['colours and control characters', ['\u001b[31mE:\u001b[0m\tout of\0\u0007'], 'E: out of'],
     ['a line that is too long', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
-  ])('%s', (_what, lines, expected) => {
+  ])('keeps the tail of %s', (_what, lines, expected) => {
     expect(tailOf(lines, 3, 10)).toBe(expected);
   });
 
-  it('stays within its bounds whatever it is given', () => {
+  it('stays within its bounds for any input', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -30,8 +30,8 @@ function curveOf(trainer: string): readonly (readonly [number | undefined, numbe
 const lastOf = (trainer: string) =>
   progressIn(outputOf(trainer)).reduce((all, each) => ({ ...all, ...wireProgress(each) }), {});
 
-describe('the output of', () => {
-  test('SimpleTuner', () => {
+describe('output of trainers', () => {
+  test('reads the curve of SimpleTuner', () => {
     expect(curveOf('simpletuner')).toEqual([
       [1, 1, { steps_per_second: 0.5, loss: 0.157, learning_rate: 1e-5 }],
       [2, 1, { steps_per_second: 0.5, loss: 0.142, learning_rate: 2e-5 }],
@@ -47,7 +47,7 @@ describe('the output of', () => {
     });
   });
 
-  test("kohya's scripts", () => {
+  test("reads the curve of kohya's scripts", () => {
     expect(curveOf('kohya')).toEqual([
       [1, undefined, { steps_per_second: 1, loss: 0.112 }],
       [2, undefined, { steps_per_second: 1, loss: 0.0991 }],
@@ -56,7 +56,7 @@ describe('the output of', () => {
     expect(lastOf('kohya')).toMatchObject({ step: 401, total_steps: 1_600, epoch: 2, eta_s: 1_200 });
   });
 
-  test('ai-toolkit', () => {
+  test('reads the curve of ai-toolkit', () => {
     expect(curveOf('ai-toolkit')).toEqual([
       [0, undefined, { loss: 0.4216, learning_rate: 1e-4 }],
       [1, undefined, { loss: 0.3456, learning_rate: 1e-4, steps_per_second: expect.closeTo(1 / 3.43) }],
@@ -66,7 +66,7 @@ describe('the output of', () => {
     expect(lastOf('ai-toolkit')).toMatchObject({ step: 250, total_steps: 2_000, eta_s: 5_875 });
   });
 
-  test('OneTrainer, whose steps begin anew with each epoch', () => {
+  test('reads the curve of OneTrainer, whose steps restart with each epoch', () => {
     expect(curveOf('onetrainer')).toMatchObject([
       [1, 0, { loss: 0.081, smooth_loss: 0.081 }],
       [2, 0, { loss: 0.122, smooth_loss: 0.0814 }],
@@ -76,7 +76,7 @@ describe('the output of', () => {
     expect(lastOf('onetrainer')).toMatchObject({ step: 21, total_steps: 200, epoch: 1, percent: 10.5 });
   });
 
-  test("Hugging Face's Trainer", () => {
+  test("reads the curve of Hugging Face's Trainer", () => {
     expect(curveOf('hugging-face')).toMatchObject([
       [10, 0.1, { loss: 2.1043, grad_norm: 4.190375804901123, learning_rate: 4.8333333333333334e-5 }],
       [20, 0.2, { loss: 1.8, grad_norm: null, steps_per_second: 2.42 }],
@@ -87,7 +87,7 @@ describe('the output of', () => {
     expect(lastOf('hugging-face')).toMatchObject({ step: 300, total_steps: 300, loss: 1.214 });
   });
 
-  test('a loop under tqdm', () => {
+  test('reads the curve of a tqdm loop', () => {
     expect(curveOf('tqdm')).toEqual([
       [10, undefined, { steps_per_second: 5, loss: 0.9 }],
       [20, undefined, { steps_per_second: 5, loss: 0.8, acc: 0.31 }],
@@ -124,7 +124,7 @@ describe('any output', () => {
     '"loss":null}',
   );
 
-  test('is parsed the same wherever it is cut, and yields only finite numbers', () => {
+  test('parses any output the same wherever it is cut, with finite numbers', () => {
     const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 60 });
     fc.assert(
       fc.property(texts, parts => {

@@ -48,20 +48,20 @@ const readAll = async (stream: Readable): Promise<string> => {
 /** Says that it is ready, and stays for ever. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
-describe('how a command ended', () => {
+describe('end of a command', () => {
   it.each<[string, string, { code: number | null; signal: string | null }]>([
-    ['well', '', { code: 0, signal: null }],
-    ['with a code', 'process.exit(7)', { code: 7, signal: null }],
+    ['with exit code 0', '', { code: 0, signal: null }],
+    ['with another exit code', 'process.exit(7)', { code: 7, signal: null }],
     ['by a signal', `process.kill(process.pid, 'SIGKILL')`, { code: null, signal: 'SIGKILL' }],
-    ['by an error', 'throw new Error("x")', { code: 1, signal: null }],
-  ])('%s is told', async (_what, script, expected) => {
+    ['by an exception', 'throw new Error("x")', { code: 1, signal: null }],
+  ])('reports a command that ended %s', async (_what, script, expected) => {
     const group = await start(script);
     group.stdout.resume();
     group.stderr.resume();
     expect(await group.exited).toEqual(expected);
   });
 
-  it('is told when its output has been read to the end', async () => {
+  it('reports the end after the output was read completely', async () => {
     const group = await start(
       `process.stdout.write('o'.repeat(300_000)); process.stderr.write('e'.repeat(300_000))`,
     );
@@ -74,26 +74,26 @@ describe('how a command ended', () => {
   });
 });
 
-describe('a command that can not be started', () => {
+describe('commands that cannot start', () => {
   it.each<[string, (folder: string) => readonly string[], string]>([
-    ['that is not there', folder => [join(folder, 'none')], 'ENOENT'],
-    ['that may not be run', folder => [writeFile(folder, 'text', 'x', 0o644)], 'EACCES'],
+    ['that does not exist', folder => [join(folder, 'none')], 'ENOENT'],
+    ['that is not executable', folder => [writeFile(folder, 'text', 'x', 0o644)], 'EACCES'],
     ['that is a folder', folder => [folder], 'EACCES'],
-    ['of nothing', () => [], 'ERR_INVALID_ARG_VALUE'],
-    ['with a NUL in it', () => [process.execPath, 'a\0b'], 'ERR_INVALID_ARG_VALUE'],
-  ])('%s is an error', async (_what, argv, code) => {
+    ['without a program', () => [], 'ERR_INVALID_ARG_VALUE'],
+    ['with a NUL character', () => [process.execPath, 'a\0b'], 'ERR_INVALID_ARG_VALUE'],
+  ])('fails to start a command %s', async (_what, argv, code) => {
     const folder = tempFolder();
     await expect(startGroup({ argv: argv(folder), cwd: folder, env }, parts)).rejects.toMatchObject({ code });
   });
 
-  it('in a folder that is not there is an error', async () => {
+  it('fails to start in a missing folder', async () => {
     const cwd = join(tempFolder(), 'none');
     await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, parts)).rejects.toThrow(
       'ENOENT',
     );
   });
 
-  it('and a later one that can, can', async () => {
+  it('starts a later command after a failure', async () => {
     const cwd = join(tempFolder(), 'made');
     mkdirSync(cwd);
     const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, parts);
@@ -102,8 +102,8 @@ describe('a command that can not be started', () => {
   });
 });
 
-describe('stopping', () => {
-  it('asks by SIGTERM first, and leaves time for an orderly end', async () => {
+describe('stopping a command', () => {
+  it('sends SIGTERM first, and leaves time for a clean end', async () => {
     const group = await start(
       `process.on('SIGTERM', () => { console.log('saved'); process.exit(3); }); ${stay}`,
     );
@@ -114,14 +114,14 @@ describe('stopping', () => {
     expect(await group.exited).toEqual({ code: 3, signal: null });
   });
 
-  it('is told as the signal, where a command does not care', async () => {
+  it('reports SIGTERM for a command that does not handle it', async () => {
     const group = await start(stay);
     await nextLine(group.stdout);
     group.stop(60_000);
     expect(await group.exited).toEqual({ code: null, signal: 'SIGTERM' });
   });
 
-  it('takes SIGKILL after the grace to what ignores SIGTERM', async () => {
+  it('sends SIGKILL after the grace period to a command that ignores SIGTERM', async () => {
     const group = await start(`${deaf} ${stay}`);
     await nextLine(group.stdout);
     const began = performance.now();
@@ -130,7 +130,7 @@ describe('stopping', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(149);
   });
 
-  it('twice is stopping once: the first grace counts', async () => {
+  it('ignores a second stop, and keeps the first grace period', async () => {
     const group = await start(`${deaf} ${stay}`);
     await nextLine(group.stdout);
     const kill = vi.spyOn(process, 'kill');
@@ -141,7 +141,7 @@ describe('stopping', () => {
     expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it("after the end signals nobody: the number may be another one's by now", async () => {
+  it('signals nothing after the end, because the number may belong to another process', async () => {
     const group = await start('');
     await group.exited;
     const kill = vi.spyOn(process, 'kill');

@@ -62,14 +62,14 @@ async function start(
 }
 
 // Where nobody collects orphans at once, each of these takes its time.
-describe.concurrent('children and grandchildren', () => {
+describe.concurrent('process trees', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
-    ['when all are deaf and the grace is over', deaf + family(true, ''), group => group.stop(200)],
-    ['when the leader obeys and they do not', family(true, ''), group => group.stop(500)],
+    ['after the grace period when all ignore SIGTERM', deaf + family(true, ''), group => group.stop(200)],
+    ['when only the leader obeys SIGTERM', family(true, ''), group => group.stop(500)],
     ['when the leader ends by itself', family(false, 'process.exit(0)'), () => {}],
-    ['when the leader ends by itself, deaf ones too', family(true, 'process.exit(0)'), () => {}],
+    ['when the leader ends by itself, and they ignore SIGTERM', family(true, 'process.exit(0)'), () => {}],
     ['when the leader crashes', family(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],
-  ])('are gone %s', async ([_what, script, end], { expect }) => {
+  ])('ends children and grandchildren %s', async ([_what, script, end], { expect }) => {
     const { group, others } = await start(script);
     expect(others).toHaveLength(2);
     end(group);
@@ -77,7 +77,7 @@ describe.concurrent('children and grandchildren', () => {
     expect([group.pid, ...others].filter(isRunning)).toEqual([]);
   });
 
-  it('one that left the group and holds the output does not keep the end back', async ({ expect }) => {
+  it('reports the end although a detached process holds the output', async ({ expect }) => {
     const { group, others } = await start(`
       const { spawn } = require('node:child_process');
       const options = { detached: true, stdio: 'inherit' };

@@ -29,7 +29,7 @@ const silent: readonly CommandResult[] = [
 describe('this machine', () => {
   const processes = ownProcesses(process.env);
 
-  it('knows this very process, and tells it from a later one with its number', async () => {
+  it('identifies its own process, and distinguishes a later one with the same number', async () => {
     const self = await processes.identify(process.pid);
     expect(self).toEqual({ pid: process.pid, start: expect.stringMatching(/./) });
     if (self === null) return;
@@ -38,12 +38,12 @@ describe('this machine', () => {
     expect(await isRunning(processes, { ...self, start: `${self.start}0` })).toBe(false);
   });
 
-  it('knows nobody by a number that nobody has', async () => {
+  it('finds no process with an unused number', async () => {
     expect(await processes.identify(2 ** 22 + 1)).toBeNull();
     expect(await processes.groupLives(2 ** 22 + 1)).toBe(false);
   });
 
-  it.each([0, 1, -1])('never signals group %i, which would be its own, or everybody', async pid => {
+  it.each([0, 1, -1])('never signals group %i, which means its own or all processes', async pid => {
     await processes.signalGroup(pid, 'SIGTERM');
     expect(await processes.groupLives(pid)).toBe(false);
   });
@@ -64,18 +64,18 @@ describe('Linux', () => {
   };
   const machineOf = (...machine: Parameters<typeof machineWith>) => machineWith(...machine).processes;
 
-  it('reads past a name with brackets and blanks, and ties the start to this boot', async () => {
+  it('parses a process name with brackets, and ties the start time to this boot', async () => {
     const processes = machineOf({ 900: stat(900, 'S', 900, 900, 4711) });
     expect(await processes.identify(900)).toEqual({ pid: 900, start: 'boot-1/4711' });
     expect(await processes.identify(901)).toBeNull();
   });
 
   it.each([
-    ['catches it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
-    ['fetches it itself', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
-    ['catches others', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
-    ['says nothing', '', 'unheard'],
-  ])('sends a signal to who %s, or not at all', async (_what, status, answer) => {
+    ['handles it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
+    ['waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
+    ['handles other signals', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
+    ['reports no signals', '', 'unheard'],
+  ])('sends a signal only to a process that %s', async (_what, status, answer) => {
     // Nobody has this number here: whom it would be sent to is gone.
     const pid = 2 ** 22 + 1;
     const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
@@ -85,24 +85,24 @@ describe('Linux', () => {
     expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
   });
 
-  it('counts the dead whom nobody has collected as gone', async () => {
+  it('counts zombies as gone', async () => {
     const processes = machineOf({ 900: stat(900, 'Z', 900, 900, 1), 901: stat(901, 'X', 901, 901, 1) });
     expect(await processes.identify(900)).toBeNull();
     expect(await processes.identify(901)).toBeNull();
   });
 
   it.each<[string, Readonly<Record<number, string>>, boolean]>([
-    ['whose leader lives', { 900: stat(900, 'S', 900, 900, 7) }, true],
-    ['whose leader is another one', { 900: stat(900, 'S', 900, 900, 8) }, false],
-    ['whose leader is gone, and a child is left', { 901: stat(901, 'S', 900, 900, 9) }, true],
-    ['whose number was given to a group of somebody else', { 901: stat(901, 'S', 900, 1, 9) }, false],
-    ['of which only the dead are left', { 900: stat(900, 'Z', 900, 900, 7) }, false],
-    ['of which nobody is left', {}, false],
-  ])('knows whether a group is still its leader’s: one %s', async (_what, stats, owned) => {
+    ['whose leader runs', { 900: stat(900, 'S', 900, 900, 7) }, true],
+    ['whose leader is a later process', { 900: stat(900, 'S', 900, 900, 8) }, false],
+    ['whose leader is gone, with a remaining child', { 901: stat(901, 'S', 900, 900, 9) }, true],
+    ['whose number a foreign group has now', { 901: stat(901, 'S', 900, 1, 9) }, false],
+    ['with zombies only', { 900: stat(900, 'Z', 900, 900, 7) }, false],
+    ['without processes', {}, false],
+  ])('knows whether it owns a group %s', async (_what, stats, owned) => {
     expect(await machineOf(stats).ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(owned);
   });
 
-  it('takes nothing of an earlier boot for its own', async () => {
+  it('owns no process from an earlier boot', async () => {
     const stats = { 900: stat(900, 'S', 900, 900, 7) };
     expect(await machineOf(stats, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
     const child = { 901: stat(901, 'S', 900, 900, 7) };
@@ -117,7 +117,7 @@ describe('macOS', () => {
     return { asked, processes: createProcesses({ platform: 'darwin', run }) };
   };
 
-  it('asks ps for state and start', async () => {
+  it('asks ps for the state and the start time', async () => {
     const { asked, processes } = machine(() => exited(`Ss   ${started}\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: started });
     expect(asked).toEqual(['ps -o stat=,lstart= -p 900']);
@@ -125,7 +125,7 @@ describe('macOS', () => {
     expect(await processes.ownsGroup({ pid: 900, start: 'Fri Nov 21 15:43:54 2026' })).toBe(false);
   });
 
-  it('sends a signal to this very process', async () => {
+  it('sends a signal to its own process', async () => {
     const heard = new Promise(resolve => process.once('SIGWINCH', resolve));
     const { processes } = machine(() => exited(`Ss   ${started}\n`));
     const self = { pid: process.pid, start: started };
@@ -136,13 +136,13 @@ describe('macOS', () => {
   });
 
   it.each([
-    ['nobody', exited('', 1)],
-    ['the dead', exited(`Z+   ${started}\n`)],
-  ])('knows nobody where ps shows %s', async (_what, answer) => {
+    ['no process', exited('', 1)],
+    ['a zombie', exited(`Z+   ${started}\n`)],
+  ])('finds no process when ps shows %s', async (_what, answer) => {
     expect(await machine(() => answer).processes.identify(900)).toBeNull();
   });
 
-  it.each(silent)('takes nobody for dead because ps does not answer: $kind', async answer => {
+  it.each(silent)('throws when ps does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
     await expect(processes.identify(900)).rejects.toThrow('ps could not be asked for process 900');
     // What can't be known to be ours is left alone.
@@ -157,7 +157,7 @@ describe('Windows', () => {
   };
   const ticks = '133764382331234567';
 
-  it('asks PowerShell when a process was started', async () => {
+  it('asks PowerShell for the start time', async () => {
     const { asked, processes } = machine(() => exited(`${ticks}\r\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: ticks });
     expect(asked).toEqual([
@@ -168,33 +168,33 @@ describe('Windows', () => {
     expect(await processes.ownsGroup({ pid: 900, start: '1' })).toBe(false);
   });
 
-  it('asks a whole tree to end, and then makes it', async () => {
+  it('ends a process tree with taskkill, first without and then with force', async () => {
     const { asked, processes } = machine(() => exited(''));
     await processes.signalGroup(900, 'SIGTERM');
     await processes.signalGroup(900, 'SIGKILL');
     expect(asked).toEqual(['taskkill /PID 900 /T', 'taskkill /PID 900 /T /F']);
   });
 
-  it('has no signals to send', async () => {
+  it('sends no signals on Windows', async () => {
     const { asked, processes } = machine(() => exited(''));
     expect(await processes.signal({ pid: 900, start: ticks }, 'SIGUSR1')).toBe('unable');
     expect(asked).toEqual([]);
   });
 
-  it('knows nobody where there is none', async () => {
+  it('finds no process that PowerShell does not know', async () => {
     const { processes } = machine(() => exited('', 1));
     expect(await processes.identify(900)).toBeNull();
     expect(await processes.groupLives(900)).toBe(false);
   });
 
-  it.each(silent)('takes nobody for dead because PowerShell does not answer: $kind', async answer => {
+  it.each(silent)('throws when PowerShell does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
     await expect(processes.identify(900)).rejects.toThrow('PowerShell could not be asked for process 900');
     expect(await processes.groupLives(900)).toBe(true);
     expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(false);
   });
 
-  it('gives a trainer no console of its own, and lets a guard outlive the worker', () => {
+  it('hides the console of a trainer, and detaches a guard', () => {
     const { processes } = machine(() => exited(''));
     expect(processes.asLeader).toEqual({ detached: false, windowsHide: true });
     expect(processes.asSurvivor).toEqual({ detached: true, windowsHide: true });
@@ -210,6 +210,6 @@ it.each<[unknown, boolean]>([
   [{ pid: 7, start: '' }, false],
   [{ pid: 7 }, false],
   [{}, false],
-])('a process in a file that says %j counts: %s', (fields, counts) => {
+])('accepts the process reference %j from a file: %s', (fields, counts) => {
   expect(refOf(fields as Record<string, unknown>) !== null).toBe(counts);
 });

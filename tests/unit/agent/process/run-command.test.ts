@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRunCommand } from '../../../../agent/gpu/probe.ts';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 
-describe('running a command', () => {
+describe('createRunCommand', () => {
   const environment = { PATH: process.env['PATH'], WORKER_WORD: 'hello' };
   const node = (
     script: string,
@@ -10,13 +10,13 @@ describe('running a command', () => {
   ): Promise<CommandResult> =>
     createRunCommand({ environment, ...options })(process.execPath, ['-e', script]);
 
-  it('passes the environment on, in the C locale', async () => {
+  it('passes the environment to the command, in the C locale', async () => {
     const script =
       "process.stdout.write([process.env.LC_ALL, process.env.WORKER_WORD].join(' ')); console.error('e')";
     expect(await node(script)).toEqual({ kind: 'exited', code: 0, stdout: 'C hello', stderr: 'e\n' });
   });
 
-  it('gives the exit code with what was printed', async () => {
+  it('returns the exit code and the output', async () => {
     expect(await node("process.stdout.write('out'); process.exitCode = 9")).toMatchObject({
       kind: 'exited',
       code: 9,
@@ -34,11 +34,11 @@ describe('running a command', () => {
     expect(result).toMatchObject({ kind: 'exited', code: 0, stdout: '$HOME; exit 3' });
   });
 
-  it('a program that is not there is missing', async () => {
+  it('reports a missing program', async () => {
     expect(await createRunCommand({ environment })('no-such-program-here', [])).toEqual({ kind: 'missing' });
   });
 
-  it('a program that cannot be started has failed', async () => {
+  it('reports a program that cannot be started as failed', async () => {
     expect(await createRunCommand({ environment })('/', [])).toMatchObject({
       kind: 'failed',
       message: expect.stringContaining('EACCES'),
@@ -46,14 +46,14 @@ describe('running a command', () => {
     expect(await createRunCommand({ environment })('node', ['a\0b'])).toMatchObject({ kind: 'failed' });
   });
 
-  it('a program that dies by a signal has failed', async () => {
+  it('reports a program that was killed by a signal as failed', async () => {
     expect(await node("process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)")).toEqual({
       kind: 'failed',
       message: 'it was killed by SIGTERM',
     });
   });
 
-  it('more output than allowed is cut off', async () => {
+  it('limits the output of a command', async () => {
     const script =
       "const chunk = 'x'.repeat(65536); (function more() { process.stdout.write(chunk, more) })()";
     expect(await node(script, { maxBytes: 100_000 })).toMatchObject({
@@ -62,14 +62,14 @@ describe('running a command', () => {
     });
   });
 
-  it('a program that hangs is given up on time', async () => {
+  it('gives up a hanging program after the timeout', async () => {
     expect(await node('setInterval(() => {}, 1000)', { timeoutMs: 50 })).toEqual({
       kind: 'timed_out',
       timeoutMs: 50,
     });
   });
 
-  it('a program whose child holds the pipes open is given up, too', async () => {
+  it('gives up a program whose child holds its output open', async () => {
     const run = createRunCommand({ environment, timeoutMs: 50 });
     expect(await run('/bin/sh', ['-c', 'sleep 3 & exit 0'])).toEqual({ kind: 'timed_out', timeoutMs: 50 });
   });

@@ -5,8 +5,8 @@ import { beatReply, refused, registerReply, startOrchestrator } from '../scripte
 
 holdTime();
 
-describe('a beat', () => {
-  it('says that the worker is idle', async () => {
+describe('heartbeats', () => {
+  it('sends an idle heartbeat', async () => {
     const orchestrator = await startOrchestrator();
     const { connected } = startAgent(orchestrator);
     await connected();
@@ -19,7 +19,7 @@ describe('a beat', () => {
     });
   });
 
-  it('says which attempt it runs, and how far that is', async () => {
+  it('sends the attempt and its progress in the heartbeat', async () => {
     const { orchestrator, run } = await startBusy();
     run.ears.onProgress({ step: 7, loss: 0.25 });
     expect((await beat(orchestrator)).body).toMatchObject({
@@ -30,7 +30,7 @@ describe('a beat', () => {
     });
   });
 
-  it('goes on while the last report of a job is not taken', async () => {
+  it('keeps sending busy heartbeats until the final report is accepted', async () => {
     const { orchestrator, run } = await startBusy();
     orchestrator.answers.status = () => refused(503);
     run.end(0);
@@ -38,7 +38,7 @@ describe('a beat', () => {
     expect((await beat(orchestrator)).body).toMatchObject({ status: 'busy', attempt_id: 'a1' });
   });
 
-  it('comes as often as the reply to the last one says', async () => {
+  it('follows the interval of the last heartbeat response', async () => {
     const { orchestrator } = await startBusy();
     orchestrator.answers.heartbeat = () => beatReply({ heartbeat_interval_s: 5 });
     await beat(orchestrator);
@@ -49,7 +49,7 @@ describe('a beat', () => {
     expect(performance.now() - began).toBeLessThan(27_000);
   });
 
-  it('that fails is told by its cause at first, and as a timeout when the time is up', async () => {
+  it('reports failed heartbeats by their cause, and after T as a timeout', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => registerReply({ stream_silence_s: 3_600 });
     orchestrator.answers.heartbeat = () => refused(503);
@@ -63,7 +63,7 @@ describe('a beat', () => {
     ]);
   });
 
-  it("is the last thing to stop: it goes on until a leaving worker's job is done", async () => {
+  it("sends heartbeats until a leaving worker's job is done", async () => {
     const { orchestrator, agent, run, exit } = await startBusy();
     agent.leave();
     for (let n = 0; n < 3; n += 1) await beat(orchestrator);
@@ -75,8 +75,8 @@ describe('a beat', () => {
   });
 });
 
-describe('words on the way of a job', () => {
-  it('are sent at most once a second, the newest alone', async () => {
+describe('progress reports', () => {
+  it('sends at most one progress report per second, with the newest progress', async () => {
     const { orchestrator, run } = await startBusy();
     const steps = (): unknown[] =>
       orchestrator.calls.flatMap(({ name, body }) =>
@@ -87,7 +87,7 @@ describe('words on the way of a job', () => {
     expect(steps()).toEqual([{ step: 100 }]);
   });
 
-  it('are not sent after the last report, which would bring the job back to life', async () => {
+  it('sends no progress after the final report, which would revive the job', async () => {
     const { orchestrator, run, started } = await startBusy();
     run.ears.onProgress({ step: 1 });
     run.end(1);

@@ -11,8 +11,8 @@ const stepsIn = (calls: readonly { readonly name: string; readonly body: object 
       : [],
   );
 
-describe('the figures of a job', () => {
-  it('are sent while it runs, in the name of its attempt', async () => {
+describe('metrics of a job', () => {
+  it('sends metrics during the job, with its attempt', async () => {
     const { orchestrator, run } = await startBusy();
     run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
     await pass(5_000);
@@ -22,7 +22,7 @@ describe('the figures of a job', () => {
     });
   });
 
-  it('are all there before a worker that leaves says goodbye', async () => {
+  it('sends all metrics before a leaving worker says goodbye', async () => {
     const { orchestrator, run, exit } = await startBusy({ persistent: false });
     run.ears.onFigures({ progress: { step: 7, loss: 0.5 }, gaps: [] }, false);
     run.end(0);
@@ -34,7 +34,7 @@ describe('the figures of a job', () => {
     expect(stepsIn(orchestrator.calls)).toEqual([7]);
   });
 
-  it('do not hold up the report of the end when nobody takes them', async () => {
+  it('reports the end of a job although the server accepts no metrics', async () => {
     const { orchestrator, run } = await startBusy();
     orchestrator.answers.metrics = () => refused(503);
     run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);

@@ -7,7 +7,7 @@ holdTime();
 
 const versionOf = (n: number): string => n.toString(16).padStart(64, '0');
 
-it('the registration names the 100 datasets that were used last', async () => {
+it('registers with the 100 most recently used datasets', async () => {
   const datasets = Array.from({ length: 101 }, (_, n) => versionOf(n));
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator, { datasets: () => datasets });
@@ -15,7 +15,7 @@ it('the registration names the 100 datasets that were used last', async () => {
   expect((await orchestrator.nth('register')).body).toMatchObject({ datasets: datasets.slice(0, 100) });
 });
 
-it('an agent that cannot fetch data names none', async () => {
+it('names no datasets when the agent cannot download data', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator);
   await connected();
@@ -23,7 +23,7 @@ it('an agent that cannot fetch data names none', async () => {
   expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
-it('a heartbeat names the datasets only after they have changed', async () => {
+it('names datasets in a heartbeat only after they have changed', async () => {
   let datasets: readonly string[] = [];
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator, { datasets: () => datasets });
@@ -35,7 +35,7 @@ it('a heartbeat names the datasets only after they have changed', async () => {
   expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
-it('what a job has fetched is named before its end, so that the next job finds it there', async () => {
+it('names the datasets of a job before its end, so that the next job finds them', async () => {
   let datasets: readonly string[] = [];
   const { orchestrator, run } = await startBusy({ datasets: () => datasets });
   await beat(orchestrator);

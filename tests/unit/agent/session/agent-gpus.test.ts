@@ -8,7 +8,7 @@ holdTime();
 
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'process 9 (python) is left over of job j1' };
 
-it('its first word has it, and so has every beat', async () => {
+it('sends GPU problems with the registration and every heartbeat', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator, { telemetry: () => ({ gpu_troubles: [held] }) });
   await connected();
@@ -16,14 +16,14 @@ it('its first word has it, and so has every beat', async () => {
   expect((await beat(orchestrator)).body).toMatchObject({ gpu_troubles: [held] });
 });
 
-it('an agent that does not look says nothing of it', async () => {
+it('sends no GPU problems when the agent does not check for them', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator);
   await connected();
   expect((await orchestrator.nth('register')).body).not.toHaveProperty('gpu_troubles');
 });
 
-it('what a job has left on a GPU is said before its end is, so that no other job is sent there', async () => {
+it('reports processes left on a GPU before the end of a job', async () => {
   let troubles: readonly GpuTrouble[] = [];
   const { orchestrator, run } = await startBusy({ telemetry: () => ({ gpu_troubles: troubles }) });
   await beat(orchestrator);
@@ -38,7 +38,7 @@ it('what a job has left on a GPU is said before its end is, so that no other job
   expect(last?.[1]).toMatchObject({ status: 'completed' });
 });
 
-it('where nothing has changed the end of a job costs no beat', async () => {
+it('sends no extra heartbeat at the end of a job when nothing has changed', async () => {
   const { orchestrator, run } = await startBusy({ telemetry: () => ({ gpu_troubles: [] }) });
   await beat(orchestrator);
   const count = orchestrator.count('heartbeat');

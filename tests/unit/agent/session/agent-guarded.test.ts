@@ -10,8 +10,8 @@ const duplicate = {
   body: { ...refused(409).body, code: 'duplicate_registration', detail: 'rig-7 was heard a moment ago' },
 };
 
-describe('an introduction that is refused for good', () => {
-  it('ends an idle worker with exit code 2, and says why', async () => {
+describe('refused registrations', () => {
+  it('exits with 2 and the reason when an idle worker is refused', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(403);
     const { exit, said } = startAgent(orchestrator);
@@ -20,7 +20,7 @@ describe('an introduction that is refused for good', () => {
     expect(orchestrator.count('register')).toBe(1);
   });
 
-  it('leaves a job to its guard', async () => {
+  it('leaves the job to its guard when the registration is refused', async () => {
     const { orchestrator, run, exit } = await startBusy();
     orchestrator.answers.register = () => refused(400);
     orchestrator.endStream();
@@ -30,8 +30,8 @@ describe('an introduction that is refused for good', () => {
   });
 });
 
-describe('leaving now', () => {
-  it('from a trainer that does not end in time leaves it to its guard, which goes on with the stop', async () => {
+describe('leaving during a job', () => {
+  it('leaves a trainer that does not stop in time to its guard', async () => {
     const { orchestrator, agent, run, exit, kept } = await startBusy();
     agent.leaveNow();
     expect(run.orders).toEqual(['leave_now']);
@@ -45,8 +45,8 @@ describe('leaving now', () => {
   });
 });
 
-describe('a job that is handed over', () => {
-  it('goes on under its guard: the worker leaves without a goodbye, and reports nothing more', async () => {
+describe('handing over a job', () => {
+  it('leaves the job to its guard, without a goodbye or report', async () => {
     const { orchestrator, agent, run, exit, kept } = await startBusy();
     expect(agent.handOver()).toBe(true);
     expect(await exit).toBe(0);
@@ -58,7 +58,7 @@ describe('a job that is handed over', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('is none on an idle worker', async () => {
+  it('hands over nothing on an idle worker', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, exit, connected } = startAgent(orchestrator);
     await connected();
@@ -69,7 +69,7 @@ describe('a job that is handed over', () => {
   });
 });
 
-it('a second machine that uses the token of this worker costs it nothing, and it says nothing in its name', async () => {
+it('sends nothing while another machine uses its token, and keeps its job', async () => {
   const { orchestrator, run, says, said, connected } = await startBusy();
   const { register } = orchestrator.answers;
   orchestrator.answers.register = () => duplicate;

@@ -42,8 +42,8 @@ const ways: Readonly<Record<string, (bench: Busy, parts: object) => Promise<unkn
   },
 };
 
-describe('a cancel', () => {
-  it('by the stream stops the job, which is reported as cancelled', async () => {
+describe('cancels', () => {
+  it('stops a job that is cancelled through the stream, and reports it as cancelled', async () => {
     const bench = await startBusy();
     const { orchestrator, run } = bench;
     orchestrator.push({ type: 'job_cancel', ...order('j1', 'a1') });
@@ -55,7 +55,7 @@ describe('a cancel', () => {
     await takesNext(bench);
   });
 
-  it.each(Object.keys(ways))('by %s, too', async way => {
+  it.each(Object.keys(ways))('stops a job that is cancelled by %s', async way => {
     const bench = await startBusy();
     await ways[way]!(bench, { cancel: order('j1', 'a1') });
     await expectStop(bench.run);
@@ -63,7 +63,7 @@ describe('a cancel', () => {
     await takesNext(bench);
   });
 
-  it('that is repeated stops it once', async () => {
+  it('stops a job once when its cancel is repeated', async () => {
     const { orchestrator, run } = await startBusy();
     orchestrator.answers.heartbeat = () => beatReply({ cancel: order('j1', 'a1') });
     for (let n = 0; n < 3; n += 1) await beat(orchestrator);
@@ -71,7 +71,7 @@ describe('a cancel', () => {
     expect(run.stops).toEqual([20_000]);
   });
 
-  it('of another attempt at the same job does not touch this one', async () => {
+  it('ignores a cancel of another attempt of the same job', async () => {
     const { orchestrator, run } = await startBusy();
     orchestrator.push({ type: 'job_cancel', ...order('j1', 'a0') });
     orchestrator.answers.heartbeat = () => beatReply({ cancel: order('j1', 'a0') });
@@ -80,8 +80,8 @@ describe('a cancel', () => {
   });
 });
 
-describe('a job that is given away', () => {
-  it.each(Object.keys(ways))('by %s is stopped, and nothing more is said of it', async way => {
+describe('abandoned jobs', () => {
+  it.each(Object.keys(ways))('stops a job that is abandoned by %s, without a report', async way => {
     const bench = await startBusy();
     const { orchestrator, run } = bench;
     await ways[way]!(bench, { abandon_job: 'j1' });
@@ -91,7 +91,7 @@ describe('a job that is given away', () => {
     expect(bench.kept()).toBeNull();
   });
 
-  it('by the answer to a word on its way is, too', async () => {
+  it('stops a job that is abandoned in the response to a progress report', async () => {
     const bench = await startBusy();
     const { orchestrator, run } = bench;
     orchestrator.answers.status = ({ body }) =>
@@ -102,14 +102,14 @@ describe('a job that is given away', () => {
     expect(words(orchestrator, 'a1')).not.toContain('failed');
   });
 
-  it('is another job: this one goes on', async () => {
+  it('keeps its job when another job is abandoned', async () => {
     const { orchestrator, run } = await startBusy();
     orchestrator.answers.heartbeat = () => beatReply({ abandon_job: 'j0' });
     for (let n = 0; n < 2; n += 1) await beat(orchestrator);
     expect(run.stops).toEqual([]);
   });
 
-  it('by the answer to an old beat does not touch a newer attempt', async () => {
+  it('ignores an abandoned attempt in a late heartbeat response', async () => {
     const { orchestrator, run, started } = await startBusy();
     const late = Promise.withResolvers<ReturnType<typeof beatReply>>();
     orchestrator.answers.heartbeat = () => late.promise;

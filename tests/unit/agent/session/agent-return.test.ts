@@ -34,11 +34,11 @@ function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<Agen
   return startAgent(orchestrator, { stateDir, found: { kind: 'reported', report: left }, ...parts });
 }
 
-describe('a stream that is lost', () => {
+describe('lost streams', () => {
   it.each<[string, 'endStream' | 'breakStream']>([
-    ['in good order', 'endStream'],
+    ['cleanly', 'endStream'],
     ['in the middle', 'breakStream'],
-  ])('%s is opened again, after a registration that names the job', async (_what, how) => {
+  ])('reopens a stream that ended %s, after a registration that names the job', async (_what, how) => {
     const { orchestrator, connected, run } = await startBusy();
     orchestrator[how]();
     await passUntil(connected(2));
@@ -52,14 +52,14 @@ describe('a stream that is lost', () => {
     await orchestrator.reported('completed');
   });
 
-  it('by silence is opened again', async () => {
+  it('reopens a silent stream', async () => {
     const { orchestrator, connected } = await startBusy();
     await pass(60_000);
     await passUntil(connected(2));
     expect(orchestrator.count('register')).toBe(2);
   });
 
-  it('because the orchestrator is gone leaves the training alone, and its end is reported later', async () => {
+  it('keeps the training while the server is gone, and reports its end later', async () => {
     const { orchestrator, connected, run, kept, said } = await startBusy();
     orchestrator.vanish(true);
     for (let n = 0; n < 30; n += 1) await pass(10_000);
@@ -74,7 +74,7 @@ describe('a stream that is lost', () => {
     expect(said.length).toBeLessThan(10);
   });
 
-  it('takes over the figures of the new registration', async () => {
+  it('applies the settings of the new registration', async () => {
     const { orchestrator, connected, run } = await startBusy();
     orchestrator.answers.register = () =>
       registerReply({ stop_grace_s: 7, cancel: { job_id: 'j1', attempt_id: 'a1' } });
@@ -83,7 +83,7 @@ describe('a stream that is lost', () => {
     expect(run.stops).toEqual([7_000]);
   });
 
-  it('to a worker that is leaving is opened again as long as its job runs', async () => {
+  it('reopens the stream of a leaving worker while its job runs', async () => {
     const { orchestrator, agent, connected, run, exit } = await startBusy({ persistent: false });
     agent.leave();
     orchestrator.endStream();
@@ -95,8 +95,8 @@ describe('a stream that is lost', () => {
   });
 });
 
-describe('a token that is rotated', () => {
-  it('is read again from its file, and the job goes on', async () => {
+describe('rotated tokens', () => {
+  it('rereads a rotated token from its file, and continues the job', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const { orchestrator, connected, run, says } = await startBusy({
@@ -114,7 +114,7 @@ describe('a token that is rotated', () => {
     expect(run.stops).toEqual([]);
   });
 
-  it('is read again when the stream alone refuses it', async () => {
+  it('rereads the token when only the stream refuses it', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const orchestrator = await startOrchestrator();
@@ -129,7 +129,7 @@ describe('a token that is rotated', () => {
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
   });
 
-  it('the old one is in no later call', async () => {
+  it('uses the old token in no later call', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const token = tokenOf({ kind: 'file', path });
@@ -141,8 +141,8 @@ describe('a token that is rotated', () => {
   });
 });
 
-describe('a report that an earlier run of the agent could not deliver', () => {
-  it('is delivered, and then the worker takes jobs', async () => {
+describe('reports of an earlier process', () => {
+  it('delivers a kept report, and then takes jobs', async () => {
     const orchestrator = await startOrchestrator();
     const { kept, connected, started } = startWithReport(orchestrator);
     expect((await orchestrator.reported('completed')).body).toEqual({ ...left.body, attempt_id: 'a0' });
@@ -152,7 +152,7 @@ describe('a report that an earlier run of the agent could not deliver', () => {
     expect(kept()).toBeNull();
   });
 
-  it('is delivered by a worker that leaves after one job, which was that one', async () => {
+  it('delivers a kept report as the only job of an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
     const { kept, exit } = startWithReport(orchestrator, { persistent: false });
     expect(await exit).toBe(0);
@@ -160,7 +160,7 @@ describe('a report that an earlier run of the agent could not deliver', () => {
     expect(kept()).toBeNull();
   });
 
-  it('is named at registration for as long as it is on its way', async () => {
+  it('names the job of a kept report in registrations until it is delivered', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(503);
     const { connected, kept } = startWithReport(orchestrator);
@@ -178,7 +178,7 @@ describe('a report that an earlier run of the agent could not deliver', () => {
     expect(kept()).toBeNull();
   });
 
-  it("is forgotten when the job is another one's by now", async () => {
+  it('drops a kept report whose attempt is superseded', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(409, 'stop');
     const { connected, kept, started } = startWithReport(orchestrator);

@@ -101,7 +101,7 @@ function startVirtualAgent() {
   return Object.assign(bench, { clock, calls, streams, runs, exit: agent.run() });
 }
 
-it('the core of the agent waits on its clock alone: register, beat, offer, run, report, leave', async () => {
+it('runs a complete job on a virtual clock', async () => {
   const bench = startVirtualAgent();
   const { clock, calls, streams, runs, exit } = bench;
   await clock.advance(30_000);

@@ -5,8 +5,8 @@ import { refused, startOrchestrator } from '../scripted-orchestrator.ts';
 
 holdTime();
 
-describe('a job, from the offer to the report', () => {
-  it('register, stream, claim, run, report: and the next one', async () => {
+describe('a job', () => {
+  it('registers, opens the stream, claims, runs and reports two jobs in a row', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, kept } = startAgent(orchestrator);
     await connected();
@@ -44,7 +44,7 @@ describe('a job, from the offer to the report', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('the introduction says what the machine is, and that it holds nothing', async () => {
+  it('registers with the description of the machine and no job', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, said } = startAgent(orchestrator);
     await connected();
@@ -61,7 +61,7 @@ describe('a job, from the offer to the report', () => {
     expect(said).toEqual([`Connected to ${orchestrator.url} as rig-3 (w_1)`]);
   });
 
-  it('a claim that is refused starts nothing, and ends no worker that leaves after one job', async () => {
+  it('starts nothing after a refused claim, and keeps an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, runs, started } = startAgent(orchestrator, { persistent: false });
     orchestrator.answers.status = ({ body }) =>
@@ -75,7 +75,7 @@ describe('a job, from the offer to the report', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('an offer that comes twice is claimed once', async () => {
+  it('claims an offer that arrives twice only once', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, runs } = startAgent(orchestrator);
     await connected();
@@ -89,7 +89,7 @@ describe('a job, from the offer to the report', () => {
 });
 
 describe('leaving', () => {
-  it('a worker that is not persistent goes after its first job, says so, and takes no other', async () => {
+  it('leaves after its first job when it is ephemeral, with a goodbye', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, runs, exit } = startAgent(orchestrator, { persistent: false });
     await connected();
@@ -105,8 +105,8 @@ describe('leaving', () => {
 
   it.each<[string, boolean]>([
     ['a persistent worker', true],
-    ['one that waits for its only job', false],
-  ])('%s that is told to leave while it is idle goes at once', async (_what, persistent) => {
+    ['an ephemeral worker without a job', false],
+  ])('exits immediately when %s is told to leave while idle', async (_what, persistent) => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, exit } = startAgent(orchestrator, { persistent });
     await connected();
@@ -118,7 +118,7 @@ describe('leaving', () => {
   it.each<[string, 'signal' | 'command']>([
     ['by a signal', 'signal'],
     ['by the orchestrator', 'command'],
-  ])('told to leave during a job %s, it finishes the job first and takes no other', async (_what, how) => {
+  ])('finishes its job and takes no other when told to leave %s', async (_what, how) => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, runs, exit } = startAgent(orchestrator);
     await connected();
@@ -138,7 +138,7 @@ describe('leaving', () => {
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
   });
 
-  it('by the orchestrator while it is idle, it goes at once', async () => {
+  it('exits immediately when the orchestrator shuts it down while idle', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, exit } = startAgent(orchestrator);
     await connected();
@@ -147,7 +147,7 @@ describe('leaving', () => {
     expect(orchestrator.count('disconnect')).toBe(1);
   });
 
-  it('now stops the job, reports it as preempted, and goes', async () => {
+  it('stops its job on a second signal, reports it as preempted, and exits', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, exit } = startAgent(orchestrator);
     await connected();
@@ -160,7 +160,7 @@ describe('leaving', () => {
     expect((await orchestrator.reported('failed')).body).toMatchObject({ cause: 'preempted' });
   });
 
-  it('now, with nobody to report to, keeps the report and goes when its grace is over', async () => {
+  it('keeps the report and exits after the grace period when the server is unreachable', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, kept, exit } = startAgent(orchestrator);
     await connected();
@@ -176,7 +176,7 @@ describe('leaving', () => {
     expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
   });
 
-  it('before it was ever known says no goodbye', async () => {
+  it('says no goodbye before its first registration', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(503);
     const { agent, exit } = startAgent(orchestrator);
@@ -188,8 +188,8 @@ describe('leaving', () => {
   });
 });
 
-describe('a token that is refused', () => {
-  it('at the first registration ends the worker with exit code 3', async () => {
+describe('refused tokens', () => {
+  it('exits with 3 when the first registration refuses the token', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(401);
     const { exit, said } = startAgent(orchestrator);
@@ -198,7 +198,7 @@ describe('a token that is refused', () => {
     expect(orchestrator.calls.map(({ name }) => name)).toEqual(['register']);
   });
 
-  it('during a job ends the worker at once, and leaves the job to its guard', async () => {
+  it('exits when the token is refused during a job, and leaves the job to its guard', async () => {
     const { orchestrator, run, exit, says, said, kept } = await startBusy();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
@@ -213,7 +213,7 @@ describe('a token that is refused', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('while a report is on its way ends the worker, and the report stays on disk', async () => {
+  it('exits when the token is refused during the final report, which stays on disk', async () => {
     const { orchestrator, run, exit, kept } = await startBusy();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
@@ -226,7 +226,7 @@ describe('a token that is refused', () => {
   });
 });
 
-it('an orchestrator that is not there yet is waited for', async () => {
+it('retries until the server is up', async () => {
   const orchestrator = await startOrchestrator();
   orchestrator.vanish(true);
   const { connected, says, said } = startAgent(orchestrator);

@@ -37,13 +37,13 @@ function createBench(isAnswered: boolean) {
 
 it.each<[string, Call, readonly number[]]>([
   ['a registration', api => api.register({}), [1_000]],
-  ['a beat', beat, [1_000]],
+  ['a heartbeat', beat, [1_000]],
   ['a claim', report('starting'), [1_000]],
   // Sent once, on the way: nothing is built on them.
-  ['a word on the way', report('running'), []],
-  ['a last report', report('completed'), []],
+  ['a progress report', report('running'), []],
+  ['a final report', report('completed'), []],
   ['a goodbye', api => api.disconnect(WorkerId.parse('w_1')), []],
-])('%s that was answered is contact as of its sending: %#', async (_what, call, noted) => {
+])('records the right contact for an answered call: %s (%#)', async (_what, call, noted) => {
   const bench = createBench(true);
   await call(bench.api);
   expect(bench.noted).toEqual(noted);
@@ -51,9 +51,9 @@ it.each<[string, Call, readonly number[]]>([
 
 it.each<[string, Call]>([
   ['a registration', api => api.register({})],
-  ['a beat', beat],
+  ['a heartbeat', beat],
   ['a claim', report('starting')],
-])('%s that was not answered is none', async (_what, call) => {
+])('records no contact for an unanswered call: %s', async (_what, call) => {
   const bench = createBench(false);
   await call(bench.api);
   expect(bench.noted).toEqual([]);

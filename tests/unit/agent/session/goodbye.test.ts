@@ -27,7 +27,7 @@ async function startLeaving() {
   return { ...bench, answer };
 }
 
-it('the goodbye waits for the answers that are still to come', async () => {
+it('waits for outstanding responses before the goodbye', async () => {
   const { orchestrator, exit, answer } = await startLeaving();
   const told: string[] = [];
   setTimeout(() => {
@@ -42,13 +42,13 @@ it('the goodbye waits for the answers that are still to come', async () => {
   expect(told).toEqual(['answer', 'goodbye']);
 });
 
-it('but not for ever', async () => {
+it('limits the wait for outstanding responses before the goodbye', async () => {
   const { orchestrator, exit } = await startLeaving();
   expect(await passUntil(exit)).toBe(0);
   expect(orchestrator.count('disconnect')).toBe(1);
 });
 
-describe('what is still to be brought', () => {
+describe('outstanding uploads', () => {
   /** An agent whose job has just ended. */
   const startBringing = async (persistent: boolean, more: Parameters<typeof startBusy>[0] = {}) => {
     const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
@@ -73,7 +73,7 @@ describe('what is still to be brought', () => {
     return { ...bench, left, all };
   };
 
-  it('is waited for by a worker that leaves after one job, which beats meanwhile', async () => {
+  it('waits for uploads before an ephemeral worker leaves, with heartbeats meanwhile', async () => {
     const { orchestrator, left, all, exit } = await startBringing(false);
     expect(left.map(({ withinMs }) => withinMs)).toEqual([600_000]);
     await beat(orchestrator);
@@ -83,7 +83,7 @@ describe('what is still to be brought', () => {
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
   });
 
-  it('is uploaded with the new token when the token is rotated meanwhile', async () => {
+  it('uploads with the new token after a rotation during the wait', async () => {
     const path = join(tempFolder(), 'token');
     writeFileSync(path, 'wt_1\n', { mode: 0o600 });
     const token = tokenOf({ kind: 'file', path });
@@ -99,7 +99,7 @@ describe('what is still to be brought', () => {
     expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
   });
 
-  it('is left by one that is told to leave once more, and soon by one that will be back', async () => {
+  it('skips uploads after a second signal, and waits only briefly when persistent', async () => {
     const told = await startBringing(false);
     told.agent.leave();
     expect(await passUntil(told.exit)).toBe(0);

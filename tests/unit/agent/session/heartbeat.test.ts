@@ -25,13 +25,13 @@ function startBeats(answers: readonly boolean[], random = 0.5, interval = (): nu
   return { at, over, ended };
 }
 
-describe('acknowledged beats', () => {
+describe('answered heartbeats', () => {
   it.each([
     [0, 27_000],
     [0.5, 30_000],
     [1, 33_000],
   ])(
-    'come at once and then within a tenth of the interval: chance %j makes %j ms',
+    'sends a heartbeat immediately, then within a tenth of the interval: random %j gives %j ms',
     async (random, expected) => {
       const { at } = startBeats([true], random);
       await vi.advanceTimersByTimeAsync(3 * expected);
@@ -39,7 +39,7 @@ describe('acknowledged beats', () => {
     },
   );
 
-  it('follow an interval that changes', async () => {
+  it('follows a changed interval', async () => {
     let intervalMs = 30_000;
     const { at } = startBeats([true], 0.5, () => intervalMs);
     await vi.advanceTimersByTimeAsync(29_999);
@@ -49,28 +49,28 @@ describe('acknowledged beats', () => {
   });
 });
 
-describe('beats that fail', () => {
-  it('are tried again after 1, 2, 4, 8 s, and every 8 s from then on', async () => {
+describe('failed heartbeats', () => {
+  it('repeats failed heartbeats after 1, 2, 4 and 8 s, and then every 8 s', async () => {
     const { at } = startBeats([false]);
     await vi.advanceTimersByTimeAsync(31_000);
     expect(at).toEqual([0, 1_000, 3_000, 7_000, 15_000, 23_000, 31_000]);
   });
 
-  it('never wait longer than those that succeed', async () => {
+  it('never waits longer than the interval after a failure', async () => {
     const { at } = startBeats([false], 0.5, () => 1_500);
     await vi.advanceTimersByTimeAsync(4_000);
     expect(at).toEqual([0, 1_000, 2_500, 4_000]);
   });
 
-  it('begin with 1 s again after one has succeeded', async () => {
+  it('starts again with 1 s after a heartbeat has succeeded', async () => {
     const { at } = startBeats([false, false, true, false, true]);
     await vi.advanceTimersByTimeAsync(34_000);
     expect(at).toEqual([0, 1_000, 3_000, 33_000, 34_000]);
   });
 });
 
-describe('the end', () => {
-  it('comes at once between two beats, and no timer stays', async () => {
+describe('end of heartbeats', () => {
+  it('stops immediately between two heartbeats, without a timer', async () => {
     const { at, over, ended } = startBeats([true]);
     await vi.advanceTimersByTimeAsync(10_000);
     over.abort();
@@ -81,7 +81,7 @@ describe('the end', () => {
     expect(at).toEqual([0]);
   });
 
-  it('comes before the first beat when it was over before', async () => {
+  it('sends nothing when already aborted', async () => {
     const beat = vi.fn<() => Promise<boolean>>();
     await runHeartbeat({
       clock: systemClock,
@@ -93,7 +93,7 @@ describe('the end', () => {
     expect(beat).not.toHaveBeenCalled();
   });
 
-  it('waits for a beat that is on its way, and sends no other', async () => {
+  it('waits for a heartbeat in flight, and sends no other', async () => {
     const over = new AbortController();
     const answer = Promise.withResolvers<boolean>();
     const beat = vi.fn(() => answer.promise);

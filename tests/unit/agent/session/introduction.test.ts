@@ -12,17 +12,17 @@ function outputsOf(trainers: readonly string[], bring: 'all' | 'checkpoints' | '
   return introductionOf({ ...settings, bring }, '1.0', report, probed).outputs;
 }
 
-describe('the introduction of a worker', () => {
+describe('outputsOf', () => {
   it.each([
     ['train --config {config_path}', false],
     ['train --config {config_path} --out={output_dir}', true],
     ['command=train {output_dir}', true],
     ['simpletuner', null],
-  ])('says for --trainer %j that {output_dir} in the command is %j', (trainer, has) => {
+  ])('reports for --trainer %j whether its command uses {output_dir}: %j', (trainer, has) => {
     expect(outputsOf([trainer])).toEqual({ upload: 'all', command_has_output_dir: has });
   });
 
-  it('finds the command among several trainers, and says what is uploaded', () => {
+  it('finds the command among several trainers, and reports which outputs are uploaded', () => {
     expect(outputsOf(['simpletuner', 'train {config_path}'], 'none')).toEqual({
       upload: 'none',
       command_has_output_dir: false,

@@ -19,11 +19,11 @@ async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
   return bench;
 }
 
-describe('a stop before the claim was answered', () => {
+describe('stops before the claim is answered', () => {
   it.each<[string, Act, object]>([
     ['cancel', cancel, { status: 'cancelled' }],
     [
-      'leaving now',
+      'leaving',
       leaveNow,
       {
         status: 'failed',
@@ -31,7 +31,7 @@ describe('a stop before the claim was answered', () => {
         error: 'The worker was stopped before the training was started',
       },
     ],
-  ])('by %s: nothing is spawned, and that is reported', async (_what, act, expected) => {
+  ])('starts no trainer and reports the end after %s', async (_what, act, expected) => {
     const { slot, reports, did } = createSlotBench();
     slot.offer(offer);
     act(slot);
@@ -42,7 +42,7 @@ describe('a stop before the claim was answered', () => {
     expect(newest(did)).toBe('free true');
   });
 
-  it('by abandoning: not even the claim is repeated', async () => {
+  it('aborts the claim of an abandoned job', async () => {
     const { slot, reports, did } = createSlotBench();
     slot.offer(offer);
     abandon(slot);
@@ -52,7 +52,7 @@ describe('a stop before the claim was answered', () => {
     expect(did).toEqual(['free false']);
   });
 
-  it('by abandoning, when the claim was taken at that moment', async () => {
+  it('starts no trainer when the job is abandoned as its claim is accepted', async () => {
     const answered = Promise.withResolvers<'taken'>();
     const { slot, did } = createSlotBench({ report: () => answered.promise });
     slot.offer(offer);
@@ -63,7 +63,7 @@ describe('a stop before the claim was answered', () => {
   });
 });
 
-describe('a stop while the trainer is being started', () => {
+describe('stops during the start of a trainer', () => {
   const starting = async () => {
     const started = Promise.withResolvers<Run>();
     const bench = await running({ start: () => started.promise });
@@ -74,8 +74,8 @@ describe('a stop while the trainer is being started', () => {
   it.each<[string, Act, string | undefined]>([
     ['cancel', cancel, 'cancelled'],
     ['abandoning', abandon, undefined],
-    ['leaving now', leaveNow, 'failed'],
-  ])('by %s reaches it as soon as it runs', async (_what, act, reported) => {
+    ['leaving', leaveNow, 'failed'],
+  ])('stops the trainer as soon as it runs after %s', async (_what, act, reported) => {
     const { slot, reports, held, started } = await starting();
     act(slot);
     expect(held.stops).toEqual([]);
@@ -86,7 +86,7 @@ describe('a stop while the trainer is being started', () => {
     expect(reports[1]?.body.status).toBe(reported);
   });
 
-  it('by cancel, when the start fails then, is still a failure to start', async () => {
+  it('reports a failed start although the job was cancelled', async () => {
     const { slot, reports, started } = await starting();
     cancel(slot);
     started.reject(new Error('EAGAIN'));
@@ -95,8 +95,8 @@ describe('a stop while the trainer is being started', () => {
   });
 });
 
-describe('a stop of a run', () => {
-  it('by cancel: the trainer gets its grace, and the end is reported as cancelled', async () => {
+describe('stops of a run', () => {
+  it('gives a cancelled trainer its grace period, and reports cancelled', async () => {
     const { slot, reports, runs } = await running();
     cancel(slot);
     cancel(slot);
@@ -105,14 +105,14 @@ describe('a stop of a run', () => {
     expect(newest(reports).body).toEqual({ status: 'cancelled', exit_code: null, signal: 'SIGTERM' });
   });
 
-  it('by cancel that came too late: exit code 0 is a result', async () => {
+  it('reports completed when the trainer exits with 0 after a cancel', async () => {
     const { slot, reports, runs } = await running();
     cancel(slot);
     await endRun(newest(runs), 0);
     expect(newest(reports).body).toMatchObject({ status: 'completed' });
   });
 
-  it('by leaving now: reported as preempted, to be tried again elsewhere', async () => {
+  it('reports preempted when the worker leaves, so that the job is retried elsewhere', async () => {
     const { slot, reports, runs } = await running();
     leaveNow(slot);
     expect(newest(runs).stops).toEqual([30_000]);
@@ -126,7 +126,7 @@ describe('a stop of a run', () => {
     });
   });
 
-  it('by abandoning: nothing is reported or kept, and the slot is free when it is gone', async () => {
+  it('reports nothing of an abandoned job, and frees the slot when its trainer is gone', async () => {
     const { slot, reports, did, runs } = await running();
     abandon(slot);
     expect(newest(runs).stops).toEqual([30_000]);
@@ -137,17 +137,17 @@ describe('a stop of a run', () => {
   });
 
   it.each<[string, Act]>([
-    ['cancel of another attempt', slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a0') })],
+    ['cancelling another attempt', slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a0') })],
     ['abandoning another job', slot => slot.abandon(jobId('j0'))],
-  ])('%s does not touch it', async (_what, act) => {
+  ])('keeps the run after %s', async (_what, act) => {
     const { slot, runs } = await running();
     act(slot);
     expect(newest(runs).stops).toEqual([]);
   });
 });
 
-describe('a stop while the last report is on its way', () => {
-  it('by abandoning leaves the report on its way: what it says is kept as a late result', async () => {
+describe('stops during the final report', () => {
+  it('keeps sending the final report of an abandoned job as a late result', async () => {
     const { slot, reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     abandon(slot);
@@ -160,8 +160,8 @@ describe('a stop while the last report is on its way', () => {
 
   it.each<[string, Act]>([
     ['cancel', cancel],
-    ['leaving now', leaveNow],
-  ])('by %s changes nothing', async (_what, act) => {
+    ['leaving', leaveNow],
+  ])('keeps sending the final report after %s', async (_what, act) => {
     const { slot, reports, runs } = await running();
     await endRun(newest(runs), 0);
     act(slot);
@@ -172,7 +172,7 @@ describe('a stop while the last report is on its way', () => {
 });
 
 describe('further offers', () => {
-  it('of what is held change nothing', async () => {
+  it('ignores repeated offers of its attempt', async () => {
     const { slot, reports, did, runs } = await running();
     slot.offer(offer);
     await endRun(newest(runs), 0);
@@ -183,7 +183,7 @@ describe('further offers', () => {
     expect(slot.held()).toBeNull();
   });
 
-  it('that come while the last report is on its way are taken afterwards, the newest alone', async () => {
+  it('takes the newest offer after the final report is accepted', async () => {
     const { slot, reports, runs } = await running();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -195,7 +195,7 @@ describe('further offers', () => {
     expect(newest(reports)).toMatchObject({ attempt: 'b2', body: { status: 'starting' } });
   });
 
-  it('that wait and are cancelled are forgotten', async () => {
+  it('forgets a waiting offer that is cancelled', async () => {
     const { slot, reports, runs } = await running();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -208,9 +208,9 @@ describe('further offers', () => {
   });
 
   it.each<[string, Partial<SlotDeps>, Act]>([
-    ['when no other job is wanted', { onFree: () => false }, () => {}],
-    ['when the worker leaves now', {}, leaveNow],
-  ])('that wait are not taken %s', async (_what, parts, act) => {
+    ['when the worker wants no other job', { onFree: () => false }, () => {}],
+    ['when the worker leaves', {}, leaveNow],
+  ])('drops waiting offers %s', async (_what, parts, act) => {
     const { slot, reports, runs } = await running(parts);
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -221,14 +221,14 @@ describe('further offers', () => {
   });
 });
 
-describe('a report of an earlier run of the agent', () => {
+describe('kept reports', () => {
   const kept: FinalReport = {
     jobId: jobId('j0'),
     attemptId: attemptId('a0'),
     body: { status: 'completed', exit_code: 0 },
   };
 
-  it('is delivered as it is, dropped when it was answered, and counts as work', async () => {
+  it('delivers a kept report, and drops it when it was answered', async () => {
     const { slot, reports, did } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
@@ -238,7 +238,7 @@ describe('a report of an earlier run of the agent', () => {
     expect(did).toEqual(['drop a0', 'free true']);
   });
 
-  it("is delivered also when the job is not this worker's any more", async () => {
+  it('delivers a kept report although its job was abandoned', async () => {
     const { slot, did, reports } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     slot.abandon(kept.jobId);
@@ -248,7 +248,7 @@ describe('a report of an earlier run of the agent', () => {
     expect(did).toEqual(['drop a0', 'free true']);
   });
 
-  it('holds the slot until then', async () => {
+  it('keeps the slot busy until a kept report is delivered', async () => {
     const { slot, reports } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     slot.offer(offer);
@@ -258,7 +258,7 @@ describe('a report of an earlier run of the agent', () => {
   });
 });
 
-it('a bug in the slot is told, and does not hold the slot for ever', async () => {
+it('reports an internal error, and frees the slot', async () => {
   const { slot, reports, runs, said, did } = await running({
     drop: () => {
       throw new Error('EIO');

@@ -16,8 +16,8 @@ async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
   return bench;
 }
 
-describe('from offer to report', () => {
-  it('claims, and spawns nothing before the claim was taken', async () => {
+describe('offer to report', () => {
+  it('claims an offer, and starts no trainer before the claim is accepted', async () => {
     const { slot, reports, did, runs } = createSlotBench();
     slot.offer(offer);
     await turn();
@@ -29,7 +29,7 @@ describe('from offer to report', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('has its output shipped from the start to the end, without what its offer has to keep secret', async () => {
+  it('follows the log of an attempt from start to end, with the secrets of its offer', async () => {
     const logs: string[] = [];
     const bench = createSlotBench({
       logs: {
@@ -45,7 +45,7 @@ describe('from offer to report', () => {
     expect(logs.slice(2)).toEqual(['finish a1']);
   });
 
-  describe('a checkpoint to go on from', () => {
+  describe('resume checkpoint', () => {
     const resumed = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
     /** A slot that fetches one, in the test's hands. */
     const fetching = async () => {
@@ -76,7 +76,7 @@ describe('from offer to report', () => {
       return { ...bench, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
     };
 
-    it('is fetched before anything is started', async () => {
+    it('downloads the resume checkpoint before it starts the trainer', async () => {
       const { did, come, said, runs, outputs } = await fetching();
       expect(did).toEqual(['prepare a1']);
       await come({ kind: 'ready', words: 'Goes on from it' });
@@ -85,7 +85,7 @@ describe('from offer to report', () => {
       expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
     });
 
-    it('that can not be had ends the attempt, and says why', async () => {
+    it('fails the attempt with a reason when the resume checkpoint is unavailable', async () => {
       const { did, come, reports, outputs } = await fetching();
       await come({ kind: 'failed', message: 'it is gone' });
       expect(newest(reports).body).toEqual({ status: 'failed', cause: 'start_failed', error: 'it is gone' });
@@ -99,9 +99,9 @@ describe('from offer to report', () => {
         'cancelled',
       ],
       ['stopped with its worker', ({ slot }) => slot.leaveNow(), 'failed'],
-      ['given away', ({ slot }) => slot.abandon(resumed.job_id), null],
-      ['left', ({ slot }) => slot.release(), null],
-    ])('is waited for no longer when the job is %s', async (_what, act, word) => {
+      ['abandoned', ({ slot }) => slot.abandon(resumed.job_id), null],
+      ['released', ({ slot }) => slot.release(), null],
+    ])('stops waiting for the resume checkpoint when the job is %s', async (_what, act, word) => {
       const bench = await fetching();
       expect(bench.isWanted()).toBe(true);
       act(bench);
@@ -111,7 +111,7 @@ describe('from offer to report', () => {
       expect(bench.reports.at(-1)?.body.status).toBe(word ?? 'starting');
     });
 
-    it('is saved from a training that its worker stops, before that is told', async () => {
+    it('rescues the checkpoints of a training that its worker stops before it reports the end', async () => {
       const { come, runs, outputs, slot, reports } = await fetching();
       await come({ kind: 'ready', words: '' });
       slot.leaveNow();
@@ -120,7 +120,7 @@ describe('from offer to report', () => {
       expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
     });
 
-    it('is none of the trouble of a training that ends badly', async () => {
+    it('rescues no checkpoints of a training that failed', async () => {
       const { come, runs, outputs } = await fetching();
       await come({ kind: 'ready', words: '' });
       await endRun(newest(runs), 1);
@@ -128,7 +128,7 @@ describe('from offer to report', () => {
     });
   });
 
-  it('keeps the report before it is sent, and drops it when it was taken', async () => {
+  it('stores the report before it sends it, and drops it when it was accepted', async () => {
     const { slot, reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     expect(did.slice(2)).toEqual(['keep a1 completed']);
@@ -139,21 +139,21 @@ describe('from offer to report', () => {
     expect(slot.held()).toBeNull();
   });
 
-  it('drops a report that was refused, too', async () => {
+  it('drops a report that was refused', async () => {
     const { reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
     expect(did.slice(3)).toEqual(['drop a1', 'free true']);
   });
 
-  it("a report that the agent's own end cut short stays on disk", async () => {
+  it('keeps a report that the end of the agent interrupted', async () => {
     const { reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     await newest(reports).answer('aborted');
     expect(did.slice(2)).toEqual(['keep a1 completed', 'free true']);
   });
 
-  it('a report that can not be kept, for want of space, is sent all the same', async () => {
+  it('sends a report that cannot be stored', async () => {
     const { reports, runs, said, did } = await running({
       keep: () => {
         throw new Error('ENOSPC: no space left on device');
@@ -167,8 +167,8 @@ describe('from offer to report', () => {
   });
 });
 
-describe('a claim that is not taken', () => {
-  it.each(['refused', 'aborted'] as const)('(%s) spawns nothing and is no work', async answer => {
+describe('claims that are not accepted', () => {
+  it.each(['refused', 'aborted'] as const)('starts no trainer after a claim is %s', async answer => {
     const { slot, reports, did } = createSlotBench();
     slot.offer(offer);
     await newest(reports).answer(answer);
@@ -176,7 +176,7 @@ describe('a claim that is not taken', () => {
     expect(slot.held()).toBeNull();
   });
 
-  it('leaves the slot free for the next offer', async () => {
+  it('frees the slot for the next offer after a refused claim', async () => {
     const { slot, reports } = createSlotBench();
     slot.offer(offer);
     await newest(reports).answer('refused');
@@ -186,18 +186,18 @@ describe('a claim that is not taken', () => {
   });
 });
 
-describe('how a run ended', () => {
+describe('end of a run', () => {
   const tail = 'Traceback\nRuntimeError: CUDA out of memory';
 
   it.each<[string, Parameters<HeldRun['end']>, StatusReportBody]>([
-    ['well', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
+    ['with exit code 0', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
     [
-      'with a code',
+      'with another exit code',
       [1, null, tail],
       { status: 'failed', error: `Training exited with code 1\n${tail}`, exit_code: 1, signal: null },
     ],
     [
-      'without a word',
+      'without output',
       [137],
       { status: 'failed', error: 'Training exited with code 137', exit_code: 137, signal: null },
     ],
@@ -219,13 +219,13 @@ describe('how a run ended', () => {
         signal: null,
       },
     ],
-  ])('%s', async (_what, end, expected) => {
+  ])('reports a run that ended %s', async (_what, end, expected) => {
     const { reports, runs } = await running();
     await endRun(newest(runs), ...end);
     expect(newest(reports).body).toEqual(expected);
   });
 
-  it('is reported with the last progress, gathered from all that came', async () => {
+  it('reports the last progress, merged from all reports', async () => {
     const { slot, reports, mentions, runs } = await running();
     const { ears } = newest(runs);
     ears.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
@@ -240,7 +240,7 @@ describe('how a run ended', () => {
     expect(newest(reports).body).toMatchObject({ progress: { step: 2, total_steps: 10, loss: 0.8 } });
   });
 
-  it("is the end of the attempt's life: nothing more is to be said of it", async () => {
+  it('ends the life of an attempt with its run', async () => {
     const { slot, runs } = await running();
     expect(slot.alive(offer.attempt_id)).toBe(true);
     expect(slot.alive(offerOf('j1', 'a2').attempt_id)).toBe(false);
@@ -250,7 +250,7 @@ describe('how a run ended', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('failed starts', () => {
   const spawnError = Object.assign(new Error('spawn /opt/train ENOENT'), {
     code: 'ENOENT',
     syscall: 'spawn /opt/train',
@@ -267,12 +267,12 @@ describe('a start that fails', () => {
 
   it.each<[string, Partial<SlotDeps>, StatusReportBody]>([
     [
-      'because the rig refuses it',
+      'when the rig rejects it',
       { prepare: () => ({ ok: false, cause: 'rejected', message: 'no self-tests' }) },
       { status: 'failed', cause: 'rejected', error: 'no self-tests' },
     ],
     [
-      'because the trainer is not there',
+      'when the trainer is missing',
       { start: () => Promise.reject(spawnError) },
       {
         status: 'failed',
@@ -281,7 +281,7 @@ describe('a start that fails', () => {
       },
     ],
     [
-      'because its folder cannot be made',
+      'when its folder cannot be created',
       { prepare: throws(noFolder) },
       {
         status: 'failed',
@@ -294,7 +294,7 @@ describe('a start that fails', () => {
       { start: () => Promise.reject(new Error('EAGAIN')) },
       { status: 'failed', cause: 'start_failed', error: 'The trainer could not be started: EAGAIN' },
     ],
-  ])('%s is reported', async (_what, parts, expected) => {
+  ])('reports a failed start %s', async (_what, parts, expected) => {
     const { reports, did } = await running(parts);
     expect(newest(reports).body).toEqual(expected);
     expect(newest(did)).toBe('keep a1 failed');

@@ -36,20 +36,20 @@ function benchOf(...answers: readonly Result[]) {
 const never = new AbortController().signal;
 const hash = 'a'.repeat(64);
 
-it('shows the join token, and of its own the hash alone', async () => {
+it('sends the join token, and only the hash of its own token', async () => {
   const { calls, join } = benchOf(welcome);
   expect(await join('tj_1', hash, never)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
   expect(calls).toEqual([['tj_1', { token_sha256: hash }]]);
 });
 
 it.each<[string, CallFailure]>([
-  ['nobody there', unreachable()],
-  ['a page', { kind: 'unexpected', status: 200, detail: '' }],
-  ['a 401 of a proxy', { kind: 'unexpected', status: 401, detail: '' }],
+  ['an unreachable server', unreachable()],
+  ['an HTML page', { kind: 'unexpected', status: 200, detail: '' }],
+  ['a 401 from a proxy', { kind: 'unexpected', status: 401, detail: '' }],
   ['too many failures', problemOf(429)],
   ['a full disk', problemOf(507)],
-  ['a stop', problemOf(503)],
-])('tries again after %s, with the same', async (_what, failure) => {
+  ['a shutdown', problemOf(503)],
+])('repeats the same join after %s', async (_what, failure) => {
   const { calls, troubles, join } = benchOf(failed(failure), failed(failure), welcome);
   const joined = join('tj_1', hash, never);
   await vi.runAllTimersAsync();
@@ -58,7 +58,7 @@ it.each<[string, CallFailure]>([
   expect(new Set(calls.map(call => JSON.stringify(call))).size).toBe(1);
 });
 
-it('waits between the tries as a registration does', async () => {
+it('waits between tries like a registration', async () => {
   const { calls, join } = benchOf(failed(unreachable()));
   const over = new AbortController();
   const joined = join('tj_1', hash, over.signal);
@@ -73,8 +73,8 @@ it('waits between the tries as a registration does', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-describe('an answer that is for good', () => {
-  it.each(['join_token_invalid', 'join_token_used'])('%s says what the orchestrator says', async code => {
+describe('final refusals', () => {
+  it.each(['join_token_invalid', 'join_token_used'])("reports the server's reason for %s", async code => {
     const { calls, join } = benchOf(failed(refusedWith(401, code)));
     expect(await join('tj_1', hash, never)).toEqual({
       kind: 'rejected',
@@ -87,7 +87,7 @@ describe('an answer that is for good', () => {
     [400, 'invalid_request', /^http:\/\/rig:8001 refused the call: refused with 400$/],
     [403, 'wrong_token_kind', /refused with 403/],
     [404, 'route_not_found', /knows no join tokens: update it, or give this worker its worker token$/],
-  ])('%i is told, and not asked again', async (status, code, message) => {
+  ])('reports %i, and does not try again', async (status, code, message) => {
     const { calls, join } = benchOf(failed(refusedWith(status, code)));
     expect(await join('tj_1', hash, never)).toEqual({
       kind: 'refused',
@@ -97,7 +97,7 @@ describe('an answer that is for good', () => {
   });
 });
 
-it('does nothing once it is over', async () => {
+it('makes no call when already aborted', async () => {
   const { calls, join } = benchOf(welcome);
   expect(await join('tj_1', hash, AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(calls).toEqual([]);

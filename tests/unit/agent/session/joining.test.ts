@@ -82,8 +82,8 @@ function startMachine(
 const works = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
   sha256(holder.current()) === server.tokenHash;
 
-describe('a worker token', () => {
-  it('is used as it was given, at once, and nothing is kept of it', async () => {
+describe('worker token', () => {
+  it('uses a worker token directly, and stores nothing', async () => {
     const server = createServer();
     const { holder, dir, give } = startMachine(server, 'wt_1');
     expect(holder.current()).toBe('wt_1');
@@ -95,8 +95,8 @@ describe('a worker token', () => {
   });
 });
 
-describe('a join token', () => {
-  it('becomes a token of the machine’s own, of which the orchestrator hears the hash', async () => {
+describe('join token', () => {
+  it('joins with a token of its own, and sends only its hash', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     expect(machine.holder.current()).toBe('');
@@ -109,7 +109,7 @@ describe('a join token', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  it('becomes another one on every machine', async () => {
+  it('makes a different token on every machine', async () => {
     const tokens = await Promise.all(
       ['tj_1', 'tj_2'].map(async given => {
         const { holder } = startMachine(createServer(), given);
@@ -120,7 +120,7 @@ describe('a join token', () => {
     expect(new Set(tokens).size).toBe(2);
   });
 
-  it('is itself not kept, and its token is, for its owner alone', async () => {
+  it('stores its own token with a private mode, but not the join token', async () => {
     const server = createServer();
     const { dir, holder } = startMachine(server, 'tj_1');
     await holder.ready(never);
@@ -132,7 +132,7 @@ describe('a join token', () => {
     });
   });
 
-  it('that comes again with a restart is not shown again: the token is there', async () => {
+  it('does not send a join token again after a restart', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1');
     await first.holder.ready(never);
@@ -144,7 +144,7 @@ describe('a join token', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  it('asked for by several at once is shown once', async () => {
+  it('joins once for several parallel calls', async () => {
     const server = createServer();
     const { holder } = startMachine(server, 'tj_1');
     expect(await Promise.all([holder.ready(never), holder.ready(never)])).toEqual([ready, ready]);
@@ -152,10 +152,10 @@ describe('a join token', () => {
   });
 });
 
-describe('nothing is lost', () => {
+describe('interrupted joins', () => {
   const hangs: Join = () => new Promise(() => {});
 
-  it('when it dies after keeping its token and before the call', async () => {
+  it('joins with the stored token after it died before the call', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1', { join: hangs });
     void first.holder.ready(never);
@@ -167,7 +167,7 @@ describe('nothing is lost', () => {
     expect(works(server, again)).toBe(true);
   });
 
-  it('when it dies after the call and before the answer', async () => {
+  it('joins with the stored token after it died before the response', async () => {
     const server = createServer();
     const deaf: Join = async (...call) => {
       await server.join(...call);
@@ -181,7 +181,7 @@ describe('nothing is lost', () => {
     expect(new Set(server.calls.map(([, hash]) => hash)).size).toBe(1);
   });
 
-  it('when it dies after the answer and before it has noted that', async () => {
+  it('joins with the stored token after it died before recording the response', async () => {
     const server = createServer();
     const dir = tempFolder();
     const book = openOwnTokens(dir);
@@ -201,7 +201,7 @@ describe('nothing is lost', () => {
     expect(works(server, again)).toBe(true);
   });
 
-  it('when a new join token is no good: the one before still has its token', async () => {
+  it('keeps the earlier token when a new join token is invalid', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1');
     await first.holder.ready(never);
@@ -213,8 +213,8 @@ describe('nothing is lost', () => {
   });
 });
 
-describe('a new join token in the place of the old one', () => {
-  it('is joined with, and the token before goes on until that is done', async () => {
+describe('replaced join tokens', () => {
+  it('joins with a new join token, and uses the earlier token until then', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     await machine.holder.ready(never);
@@ -226,7 +226,7 @@ describe('a new join token in the place of the old one', () => {
     expect(works(server, machine)).toBe(true);
   });
 
-  it('that is no good is told once, and the token before is gone on with', async () => {
+  it('reports an invalid new join token once, and keeps the earlier token', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     await machine.holder.ready(never);
@@ -236,7 +236,7 @@ describe('a new join token in the place of the old one', () => {
     expect(works(server, machine)).toBe(true);
   });
 
-  it('gives way to what was given meanwhile', async () => {
+  it('prefers a join token that was given meanwhile', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -252,7 +252,7 @@ describe('a new join token in the place of the old one', () => {
     expect(works(server, machine)).toBe(true);
   });
 
-  it('is not taken for the one before, which was no good', async () => {
+  it('joins with a new join token although the earlier one was invalid', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -268,7 +268,7 @@ describe('a new join token in the place of the old one', () => {
     expect(works(server, machine)).toBe(true);
   });
 
-  it('that is no good is told to one of those who wait', async () => {
+  it('reports an invalid join token to only one of several waiting callers', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     await machine.holder.ready(never);
@@ -277,7 +277,7 @@ describe('a new join token in the place of the old one', () => {
     expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['ready', 'rejected']);
   });
 
-  it('gives way to a worker token that was given meanwhile', async () => {
+  it('prefers a worker token that was given meanwhile', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -293,8 +293,8 @@ describe('a new join token in the place of the old one', () => {
   });
 });
 
-describe('what can not be joined with', () => {
-  it('is refused for as long as there is nothing else', async () => {
+describe('impossible joins', () => {
+  it('rejects an invalid join token as long as there is no other', async () => {
     const server = createServer();
     server.revoke('tj_1');
     const { holder } = startMachine(server, 'tj_1');
@@ -303,7 +303,7 @@ describe('what can not be joined with', () => {
     expect(holder.current()).toBe('');
   });
 
-  it('a state folder that can not be read: nothing is sent, and nothing written over', async () => {
+  it('sends and overwrites nothing when the state folder is unreadable', async () => {
     const server = createServer();
     const dir = tempFolder();
     mkdirSync(join(dir, 'token'));
@@ -315,7 +315,7 @@ describe('what can not be joined with', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('a state folder that can not be written: nothing is sent', async () => {
+  it('sends nothing when the state folder cannot be written', async () => {
     const server = createServer();
     const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
     const own = {
@@ -332,7 +332,7 @@ describe('what can not be joined with', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('an orchestrator that does not answer is not waited for by who leaves', async () => {
+  it('stops waiting for a silent server when the worker leaves', async () => {
     const leaving = new AbortController();
     const { holder } = startMachine(createServer(), 'tj_1', { join: () => new Promise(() => {}) });
     const waiting = holder.ready(leaving.signal);
@@ -342,7 +342,7 @@ describe('what can not be joined with', () => {
   });
 });
 
-it('a token whose file is gone is not its own any more', async () => {
+it('does not count a token whose file was removed as its own', async () => {
   const { dir, holder } = startMachine(createServer(), 'tj_1');
   await holder.ready(never);
   rmSync(join(dir, 'token'));

@@ -7,8 +7,8 @@ import { tempFolder, writeFile } from '../builders.ts';
 const own = (digit: string): OwnToken => ({ joinHash: digit.repeat(64), token: `wt_${digit.repeat(43)}` });
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-describe('the tokens that a machine has made', () => {
-  it('are none at first, and no file is made for that', () => {
+describe('openOwnTokens', () => {
+  it('reads no tokens at first, and creates no file', () => {
     const dir = join(tempFolder(), 'state');
     expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: { joined: null, pending: null } });
     expect(() => statSync(dir)).toThrow('ENOENT');
@@ -18,14 +18,14 @@ describe('the tokens that a machine has made', () => {
     { joined: null, pending: own('a') },
     { joined: own('a'), pending: null },
     { joined: own('a'), pending: own('b') },
-  ])('outlive the process: %j', tokens => {
+  ])('keeps tokens across processes: %j', tokens => {
     const dir = join(tempFolder(), 'state');
     openOwnTokens(dir).keep({ joined: own('c'), pending: own('d') });
     openOwnTokens(dir).keep(tokens);
     expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: tokens });
   });
 
-  it('are for their owner alone, and nothing else is left beside them', () => {
+  it('stores tokens with private modes, and leaves no other file', () => {
     const dir = join(tempFolder(), 'state');
     openOwnTokens(dir).keep({ joined: own('a'), pending: null });
     expect(readdirSync(dir)).toEqual(['token']);
@@ -35,18 +35,18 @@ describe('the tokens that a machine has made', () => {
   it.each([
     ['empty', ''],
     ['cut off', '{"joined":{"join_sha256":"aa'],
-    ['no object', '[]'],
-    ['without what it must have', '{}'],
-    ['with a part missing', '{"joined":null}'],
+    ['not an object', '[]'],
+    ['missing required fields', '{}'],
+    ['missing a field', '{"joined":null}'],
     [
-      'with a hash that is none',
+      'storing an invalid hash',
       JSON.stringify({ joined: null, pending: { join_sha256: 'x', token: own('a').token } }),
     ],
     [
-      'with a token that is none',
+      'storing an invalid token',
       JSON.stringify({ joined: null, pending: { join_sha256: own('a').joinHash, token: 'canary' } }),
     ],
-  ])('are not made anew over a file that is %s', (_what, text) => {
+  ])('reports a token file that is %s as damaged', (_what, text) => {
     const dir = tempFolder();
     writeFile(dir, 'token', text);
     const read = openOwnTokens(dir).read();
@@ -54,7 +54,7 @@ describe('the tokens that a machine has made', () => {
     expect(JSON.stringify(read)).not.toContain('canary');
   });
 
-  it('nor where a folder has the name', () => {
+  it('reports a folder in the place of the token file as damaged', () => {
     const dir = tempFolder();
     openOwnTokens(join(dir, 'token')).keep({ joined: null, pending: null });
     expect(openOwnTokens(dir).read()).toEqual({ ok: false, message: expect.stringContaining('EISDIR') });

@@ -38,14 +38,14 @@ function createBench(answer: () => Result | Promise<Result> = () => taken) {
   return Object.assign(bench, { reportProgress });
 }
 
-describe('words on the way of a job', () => {
-  it('the first goes out at once', () => {
+describe('createProgressReporter', () => {
+  it('sends the first progress immediately', () => {
     const { reportProgress, sent } = createBench();
     reportProgress(first, step(1));
     expect(sent).toEqual([['a1', { step: 1 }]]);
   });
 
-  it('then at most one a second, and only the newest', async () => {
+  it('sends at most one report per second, with the newest progress', async () => {
     const { reportProgress, sent } = createBench();
     for (let n = 1; n <= 35; n += 1) {
       reportProgress(first, step(n));
@@ -54,7 +54,7 @@ describe('words on the way of a job', () => {
     expect(sent.map(([, progress]) => progress)).toEqual([1, 10, 20, 30].map(n => ({ step: n })));
   });
 
-  it('the last one is not lost', async () => {
+  it('sends the last progress', async () => {
     const { reportProgress, sent } = createBench();
     reportProgress(first, step(1));
     reportProgress(first, step(2));
@@ -63,7 +63,7 @@ describe('words on the way of a job', () => {
     expect(sent.map(([, progress]) => progress)).toEqual([{ step: 1 }, { step: 3 }]);
   });
 
-  it('wait for an answer that is slow, one call at a time', async () => {
+  it('waits for a slow response before the next report', async () => {
     const slow = Promise.withResolvers<Result>();
     const { reportProgress, sent } = createBench(() => slow.promise);
     reportProgress(first, step(1));
@@ -78,11 +78,11 @@ describe('words on the way of a job', () => {
   });
 
   it.each([
-    ['nobody there', unreachable()],
+    ['an unreachable server', unreachable()],
     ['503', problemOf(503)],
     ['409 without "stop"', problemOf(409)],
-    ['a page', { kind: 'unexpected', status: 200, detail: '' } as const],
-  ])('are not sent again after a failure (%s), and stop nothing', async (_what, failure) => {
+    ['an HTML page', { kind: 'unexpected', status: 200, detail: '' } as const],
+  ])('does not repeat a failed report (%s), and abandons no job', async (_what, failure) => {
     const { reportProgress, sent, abandoned } = createBench(() => ({ ok: false, failure }));
     reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(5_000);
@@ -93,17 +93,17 @@ describe('words on the way of a job', () => {
   });
 });
 
-describe('an answer that says stop', () => {
+describe('responses with the action stop', () => {
   const stop = (): Result => ({ ok: false, failure: problemOf(409, 'stop') });
 
-  it('gives the job up', async () => {
+  it('abandons the job', async () => {
     const { reportProgress, abandoned } = createBench(stop);
     reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(0);
     expect(abandoned).toEqual(['j1']);
   });
 
-  it('does not touch a newer attempt at the same job that began meanwhile', async () => {
+  it('keeps a newer attempt of the same job', async () => {
     const slow = Promise.withResolvers<Result>();
     const bench = createBench(() => slow.promise);
     bench.reportProgress(first, step(1));
@@ -114,8 +114,8 @@ describe('an answer that says stop', () => {
   });
 });
 
-describe('after the last report of an attempt', () => {
-  it('a word that waited is not sent: it would bring the job back to life', async () => {
+describe('end of an attempt', () => {
+  it('drops waiting progress after the final report, which would revive the job', async () => {
     const bench = createBench();
     bench.reportProgress(first, step(1));
     bench.reportProgress(first, step(2));
@@ -124,7 +124,7 @@ describe('after the last report of an attempt', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  it('nothing waits when the agent ends', async () => {
+  it('leaves no timer when the agent ends', async () => {
     const { reportProgress, ended } = createBench();
     reportProgress(first, step(1));
     reportProgress(first, step(2));
@@ -134,7 +134,7 @@ describe('after the last report of an attempt', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('words of the next attempt are', async () => {
+  it('sends the progress of the next attempt', async () => {
     const bench = createBench();
     bench.reportProgress(first, step(1));
     bench.reportProgress(first, step(2));

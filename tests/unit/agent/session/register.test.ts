@@ -79,8 +79,8 @@ function createBench(token: TokenHolder, registrations: Registrations = holdRegi
 const value = () => holderOf({ kind: 'value', token: 'wt_1' });
 const never = new AbortController().signal;
 
-describe('a good token', () => {
-  it('makes the worker known with one call', async () => {
+describe('a valid token', () => {
+  it('registers with one call', async () => {
     const { register, introductions } = createBench(value());
     const registered = await register(() => ({ name: 'rig' }), never);
     expect(registered).toEqual({ kind: 'registered', reply: known.ok && known.value });
@@ -88,10 +88,10 @@ describe('a good token', () => {
   });
 
   it.each<[string, CallFailure]>([
-    ['nobody there', unreachable()],
+    ['an unreachable server', unreachable()],
     ['503', problemOf(503)],
-    ['a page', { kind: 'unexpected', status: 200, detail: '' }],
-  ])('is shown until it is taken: %s', async (_what, failure) => {
+    ['an HTML page', { kind: 'unexpected', status: 200, detail: '' }],
+  ])('repeats the registration until it is accepted: %s', async (_what, failure) => {
     const bench = createBench(value());
     bench.answer = () => (bench.introductions.length < 4 ? failed(failure) : known);
     let held = 0;
@@ -104,7 +104,7 @@ describe('a good token', () => {
     expect(bench.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
 
-  it('waits between the tries: at first a second, at most half a minute, half of it by this chance', async () => {
+  it('waits one second at first and half a minute at most between tries, with jitter', async () => {
     const bench = createBench(value());
     const at: number[] = [];
     const began = Date.now();
@@ -121,8 +121,8 @@ describe('a good token', () => {
   });
 });
 
-describe('an introduction that is refused', () => {
-  it.each([400, 403])('with %i is not made again', async status => {
+describe('refused registrations', () => {
+  it.each([400, 403])('does not repeat a registration refused with %i', async status => {
     const bench = createBench(value());
     bench.answer = () => failed(problemOf(status));
     const registered = await bench.register(() => ({}), never);
@@ -133,16 +133,19 @@ describe('an introduction that is refused', () => {
     expect(bench.introductions).toHaveLength(1);
   });
 
-  it.each([400, 403])('with %i by what is no orchestrator is made again', async status => {
-    const bench = createBench(value());
-    bench.answer = () =>
-      bench.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
-    const registered = bench.register(() => ({}), never);
-    await vi.runAllTimersAsync();
-    expect((await registered).kind).toBe('registered');
-  });
+  it.each([400, 403])(
+    'repeats a registration refused with %i by something other than the server',
+    async status => {
+      const bench = createBench(value());
+      bench.answer = () =>
+        bench.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
+      const registered = bench.register(() => ({}), never);
+      await vi.runAllTimersAsync();
+      expect((await registered).kind).toBe('registered');
+    },
+  );
 
-  it('because another machine is this worker is made again, rarely, until that one has left', async () => {
+  it('repeats a registration rarely while another machine is this worker', async () => {
     const bench = createBench(value());
     const at: number[] = [];
     const began = Date.now();
@@ -158,14 +161,14 @@ describe('an introduction that is refused', () => {
   });
 });
 
-it('is not tried once it is over', async () => {
+it('makes no call when already aborted', async () => {
   const { register, introductions } = createBench(value());
   expect(await register(() => ({}), AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(introductions).toEqual([]);
 });
 
-describe('a token that is refused', () => {
-  it('and was given as it is ends the worker, also when it had been good', async () => {
+describe('refused tokens', () => {
+  it('rejects a token that was given directly, even if it was valid before', async () => {
     const bench = createBench(value());
     await bench.register(() => ({}), never);
     bench.good = 'wt_2';
@@ -175,14 +178,14 @@ describe('a token that is refused', () => {
     });
   });
 
-  it('and was never good ends the worker, also with a file', async () => {
+  it('rejects a token from a file that was never valid', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_0');
     const { register, introductions } = createBench(holderOf({ kind: 'file', path }));
     expect((await register(() => ({}), never)).kind).toBe('rejected');
     expect(introductions).toHaveLength(1);
   });
 
-  it('is read again from its file, where the new one is already', async () => {
+  it('rereads a refused token from its file', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_0');
     const { register, introductions, said } = createBench(holderOf({ kind: 'file', path }));
@@ -192,7 +195,7 @@ describe('a token that is refused', () => {
     expect(said).toEqual([]);
   });
 
-  it('and had been good is waited for, because a rotation comes before its new token', async () => {
+  it('waits for a new token in the file when the old one was valid before', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const bench = createBench(holderOf({ kind: 'file', path }));
@@ -209,7 +212,7 @@ describe('a token that is refused', () => {
     expect((await registered).kind).toBe('registered');
   });
 
-  it('is awaited in its file after a restart, because an earlier process was accepted', async () => {
+  it('waits for a new token after a restart when an earlier process was accepted', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const mark = join(folder, 'registered');
@@ -226,7 +229,7 @@ describe('a token that is refused', () => {
     expect((await registered).kind).toBe('registered');
   });
 
-  it('ends a restarted worker that has no token file', async () => {
+  it('rejects the token of a restarted worker without a token file', async () => {
     const registrations = holdRegistrations();
     registrations.record();
     const bench = createBench(value(), registrations);
@@ -234,7 +237,7 @@ describe('a token that is refused', () => {
     expect((await bench.register(() => ({}), never)).kind).toBe('rejected');
   });
 
-  it('and is waited for is given up when the worker leaves', async () => {
+  it('stops waiting for a new token when the worker leaves', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_1');
     const bench = createBench(holderOf({ kind: 'file', path }));
     await bench.register(() => ({}), never);
@@ -248,7 +251,7 @@ describe('a token that is refused', () => {
   });
 });
 
-describe('a join token', () => {
+describe('join tokens', () => {
   /** Ready with `wt_1` when it is told so, in the order of the answers. */
   const joining = (...answers: readonly Ready[]): TokenHolder => {
     let asked = 0;
@@ -261,7 +264,7 @@ describe('a join token', () => {
     };
   };
 
-  it('is joined with before the machine is introduced', async () => {
+  it('joins before it registers', async () => {
     const order: string[] = [];
     const token: TokenHolder = {
       ...joining(),
@@ -283,7 +286,7 @@ describe('a join token', () => {
     { kind: 'rejected', message: 'no' },
     { kind: 'refused', message: 'no' },
     { kind: 'aborted' },
-  ])('that opens nothing ends the worker, and no introduction is made: %j', async answer => {
+  ])('does not register after a failed join: %j', async answer => {
     const bench = createBench(joining(answer));
     expect(await bench.register(() => ({}), never)).toEqual(answer);
     expect(bench.introductions).toEqual([]);
@@ -292,17 +295,14 @@ describe('a join token', () => {
   it.each<Ready>([
     { kind: 'rejected', message: 'no' },
     { kind: 'refused', message: 'no' },
-  ])(
-    'that opens nothing is told by a worker that has a good token already, and no more: %j',
-    async answer => {
-      const bench = createBench(joining({ kind: 'ready' }, answer));
-      await bench.register(() => ({}), never);
-      expect((await bench.register(() => ({}), never)).kind).toBe('registered');
-      expect(bench.said).toEqual(['no']);
-    },
-  );
+  ])('reports a failed join once, and registers with its valid token: %j', async answer => {
+    const bench = createBench(joining({ kind: 'ready' }, answer));
+    await bench.register(() => ({}), never);
+    expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+    expect(bench.said).toEqual(['no']);
+  });
 
-  it('whose token is dead calls for a new join command', async () => {
+  it('asks for a new join command when its joined token is invalid', async () => {
     const bench = createBench(joining());
     bench.good = 'wt_2';
     expect(await bench.register(() => ({}), never)).toEqual({

@@ -36,7 +36,7 @@ function createBench(report: GpuReport) {
 
 const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));
 
-it('gives the figures of the last look, and starts the next one without waiting for it', async () => {
+it('returns the figures of the last look, and starts the next without waiting', async () => {
   const { looks, telemetry } = createBench(twoGpus);
   expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
@@ -45,7 +45,7 @@ it('gives the figures of the last look, and starts the next one without waiting 
   expect(looks.length).toBeGreaterThan(1);
 });
 
-it('a driver that hangs holds nothing up and is asked once', () => {
+it('asks a hanging driver only once', () => {
   const { looks, telemetry } = createBench(twoGpus);
   for (let beat = 0; beat < 100; beat += 1) expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
@@ -54,8 +54,8 @@ it('a driver that hangs holds nothing up and is asked once', () => {
 it.each<[string, CommandResult]>([
   ['a driver that did not answer', TIMED_OUT],
   ['a driver that is gone', { kind: 'missing' }],
-  ['figures that are none', rows('0, [N/A], [N/A], 60, 300', '1, [N/A], [N/A], 60, 300')],
-])('%s gives no figures, and is asked again', async (_what, result) => {
+  ['missing figures', rows('0, [N/A], [N/A], 60, 300', '1, [N/A], [N/A], 60, 300')],
+])('returns no figures for %s, and asks again', async (_what, result) => {
   const { looks, telemetry } = createBench(twoGpus);
   telemetry();
   looks[0]?.resolve(result);
@@ -66,14 +66,14 @@ it.each<[string, CommandResult]>([
   expect(JSON.stringify(telemetry())).toBe('{}');
 });
 
-it('counts only the GPUs that were chosen', async () => {
+it('counts only the chosen GPUs', async () => {
   const { looks, telemetry } = createBench(makeReport('cuda', [gpu(1)]));
   telemetry();
   looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
   await vi.waitFor(() => expect(telemetry()).toEqual({ gpu_utilization: 10, vram_used_gb: 1 }));
 });
 
-it('does not ask where there is nobody to ask', () => {
+it('runs no tool on a machine without GPUs', () => {
   const { looks, telemetry } = createBench(makeReport('cpu', []));
   expect(telemetry()).toEqual({});
   expect(looks).toEqual([]);

@@ -47,8 +47,8 @@ print('a library says hello')
 field_registry = Registry()
 `;
 
-describe.skipIf(python === null)('the keys of a trainer', () => {
-  it('of SimpleTuner are its registered fields, their aliases, and the older ones that it still takes', async () => {
+describe.skipIf(python === null)('readKnownKeys', () => {
+  it("reads SimpleTuner's registered fields, their aliases and legacy options", async () => {
     const folder = folderWith({
       'simpletuner/simpletuner_sdk/server/services/field_registry/__init__.py': registry,
       'simpletuner/helpers/configuration/cli_utils.py': "_LEGACY_ARG_HANDLERS = {'validation_steps': None}\n",
@@ -58,7 +58,7 @@ describe.skipIf(python === null)('the keys of a trainer', () => {
     expect(keys).toEqual(['dataset_only', 'learning_rate', 'lr', 'validation_steps']);
   });
 
-  it('of sd-scripts are the arguments of its scripts and of their library, without running any of them', async () => {
+  it('reads the arguments of sd-scripts from their source, without running it', async () => {
     const folder = folderWith({
       'train_network.py': 'import nothing_of_this_name\nparser.add_argument("--network_dim", type=int)\n',
       'library/train_util.py':
@@ -75,7 +75,7 @@ describe.skipIf(python === null)('the keys of a trainer', () => {
     ]);
   });
 
-  it('of ai-toolkit are those that its code asks a config for', async () => {
+  it("reads the keys that ai-toolkit's code reads from a config", async () => {
     const folder = folderWith({
       'toolkit/config_modules.py':
         'class TrainConfig:\n    def __init__(self, **kwargs):\n        self.steps = kwargs.get("steps", 1000)\n',
@@ -91,7 +91,7 @@ describe.skipIf(python === null)('the keys of a trainer', () => {
     ]);
   });
 
-  it('of OneTrainer are the names in the code of its config', async () => {
+  it("reads the names in the code of OneTrainer's config", async () => {
     const folder = folderWith({
       'modules/util/config/TrainConfig.py':
         'data = []\ndata.append(("training_method", None, str, False))\n# "not this"\ndata.append(("epochs", 100, int, False))\n',
@@ -109,7 +109,7 @@ describe.skipIf(python === null)('the keys of a trainer', () => {
   });
 });
 
-describe('what the Python of a trainer says about its keys', () => {
+describe("output of the trainer's Python", () => {
   const notOurs =
     '#!/bin/sh\necho \'trainyard-keys ["fine", "with space", 7, "\'"$(head -c 200 /dev/zero | tr "\\0" x)"\'"]\'\n';
 
@@ -121,8 +121,8 @@ describe('what the Python of a trainer says about its keys', () => {
 
   it.each([
     ['an unfinished list', 'trainyard-keys ["a'],
-    ['no list', 'trainyard-keys 7'],
-    ['nothing', 'hello'],
+    ['a value that is not a list', 'trainyard-keys 7'],
+    ['other output', 'hello'],
   ])('returns null for %s', async (_what, said) => {
     const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${said}'\n`, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
@@ -130,15 +130,15 @@ describe('what the Python of a trainer says about its keys', () => {
   });
 
   it.each<readonly [string, TrainerChoice]>([
-    ['a command of the owner’s', { kind: 'command', argv: ['train'], takesAll: true }],
+    ['a command of the owner', { kind: 'command', argv: ['train'], takesAll: true }],
     ['scripts', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
-    ['a Python that is not there', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
+    ['a missing Python', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
   ])('reads no keys for %s', async (_what, choice) => {
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
   });
 });
 
-describe('a worker that is asked for the keys of its trainers', () => {
+describe('createTrainerKeys', () => {
   const probed = (choice: TrainerChoice, problem: string | null = null): ProbedTrainer => ({
     choice,
     version: null,
@@ -149,7 +149,7 @@ describe('a worker that is asked for the keys of its trainers', () => {
     probed({ kind: 'checkout', name: 'kohya', folder: '/opt/sd', python: null }, 'it is broken'),
   ];
 
-  it('reads each list once, and reports it as often as it is asked', async () => {
+  it('reads each list of keys once, and sends it whenever asked', async () => {
     const sent: (readonly [string, readonly string[]])[] = [];
     let reads = 0;
     const report = createTrainerKeys({
@@ -176,7 +176,7 @@ describe('a worker that is asked for the keys of its trainers', () => {
     ]);
   });
 
-  it('reports nothing that it cannot find out', async () => {
+  it('sends nothing when the keys cannot be read', async () => {
     const report = createTrainerKeys({
       trainers,
       read: () => Promise.resolve(null),

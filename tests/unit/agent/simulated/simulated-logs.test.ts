@@ -25,7 +25,7 @@ function createBench() {
   return { clock, book, logs, print, fail: (next: boolean) => (isDown = next) };
 }
 
-it('a make-believe training prints its progress as a bar, and an end', async () => {
+it('prints the progress of a simulated training as a bar, and an end', async () => {
   const { clock, book, logs, print } = createBench();
   logs.follow(attemptId('a1'), []);
   await clock.advance(1_000);
@@ -41,7 +41,7 @@ it('a make-believe training prints its progress as a bar, and an end', async () 
   expect(book.of().isComplete).toBe(true);
 });
 
-it('of one that nobody hears only the newest is kept', async () => {
+it('keeps only the newest output of a simulated training while the server is unreachable', async () => {
   const { clock, book, logs, print, fail } = createBench();
   await clock.advance(1_000);
   fail(true);

@@ -34,15 +34,15 @@ function startRun(onLostContact: 'continue' | 'stop') {
 
 const killed = { code: null, signal: 'SIGTERM', tail: 'last words', startError: null };
 
-describe('a simulated run', () => {
-  it('keeps the first order that it was given', async () => {
+describe('simulated run', () => {
+  it('keeps the first order', async () => {
     const { run } = startRun('continue');
     run.stop('cancel', 0);
     run.stop('leave_now', 0);
     expect(await run.finished).toEqual({ ...killed, stopped: 'cancel' });
   });
 
-  it('goes on without contact, if it may', async () => {
+  it('continues without contact when allowed', async () => {
     const { clock, run, stops, end } = startRun('continue');
     await clock.advance(60_000);
     expect(stops).toEqual([]);
@@ -50,7 +50,7 @@ describe('a simulated run', () => {
     expect(await run.finished).toEqual({ code: 0, signal: null, tail: '', startError: null, stopped: null });
   });
 
-  it('is stopped T after its last contact, if it may not', async () => {
+  it('stops T after the last contact with on_lost_contact: stop', async () => {
     const { clock, run, stops, contactAt } = startRun('stop');
     await clock.advance(6_000);
     run.contact(contactAt(5_000));
@@ -59,7 +59,7 @@ describe('a simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'lost_contact' });
   });
 
-  it('ends when nobody looks after it any more', async () => {
+  it('ends when the agent leaves it', async () => {
     const { run, stops } = startRun('continue');
     run.leave();
     expect(stops).toHaveLength(1);
@@ -101,8 +101,8 @@ function makeNetwork() {
   return { ...network, calls, over, follow };
 }
 
-describe('a network that is cut', () => {
-  it('ends the stream as lost, and no call gets through until it is mended', async () => {
+describe('simulated network', () => {
+  it('loses the stream and all calls until it is mended', async () => {
     const { cut, mend, follow, calls, api, through } = makeNetwork();
     const stream = follow();
     cut();
@@ -120,7 +120,7 @@ describe('a network that is cut', () => {
     expect(calls).toEqual(['beat']);
   });
 
-  it('says of a stream that was ended on purpose that it was', async () => {
+  it('reports an aborted stream as aborted', async () => {
     const { follow, over, cut } = makeNetwork();
     const stream = follow();
     over.abort();

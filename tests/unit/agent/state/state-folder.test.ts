@@ -18,14 +18,14 @@ const report: FinalReport = {
   },
 };
 
-describe('a kept report', () => {
-  it('outlives the agent, word for word', () => {
+describe('kept reports', () => {
+  it('keeps a report unchanged across processes', () => {
     const dir = join(tempFolder(), 'state');
     openStateFolder(dir).keepReport(report);
     expect(readReport(openStateFolder(dir).runOf(report.attemptId))).toEqual(report);
   });
 
-  it('is gone with its whole run when it was dropped', () => {
+  it('removes the whole run with its report', () => {
     const folder = openStateFolder(tempFolder());
     const run = folder.runOf(report.attemptId);
     folder.keepReport(report);
@@ -37,7 +37,7 @@ describe('a kept report', () => {
     folder.dropReport(report.attemptId);
   });
 
-  it('is in a folder of its owner alone, and nothing else is left there', () => {
+  it('stores a report with private modes, and leaves no other file', () => {
     const dir = join(tempFolder(), 'a', 'state');
     const folder = openStateFolder(dir);
     folder.keepReport(report);
@@ -53,24 +53,24 @@ describe('a kept report', () => {
   it.each([
     ['missing', null],
     ['empty', ''],
-    ['cut short', '{"jobId":"j1","attemptId":"a1","body":{"stat'],
+    ['cut off', '{"jobId":"j1","attemptId":"a1","body":{"stat'],
     ['null', 'null'],
     ['a list', '[]'],
-    ['of nothing', '{}'],
-    ['of a strange job', JSON.stringify({ ...report, jobId: '../x' })],
-    ['of no attempt', JSON.stringify({ ...report, attemptId: undefined })],
-    ['of a strange status', JSON.stringify({ ...report, body: { status: 'splendid' } })],
+    ['an empty object', '{}'],
+    ['about an invalid job', JSON.stringify({ ...report, jobId: '../x' })],
+    ['without an attempt', JSON.stringify({ ...report, attemptId: undefined })],
+    ['with an unknown status', JSON.stringify({ ...report, body: { status: 'splendid' } })],
     ['without a body', JSON.stringify({ ...report, body: null })],
     ['binary', '\0\u0001\ufffd'],
-  ])('that is %s counts as none', (_what, text) => {
+  ])('ignores a report file that is %s', (_what, text) => {
     const run = { path: tempFolder() };
     if (text !== null) writeFileSync(join(run.path, 'report.json'), text);
     expect(readReport(run)).toBeNull();
   });
 });
 
-describe("a worker's name for itself on its machine", () => {
-  it('is the same after a restart, and another one in another folder', () => {
+describe('instance id', () => {
+  it('keeps the instance id across restarts, and differs between folders', () => {
     const dir = tempFolder();
     const { instanceId } = openStateFolder(dir);
     expect(instanceId).toMatch(/^[0-9a-f]{24}$/);
@@ -79,7 +79,7 @@ describe("a worker's name for itself on its machine", () => {
   });
 
   it.each(['', 'x', 'a'.repeat(23), '\0'.repeat(24), `${'a'.repeat(24)}\nb`])(
-    'is made anew when %j stands there instead',
+    'replaces the invalid instance id %j',
     text => {
       const dir = tempFolder();
       writeFileSync(join(dir, 'instance'), text);
@@ -89,7 +89,7 @@ describe("a worker's name for itself on its machine", () => {
     },
   );
 
-  it('that can not be kept is an error', () => {
+  it('throws when the instance id cannot be stored', () => {
     const dir = tempFolder();
     mkdirSync(join(dir, 'instance'));
     expect(() => openStateFolder(dir)).toThrow('EISDIR');

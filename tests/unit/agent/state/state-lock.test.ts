@@ -16,8 +16,8 @@ const lock = (dir: string, pid: number, processes: Processes) =>
   lockState({ dir, pid, processes, clock: systemClock });
 const ownerIn = (dir: string): unknown => JSON.parse(readFileSync(join(dir, 'lock'), 'utf8'));
 
-describe('a state folder', () => {
-  it('is made, locked for its owner’s eyes, and free again after the release', async () => {
+describe('lock of a state folder', () => {
+  it('creates and locks the folder with private modes, and frees it on release', async () => {
     const dir = join(tempFolder(), 'a/rig');
     const locked = await lock(dir, 7, machineOf(7));
     expect(locked.kind).toBe('mine');
@@ -27,7 +27,7 @@ describe('a state folder', () => {
     expect(existsSync(join(dir, 'lock'))).toBe(false);
   });
 
-  it('that is in use is refused, and stays whose it is', async () => {
+  it('refuses a folder that is in use, and keeps its owner', async () => {
     const dir = tempFolder();
     await lock(dir, 7, machineOf(7));
     expect(await lock(dir, 8, machineOf(7, 8))).toEqual({ kind: 'held', by: { pid: 7, start: 't7' } });
@@ -36,16 +36,16 @@ describe('a state folder', () => {
 
   it.each([
     ['whose owner is gone', { pid: 7, start: 't7' }, [8]],
-    ['whose owner’s number is another one’s by now', { pid: 7, start: 'earlier' }, [7, 8]],
-    ['with a broken lock', 'broken', [7, 8]],
-  ])('%s is taken over', async (_what, owner, pids) => {
+    ["whose owner's number belongs to another process", { pid: 7, start: 'earlier' }, [7, 8]],
+    ['with a damaged lock', 'broken', [7, 8]],
+  ])('takes over a folder %s', async (_what, owner, pids) => {
     const dir = tempFolder();
     writeFileSync(join(dir, 'lock'), typeof owner === 'string' ? owner : JSON.stringify(owner));
     expect((await lock(dir, 8, machineOf(...pids))).kind).toBe('mine');
     expect(ownerIn(dir)).toEqual({ pid: 8, start: 't8' });
   });
 
-  it('goes to one of two that start at once', async () => {
+  it('gives the folder to one of two workers that start together', async () => {
     const dir = tempFolder();
     // Both see that its owner is gone, before either has written.
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
@@ -53,7 +53,7 @@ describe('a state folder', () => {
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);
   });
 
-  it('of another one by now is not freed by the first', async () => {
+  it('does not release a lock that another worker has taken over', async () => {
     const dir = tempFolder();
     const first = await lock(dir, 7, machineOf(7));
     await lock(dir, 8, machineOf(8));
@@ -61,7 +61,7 @@ describe('a state folder', () => {
     expect(ownerIn(dir)).toEqual({ pid: 8, start: 't8' });
   });
 
-  it('that can not be written is an error', async () => {
+  it('throws when the folder cannot be created', async () => {
     const file = writeFile(tempFolder(), 'file', '');
     await expect(lock(join(file, 'rig'), 7, machineOf(7))).rejects.toThrow('ENOTDIR');
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fillPlaceholders, splitCommand } from '../../../../agent/trainers/argv.ts';
 
-describe('splitCommand takes', () => {
+describe('splitCommand on valid commands', () => {
   it.each([
     ['python train.py', ['python', 'train.py']],
     ['  python\t \ttrain.py  ', ['python', 'train.py']],
@@ -23,12 +23,12 @@ describe('splitCommand takes', () => {
     ['train {config_path} --out={output_dir}', ['train', '{config_path}', '--out={output_dir}']],
     ['train A=1', ['train', 'A=1']],
     ['über 日本 🚂', ['über', '日本', '🚂']],
-  ])('%j', (command, argv) => {
+  ])('splits %j', (command, argv) => {
     expect(splitCommand(command)).toEqual({ ok: true, argv });
   });
 });
 
-describe('splitCommand refuses', () => {
+describe('splitCommand on invalid commands', () => {
   it.each([
     ['', 'empty'],
     [' \t\r\n ', 'empty'],
@@ -40,7 +40,7 @@ describe('splitCommand refuses', () => {
     ['echo a\\', 'backslash'],
     ['a\0b', 'NUL'],
     ['CUDA_VISIBLE_DEVICES=0 python x.py', 'begin with "env CUDA_VISIBLE_DEVICES=0" instead'],
-  ])('%j: %s', (command, message) => {
+  ])('rejects %j: %s', (command, message) => {
     expect(splitCommand(command)).toEqual({ ok: false, message: expect.stringContaining(message) });
   });
 
@@ -61,17 +61,17 @@ describe('splitCommand refuses', () => {
     ['a "`b`"', '"`" inside double quotes'],
     ['a\nb', 'a line break'],
     ['a x\r\nb', 'a line break'],
-  ])('%j, since only a shell understands it', (command, what) => {
+  ])('rejects %j, because only a shell understands it', (command, what) => {
     const result = splitCommand(command);
     expect(result).toEqual({ ok: false, message: expect.stringContaining(what) });
     expect(result).toEqual({ ok: false, message: expect.stringContaining('no shell is used') });
   });
 });
 
-describe('splitCommand and any text', () => {
+describe('splitCommand on any text', () => {
   const word = fc.string({ unit: 'grapheme' }).filter(text => !text.includes('\0'));
 
-  it('gives quoted words back as they were', () => {
+  it('returns single-quoted words unchanged', () => {
     const singleQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
     fc.assert(
       fc.property(fc.array(word), words => {
@@ -81,7 +81,7 @@ describe('splitCommand and any text', () => {
     );
   });
 
-  it('answers whatever it is given', () => {
+  it('returns a result for any text', () => {
     const hostile = fc.string({
       unit: fc.constantFrom('a', ' ', '\n', '\r', '\\', "'", '"', '$', '`', '|', '#', '\0'),
     });
@@ -104,11 +104,11 @@ describe('fillPlaceholders', () => {
     ['{{output_dir}}', '{/out}'],
     ['{unknown} {constructor} {__proto__}', '{unknown} {constructor} {__proto__}'],
     ['{output_dir {output-dir} {OUTPUT_DIR} {}', '{output_dir {output-dir} {OUTPUT_DIR} {}'],
-  ])('%s becomes %s', (argument, expected) => {
+  ])('replaces %s by %s', (argument, expected) => {
     expect(fillPlaceholders(['train', argument], values)).toEqual(['train', expected]);
   });
 
-  it('takes patterns of a replacement literally', () => {
+  it('inserts replacement patterns literally', () => {
     expect(fillPlaceholders(['{output_dir}'], { output_dir: "$& $1 $'" })).toEqual(["$& $1 $'"]);
   });
 });

@@ -92,8 +92,8 @@ async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Benc
   };
 }
 
-describe("an event file of TensorBoard's own writer", () => {
-  it('yields the images of PyTorch and of TensorFlow, and no text or scalar', async () => {
+describe("event files of TensorBoard's own writer", () => {
+  it('extracts the images of PyTorch and TensorFlow, but no texts or scalars', async () => {
     const { outputDir, keys, contentOf, flaws } = await open();
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
     const found = await keys();
@@ -113,7 +113,7 @@ describe("an event file of TensorBoard's own writer", () => {
     expect(flaws).toEqual([]);
   });
 
-  it('yields samples with a step and a series that the panel reads from the name', async () => {
+  it('names images so that the panel reads their step and series', async () => {
     const { outputDir, keys } = await open();
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
     const found = await keys();
@@ -128,8 +128,8 @@ describe("an event file of TensorBoard's own writer", () => {
   });
 });
 
-describe('an image', () => {
-  it('is written unchanged, for its owner only, without a temporary file beside it', async () => {
+describe('image extraction', () => {
+  it('writes an image unchanged and with a private mode, without a temporary file', async () => {
     const { write, keys, contentOf, root } = await open();
     write(eventsName, scalar(1, 'loss', 1), imageEvent(5, 'validation', png(7)));
     const key = 'tensorboard-images/step_5_validation_0.png';
@@ -145,7 +145,7 @@ describe('an image', () => {
     ['gif', ascii('GIF89a gif')],
     ['gif', ascii('GIF87a gif')],
     ['webp', ascii('RIFF\x10\0\0\0WEBPVP8 ')],
-  ])('is recognised by its first bytes: %s', async (ending, bytes) => {
+  ])('recognizes a %s image by its first bytes', async (ending, bytes) => {
     const { write, keys } = await open();
     write(eventsName, imageEvent(1, 'validation', bytes));
     expect(await keys()).toEqual([`tensorboard-images/step_1_validation_0.${ending}`]);
@@ -158,7 +158,7 @@ describe('an image', () => {
     ['another RIFF file', ascii('RIFF\x10\0\0\0WAVEfmt ')],
     ['half a signature', ascii('\x89PNG')],
     ['nothing', new Uint8Array()],
-  ])('is ignored if its bytes are %s', async (_what, bytes) => {
+  ])('ignores an image whose bytes are %s', async (_what, bytes) => {
     const { write, keys } = await open();
     write(
       eventsName,
@@ -169,7 +169,7 @@ describe('an image', () => {
     expect(await keys()).toEqual(['tensorboard-images/step_2_validation_0.png']);
   });
 
-  it('is not read from a tensor of texts', async () => {
+  it('extracts no images from a tensor of texts', async () => {
     const { write, keys } = await open();
     write(
       eventsName,
@@ -181,7 +181,7 @@ describe('an image', () => {
     expect(await keys()).toEqual([]);
   });
 
-  it('of a batch has its position in its name, also if an event repeats a tag', async () => {
+  it('numbers the images of a batch in their names, also for repeated tags', async () => {
     const { write, keys } = await open();
     write(
       eventsName,
@@ -195,7 +195,7 @@ describe('an image', () => {
     );
   });
 
-  it('of 16 MiB is written, and a larger one is skipped and reported', async () => {
+  it('writes an image of 16 MiB, and skips and reports a larger one', async () => {
     const { write, keys, flaws } = await open();
     write(
       eventsName,
@@ -210,13 +210,13 @@ describe('an image', () => {
     expect(flaws).toEqual(['event files hold images of more than 16 MiB']);
   });
 
-  it('in a record over 32 MiB is skipped, and later records are read', async () => {
+  it('skips an image in a record over 32 MiB, and reads later records', async () => {
     const { write, keys } = await open();
     write(eventsName, imageEvent(1, 'huge', pngOfBytes(33 * mib)), imageEvent(2, 'small', png()));
     expect(await keys()).toEqual(['tensorboard-images/step_2_small_0.png']);
   });
 
-  it('is written when the rest of its record arrives', async () => {
+  it('writes an image when the rest of its record arrives', async () => {
     const { write, keys, contentOf } = await open();
     const large = imageEvent(2, 'large', pngOfBytes(5 * mib));
     const file = write(eventsName, imageEvent(1, 'small', png()), large.subarray(0, 20));
@@ -228,7 +228,7 @@ describe('an image', () => {
     expect(contentOf('tensorboard-images/step_2_large_0.png')).toEqual(pngOfBytes(5 * mib));
   });
 
-  it('after a corrupt record is not read, and one after a malformed event is', async () => {
+  it('reads no image after a corrupt record, but those after a malformed event', async () => {
     const { write, keys } = await open();
     const damaged = imageEvent(3, 'a', png());
     damaged[40] = (damaged[40] ?? 0) ^ 0xff;
@@ -244,7 +244,7 @@ describe('an image', () => {
   });
 });
 
-describe('the key of an image', () => {
+describe('keys of images', () => {
   const tags = [
     '../../x',
     '/etc/passwd',
@@ -274,7 +274,7 @@ describe('the key of an image', () => {
     'a.tmp',
   ];
 
-  it('is a valid file name on every system and unique, whatever the tag', async () => {
+  it('makes unique keys that are valid file names on every system for any tag', async () => {
     const { write, keys, root } = await open();
     write(eventsName, ...tags.map(tag => imageEvent(1, tag, png())));
     const found = await keys();
@@ -288,7 +288,7 @@ describe('the key of an image', () => {
     expect(readdirSync(root)).toEqual(['tensorboard-images']);
   });
 
-  it('contains the folder of its event file, whatever its name', async () => {
+  it('includes the folder of the event file in the key', async () => {
     const { write, keys } = await open();
     const folders = ['', 'train', 'validation', 'CON', 'con', 'a b/c', 'a-b/c', 'checkpoint-5'];
     for (const folder of folders) write(join(folder, eventsName), imageEvent(1, 'batch', png()));
@@ -304,13 +304,13 @@ describe('the key of an image', () => {
     for (const key of found) expect(ArtifactPath.safeParse(key)).toMatchObject({ success: true });
   });
 
-  it('keeps plain words readable', async () => {
+  it('keeps plain words readable in the key', async () => {
     const { write, keys } = await open();
     write(`logs/flux-lora/${eventsName}`, imageEvent(500, 'val/images', png()));
     expect(await keys()).toEqual(['tensorboard-images/logs--flux-lora/step_500_val--images_0.png']);
   });
 
-  it('never leads through a link that the trainer placed in the output folder', async () => {
+  it('writes through no link that the trainer placed in the output folder', async () => {
     const { write, keys, outputDir } = await open();
     const outside = tempFolder();
     symlinkSync(outside, join(outputDir, 'tensorboard-images'));
@@ -321,8 +321,8 @@ describe('the key of an image', () => {
   });
 });
 
-describe('an attempt', () => {
-  it('ignores images that event files had before it started', async () => {
+describe('images of an attempt', () => {
+  it('ignores images that event files had before the attempt started', async () => {
     const outputDir = tempFolder();
     const file = join(outputDir, eventsName);
     writeFileSync(file, imageEvent(1, 'a', png()));
@@ -361,7 +361,7 @@ describe('an attempt', () => {
     expect(await (await open({ outputDir, folder })).keys()).toEqual(['tensorboard-images/step_2_a_0.png']);
   });
 
-  it('has no images if the sizes at its start are unknown', async () => {
+  it('extracts no images if the sizes at the start of the attempt are unknown', async () => {
     const earlier = { outputDir: tempFolder(), folder: join(tempFolder(), 'a1') };
     writeFileSync(join(earlier.outputDir, eventsName), imageEvent(1, 'a', png()));
     expect(await (await open(earlier)).keys()).toEqual([]);
@@ -382,7 +382,7 @@ describe('an attempt', () => {
     expect(contentOf('tensorboard-images/step_2_a_0.png')).toEqual(png(2));
   });
 
-  it('skips images that cannot be written, and reports one message for all', async () => {
+  it('skips images that cannot be written, and reports them once', async () => {
     const { write, keys, flaws, root } = await open();
     writeFileSync(root, 'in the way');
     const file = write(eventsName, imageEvent(1, 'a', png()), imageEvent(2, 'a', png()));
@@ -395,7 +395,7 @@ describe('an attempt', () => {
     expect(await keys()).toEqual(['tensorboard-images/step_3_a_0.png']);
   });
 
-  it('reads a bounded number of bytes in one look', async () => {
+  it('reads a bounded number of bytes of event files per look', async () => {
     const { write, look, keys } = await open();
     const steps = Array.from({ length: 9 }, (_, at) => at);
     write(eventsName, ...steps.map(step => imageEvent(step, 'a', pngOfBytes(3 * mib))));
@@ -404,14 +404,14 @@ describe('an attempt', () => {
     expect(await look()).toBe(false);
   });
 
-  it('has no images while there is no output folder', async () => {
+  it('finds no images without an output folder', async () => {
     const earlier = await open();
     rmSync(earlier.outputDir, { recursive: true });
     expect(await earlier.keys()).toEqual([]);
   });
 });
 
-describe('a logger of many images', () => {
+describe('selection of images', () => {
   const candidate = (step: number, tag = 'a', bytes = png()): Candidate => ({
     folder: '',
     tag,
@@ -425,7 +425,7 @@ describe('a logger of many images', () => {
   const stepsIn = (images: readonly { readonly path: string }[]): readonly number[] =>
     images.map(({ path }) => readMoment(path).at?.count ?? -1);
 
-  it('gets the newest 64 images of each tag in one read', () => {
+  it('selects the newest 64 images of each tag per read', () => {
     const { images } = createSelection([]).choose([
       ...range(0, 500).map(step => candidate(step)),
       candidate(3, 'b'),
@@ -433,7 +433,7 @@ describe('a logger of many images', () => {
     expect(stepsIn(images)).toEqual([...range(500 - limits.perRead, 500), 3]);
   });
 
-  it('gets the first 200 steps of a tag, then only steps that are 2 % beyond the previous one', () => {
+  it('selects the first 200 steps of a tag, then only steps at least 2 % beyond the previous one', () => {
     const selection = createSelection([]);
     const taken = range(1, 3_001).flatMap(step => stepsIn(selection.choose([candidate(step)]).images));
     expect(taken.slice(0, limits.steps)).toEqual(range(1, 201));
@@ -449,14 +449,14 @@ describe('a logger of many images', () => {
     ]);
   });
 
-  it('gets no image of a step before the newest one of its tag', () => {
+  it('selects no image of a step before the newest one of its tag', () => {
     const selection = createSelection([]);
     expect(
       stepsIn(selection.choose([candidate(10), candidate(5), candidate(10), candidate(11)]).images),
     ).toEqual([10, 11]);
   });
 
-  it('gets at most 2,000 images for an attempt, counted across restarts of the worker', () => {
+  it('selects at most 2,000 images per attempt, counted across restarts of the worker', () => {
     const written = range(0, limits.images - 1).map(
       step => [`tensorboard-images/step_${step}_tag-${step}_0.png`, 1] as const,
     );
@@ -466,14 +466,14 @@ describe('a logger of many images', () => {
     expect(selection.isFull()).toBe(true);
   });
 
-  it('gets no image once the attempt has 2 GiB', () => {
+  it('selects no image once the attempt has 2 GiB', () => {
     const written = [['tensorboard-images/step_1_a_0.png', limits.bytes - 1]] as const;
     const selection = createSelection([...written, ['other.txt', limits.bytes]]);
     expect(stepsIn(selection.choose([candidate(2), candidate(3)]).images)).toEqual([2]);
     expect(selection.isFull()).toBe(true);
   });
 
-  it('causes one message when the limit of the attempt is reached', async () => {
+  it('reports once that the limit of the attempt is reached', async () => {
     const earlier = await open();
     earlier.write(eventsName, imageEvent(1, 'a', png()));
     const full = join(earlier.root, 'tensorboard-images');

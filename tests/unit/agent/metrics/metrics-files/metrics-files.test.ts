@@ -40,14 +40,14 @@ function createBench() {
   };
 }
 
-describe('a record', () => {
-  it('has the checksum of RFC 3720, masked as TFRecord files have it', () => {
+describe('TFRecord', () => {
+  it('computes the masked CRC of RFC 3720', () => {
     const crc = 0xe3069283;
     const masked = (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
     expect(maskedCrc32c(Buffer.from('123456789'))).toBe(masked);
   });
 
-  it.each([0, 1, 11, 12, 30])('that has %i bytes so far needs more', length => {
+  it.each([0, 1, 11, 12, 30])('needs more bytes for a record with %i bytes', length => {
     const whole = scalar(1, 'loss', 1);
     expect(readRecord(whole.subarray(0, length), 1_000)).toEqual({
       kind: 'needs_more',
@@ -55,7 +55,7 @@ describe('a record', () => {
     });
   });
 
-  it('that claims a huge length is passed over, and allocates nothing', () => {
+  it('skips a record with a huge length without allocating memory', () => {
     const header = Buffer.alloc(12);
     header.writeBigUInt64LE(2n ** 50n);
     header.writeUInt32LE(maskedCrc32c(header.subarray(0, 8)), 8);
@@ -66,8 +66,8 @@ describe('a record', () => {
   });
 });
 
-describe('an event file', () => {
-  it('is read as it grows, also where a look finds a record cut off', async () => {
+describe('event files', () => {
+  it('reads a growing event file, also with a partial record', async () => {
     const { write, live } = createBench();
     const second = scalar(2, 'train/loss', 0.25);
     const file = write(eventsName, Buffer.concat([scalar(1, 'train/loss', 0.5), second.subarray(0, 20)]));
@@ -80,24 +80,21 @@ describe('an event file', () => {
   it.each([
     ['of its data', 30],
     ['of its length', 3],
-  ])(
-    'with a wrong checksum %s is read up to there, which is said once with file and offset',
-    async (_what, at) => {
-      const { write, steps, said } = createBench();
-      const first = scalar(1, 'loss', 1);
-      const damaged = scalar(2, 'loss', 1);
-      damaged[at] = (damaged[at] ?? 0) ^ 0xff;
-      const file = write(`runs/a/${eventsName}`, Buffer.concat([first, damaged, scalar(3, 'loss', 1)]));
-      expect(await steps()).toEqual([1]);
-      appendFileSync(file, scalar(4, 'loss', 1));
-      expect(await steps()).toEqual([]);
-      expect(said).toEqual([
-        expect.stringContaining(`runs/a/${eventsName} is corrupt at byte ${first.length}`),
-      ]);
-    },
-  );
+  ])('stops at a record with a wrong checksum %s, and reports file and offset once', async (_what, at) => {
+    const { write, steps, said } = createBench();
+    const first = scalar(1, 'loss', 1);
+    const damaged = scalar(2, 'loss', 1);
+    damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+    const file = write(`runs/a/${eventsName}`, Buffer.concat([first, damaged, scalar(3, 'loss', 1)]));
+    expect(await steps()).toEqual([1]);
+    appendFileSync(file, scalar(4, 'loss', 1));
+    expect(await steps()).toEqual([]);
+    expect(said).toEqual([
+      expect.stringContaining(`runs/a/${eventsName} is corrupt at byte ${first.length}`),
+    ]);
+  });
 
-  it('with a record too large to be a scalar is read behind it', async () => {
+  it('skips a record that is too large for a scalar', async () => {
     const { write, steps, said } = createBench();
     const large = eventWith(2, 'picture', value => value.writeBytesField(8, new Uint8Array(3 * 1024 * 1024)));
     const file = write(eventsName, Buffer.concat([scalar(1, 'loss', 1), large.subarray(0, 100)]));
@@ -107,7 +104,7 @@ describe('an event file', () => {
     expect(said).toEqual([]);
   });
 
-  it('of many records is read in portions, none of them twice', async () => {
+  it('reads many records in portions, none of them twice', async () => {
     const { write, files } = createBench();
     const count = 40_000;
     write(eventsName, Buffer.concat(Array.from({ length: count }, (_, step) => scalar(step, 'loss', step))));
@@ -120,7 +117,7 @@ describe('an event file', () => {
     expect(steps).toEqual(Array.from({ length: count }, (_, step) => step));
   });
 
-  it('may have its scalars as tensors, and what is no number is a gap', async () => {
+  it('reads scalars from tensors, and NaN as a gap', async () => {
     const { write, live } = createBench();
     const tensor = (step: number, fill: (pbf: PbfWriter) => void): Buffer =>
       eventWith(step, 'loss', value => value.writeMessage(8, (_, pbf) => fill(pbf), null));
@@ -146,7 +143,7 @@ describe('an event file', () => {
     ]);
   });
 
-  it('of an earlier attempt is left out, and a new one beside it is read', async () => {
+  it('skips event files of an earlier attempt, and reads new ones', async () => {
     const { files, write, steps } = createBench();
     const old = write(`old/${eventsName}`, scalar(1, 'loss', 1));
     await files.skipEarlier();
@@ -169,13 +166,13 @@ describe('an event file', () => {
       ['train_loss', 'step_loss', 'lr'],
       ['train_loss', 'loss', 'learning_rate'],
     ],
-  ])('has the names that printed lines have: %j', async (tags, keys) => {
+  ])('uses the names of printed lines: %j', async (tags, keys) => {
     const { write, live } = createBench();
     write(eventsName, Buffer.concat(tags.map(tag => scalar(1, tag, 1))));
     expect(await live()).toEqual([[1, Object.fromEntries(keys.map(key => [key, 1]))]]);
   });
 
-  it('in a folder below another run has names of its own', async () => {
+  it('names the metrics of a nested run by its folder', async () => {
     const { write, live } = createBench();
     write(`run/${eventsName}`, scalar(1, 'acc', 1));
     write(`run/loss_val/${eventsName}`, scalar(1, 'loss', 2));
@@ -185,10 +182,10 @@ describe('an event file', () => {
   });
 });
 
-describe('a metrics.csv', () => {
+describe('metrics.csv', () => {
   const path = 'lightning_logs/version_0/metrics.csv';
 
-  it('is read as it grows, a row a step, empty cells left out', async () => {
+  it('reads a growing metrics.csv row by row, without empty cells', async () => {
     const { write, live } = createBench();
     const file = write(path, 'epoch,step,train_loss,val_loss\n0,49,0.5,\n0,99,0.4,\n0,99,,0.6\n1,149,0.');
     expect(await live()).toEqual([
@@ -199,7 +196,7 @@ describe('a metrics.csv', () => {
     expect(await live()).toEqual([[149, { loss: 0.25, val_loss: null }]]);
   });
 
-  it('that is written anew with another column brings no row twice', async () => {
+  it('repeats no row when metrics.csv is rewritten with another column', async () => {
     const { write, live } = createBench();
     write(path, 'epoch,step,train_loss\n0,49,0.5\n');
     expect(await live()).toHaveLength(1);
@@ -207,7 +204,7 @@ describe('a metrics.csv', () => {
     expect(await live()).toEqual([[99, { val_loss: 0.6 }]]);
   });
 
-  it('is left out where an event file has the same figures', async () => {
+  it('skips values of metrics.csv that an event file has as well', async () => {
     const { write, live } = createBench();
     write(`lightning_logs/version_0/${eventsName}`, scalar(49, 'train_loss', 0.5));
     write(path, 'epoch,step,train_loss,acc\n0,49,0.5,1\n');
@@ -222,18 +219,18 @@ describe('a metrics.csv', () => {
     ['another table', 'name,size\na,1\n'],
     ['binary', '\u0000\u0001\n\u0002'],
     ['rows of other widths and odd figures', 'step,loss\n1\n1,2,3\n-1,5\n1.5,5\nx,5\n7,abc\n"8,9\n'],
-  ])('that is none is left out: %s', async (_what, content) => {
+  ])('ignores a metrics.csv with %s', async (_what, content) => {
     const { write, live } = createBench();
     write(path, content);
     expect(await live()).toEqual([]);
   });
 });
 
-describe('a trainer_state.json', () => {
+describe('trainer_state.json', () => {
   const state = (...steps: readonly number[]): string =>
     JSON.stringify({ log_history: steps.map(step => ({ step, epoch: step / 10, loss: 1 / step })) });
 
-  it('is read when all of it is written, and each checkpoint brings what is new', async () => {
+  it('reads a complete trainer_state.json, and only new steps of later ones', async () => {
     const { write, late } = createBench();
     const whole = state(10, 20);
     write('checkpoint-20/trainer_state.json', whole.slice(0, -10));
@@ -244,7 +241,7 @@ describe('a trainer_state.json', () => {
     expect(await late()).toEqual([30, 40]);
   });
 
-  it('repeats nothing of an earlier attempt that this one goes on from', async () => {
+  it('repeats no steps of the attempt it continues', async () => {
     const { files, write, late } = createBench();
     write('checkpoint-20/trainer_state.json', state(10, 20));
     await files.skipEarlier();
@@ -252,15 +249,15 @@ describe('a trainer_state.json', () => {
     expect(await late()).toEqual([30, 40]);
   });
 
-  it('with NaN in it, as Python writes it, has a gap there', async () => {
+  it("reads Python's NaN as a gap", async () => {
     const { files, write } = createBench();
     write('trainer_state.json', '{"log_history": [{"step": 1, "loss": NaN, "note": null}, 7, {"loss": 1}]}');
     expect((await files.look()).late).toMatchObject([{ step: 1, values: { loss: null } }]);
   });
 });
 
-describe('the output folder', () => {
-  it('is searched without its links: no loop, and nothing outside', async () => {
+describe('output folder', () => {
+  it('follows no links in the output folder', async () => {
     const { root, write, live } = createBench();
     const outside = createBench();
     outside.write(eventsName, scalar(1, 'secret', 1));
@@ -272,7 +269,7 @@ describe('the output folder', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'may have a pipe by the name of an event file, which nobody waits for',
+    'does not wait for a pipe with the name of an event file',
     async () => {
       const { root, steps } = createBench();
       execFileSync('mkfifo', [join(root, eventsName)]);
@@ -280,7 +277,7 @@ describe('the output folder', () => {
     },
   );
 
-  it('may not be there, or lose a file between two looks', async () => {
+  it('accepts a missing output folder, and files that disappear', async () => {
     const { write, steps, files } = createBench();
     expect(await createMetricsFiles({ root: '/nonexistent/output', say: () => {} }).look()).toEqual({
       live: [],

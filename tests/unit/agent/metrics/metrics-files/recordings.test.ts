@@ -67,8 +67,8 @@ function expectOnCurve(points: readonly MetricPoint[], logged: Logged): void {
 
 const isStep = (entry: Readonly<Record<string, number>>): boolean => !Object.hasOwn(entry, 'train_runtime');
 
-describe("the curve of Hugging Face's Trainer", () => {
-  it.each(['hf', 'hf-tensorboard'])('has every printed value at its own step: %s', async name => {
+describe("curve of Hugging Face's Trainer", () => {
+  it.each(['hf', 'hf-tensorboard'])('records every printed value at its step: %s', async name => {
     const { points } = await replay(name, null);
     expectOnCurve(points, historyOf(name, isStep));
     const summary = historyOf(name, entry => !isStep(entry)).filter(([, key]) => key !== 'total_flos');
@@ -76,7 +76,7 @@ describe("the curve of Hugging Face's Trainer", () => {
     expect([...curveOf(points, 'loss').keys()]).toEqual(Array.from({ length: 12 }, (_, at) => (at + 1) * 10));
   });
 
-  it.each(['hf', 'hf-tensorboard'])('is the same whichever of two pipes is read first: %s', async name => {
+  it.each(['hf', 'hf-tensorboard'])('gives the same curve whichever pipe is read first: %s', async name => {
     const run = createReplay(null);
     const chunks = chunksOf(name);
     // The bar that tqdm draws anew behind a dict arrives before it.
@@ -88,7 +88,7 @@ describe("the curve of Hugging Face's Trainer", () => {
     expectOnCurve((await run.end()).points, historyOf(name, isStep));
   });
 
-  it('has every value of the event file, under the names that are printed', async () => {
+  it('records every value of the event file under the printed names', async () => {
     const { points } = await replay('hf-tensorboard', temporaryFolder());
     expectOnCurve(
       points,
@@ -100,7 +100,7 @@ describe("the curve of Hugging Face's Trainer", () => {
     expect(losses[0]?.values).toMatchObject({ loss: 6.945546, learning_rate: 0.000135 });
   });
 
-  it('has the exact values of trainer_state.json where no event file is written', async () => {
+  it('records the exact values of trainer_state.json without an event file', async () => {
     const { points } = await replay('hf', temporaryFolder());
     const logged = historyOf('hf', isStep);
     expectOnCurve(points, logged);
@@ -111,22 +111,25 @@ describe("the curve of Hugging Face's Trainer", () => {
 
 const named = (key: string): string => (key === 'train_loss' ? 'loss' : key);
 
-describe('the curve of Lightning', () => {
-  it.each(['lightning-default', 'lightning-tqdm'])('has every value of the event file: %s', async name => {
-    const { points } = await replay(name, temporaryFolder());
-    const logged = eventsOf(name);
-    expectOnCurve(
-      points,
-      logged.map(([step, key, value]) => [step, named(key), value]),
-    );
-    const losses = logged.filter(([, key]) => key === 'train_loss').map(([step]) => step);
-    expect(points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []))).toEqual(
-      losses,
-    );
-  });
+describe('curve of Lightning', () => {
+  it.each(['lightning-default', 'lightning-tqdm'])(
+    'records every value of the event file: %s',
+    async name => {
+      const { points } = await replay(name, temporaryFolder());
+      const logged = eventsOf(name);
+      expectOnCurve(
+        points,
+        logged.map(([step, key, value]) => [step, named(key), value]),
+      );
+      const losses = logged.filter(([, key]) => key === 'train_loss').map(([step]) => step);
+      expect(points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []))).toEqual(
+        losses,
+      );
+    },
+  );
 
   it.each(['lightning-default', 'lightning-tqdm'])(
-    'has the end of the run from what is printed: %s',
+    'records the end of the run from its output: %s',
     async name => {
       const { points, progress } = await replay(name, null);
       expect(progress).toMatchObject({ step: 300, totalSteps: 300, percent: 100, epoch: 2 });
@@ -134,7 +137,7 @@ describe('the curve of Lightning', () => {
     },
   );
 
-  it('counts the steps of all epochs from its bars', async () => {
+  it('counts the steps of all epochs from the bars', async () => {
     const run = createReplay(null);
     const steps: number[] = [];
     for (const { bytes } of chunksOf('lightning-tqdm')) {
@@ -147,9 +150,9 @@ describe('the curve of Lightning', () => {
   });
 });
 
-describe('while a recording is written', () => {
+describe('partial recordings', () => {
   it.each(['hf-tensorboard', 'lightning-tqdm'])(
-    'every value of the event file is on the curve once, wherever a look finds it cut off: %s',
+    'records every value once wherever the event file is cut off: %s',
     async name => {
       const root = temporaryFolder();
       const source = readFileSync(eventFileIn(outputOf(name)));
@@ -177,7 +180,7 @@ describe('while a recording is written', () => {
     },
   );
 
-  it('a file that is cut and goes on later brings each value once', async () => {
+  it('records every value once when a truncated file continues', async () => {
     const root = temporaryFolder();
     cpSync(outputOf('lightning-default'), root, { recursive: true });
     const file = eventFileIn(root);
