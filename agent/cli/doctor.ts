@@ -10,7 +10,7 @@ import type { GpuReport } from '../gpu/probe.ts';
 import { openOwnTokens } from '../session/own-tokens.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import { describeTrainer, type ProbedTrainer } from '../trainers/index.ts';
-import { troubleOf } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/troubles.ts';
 
 /** The result of a check. When it failed, `detail` also says what to do. */
 export interface Finding {
@@ -58,7 +58,7 @@ async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promis
   const { orchestratorUrl: url } = config;
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
   const answer = await client.call(systemApi.version);
-  if (!answer.ok) return failed(what, troubleOf(answer.failure, url).message);
+  if (!answer.ok) return failed(what, explainFailure(answer.failure, url));
   const theirs = answer.value.version;
   if (theirs === version) return ok(what, `${url} answers, version ${theirs}, as this worker`);
   return failed(

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Answer, Fetch } from '../../protocol/client.ts';
 import type { OwnProgram } from './own-program.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { troubleOf } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/troubles.ts';
 
 export interface UpdateDeps {
   readonly url: string;
@@ -59,7 +59,7 @@ class UpdateError extends Error {
 async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number): Promise<Answer> {
   const address = new URL(`${url}/agent/${name}`);
   const answer = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
-    throw new UpdateError(troubleOf({ kind: 'unreachable', cause }, url).message, { cause });
+    throw new UpdateError(explainFailure({ kind: 'unreachable', cause }, url), { cause });
   });
   if (answer.status === 200) return answer;
   await answer.body?.cancel();

@@ -1,6 +1,6 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { Clock } from '../clock.ts';
-import { troubleOf } from './troubles.ts';
+import { explainFailure } from './troubles.ts';
 
 export interface ConnectionWarnings {
   tell(failure: CallFailure): void;
@@ -36,7 +36,7 @@ export function createConnectionWarnings(
   };
   const tell = (failure: CallFailure): void => {
     if (isQuiet()) return;
-    const { message } = troubleOf(failure, url);
+    const message = explainFailure(failure, url);
     once(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
   };
   return {

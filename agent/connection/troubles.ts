@@ -1,14 +1,5 @@
 import type { CallFailure } from '../../protocol/client.ts';
 
-/**
- * What a failed call means and what to do about it, in the words that people search for (the guide's section on
- * troubleshooting). `rejected`: a retry with the same token cannot succeed.
- */
-export interface Trouble {
-  readonly message: string;
-  readonly rejected: boolean;
-}
-
 const certificateCodes = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -21,18 +12,22 @@ const certificateCodes = new Set([
   'ERR_PIN_MISMATCH',
 ]);
 
-export function troubleOf(failure: CallFailure, url: string): Trouble {
+/**
+ * Returns what a failed call means and what to do about it, in the words that people search for (the guide's section on
+ * troubleshooting).
+ */
+export function explainFailure(failure: CallFailure, url: string): string {
   switch (failure.kind) {
     case 'problem':
       return failure.problem.code === 'duplicate_registration'
-        ? { rejected: false, message: duplicate(failure.problem.detail) }
+        ? duplicate(failure.problem.detail)
         : ofProblem(failure.status, failure.problem.detail, url);
     case 'unexpected':
       return failure.status === 401
         ? ofProblem(401, failure.detail, url)
-        : { rejected: false, message: noOrchestrator(failure.detail, url) };
+        : noOrchestrator(failure.detail, url);
     case 'unreachable':
-      return { rejected: false, message: unreachable(failure.cause, url) };
+      return unreachable(failure.cause, url);
   }
 }
 
@@ -43,12 +38,12 @@ const duplicate = (detail: string): string =>
   `Another machine uses this worker's token (${detail}). A worker is one machine: create another one on the orchestrator ` +
   'for this machine, and start it here with its own token. Asking again now and then, in case the other one leaves';
 
-function ofProblem(status: number, detail: string, url: string): Trouble {
-  if (status !== 401) return { rejected: false, message: `${url} refused the call: ${detail}` };
-  const message =
+function ofProblem(status: number, detail: string, url: string): string {
+  if (status !== 401) return `${url} refused the call: ${detail}`;
+  return (
     'Invalid token: the orchestrator does not know it. It may have been rotated, or its worker deleted: ask for a new ' +
-    'one, and see that it was copied whole and without white space';
-  return { rejected: true, message };
+    'one, and see that it was copied whole and without white space'
+  );
 }
 
 function unreachable(cause: unknown, url: string): string {

@@ -5,9 +5,9 @@ import type { ShipCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import { readTask, settledAt, settleRun } from '../guard/guard-files.ts';
 import { firstLine } from '../guard/log-disk.ts';
-import { createLogPace } from './log-pace.ts';
 import { createLogReader } from './log-reader.ts';
 import {
+  createLogPace,
   createLogShipper,
   leaveLogs,
   type LogEnd,

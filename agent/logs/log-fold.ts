@@ -1,6 +1,5 @@
 import { maxSecret } from './log-cut.ts';
-import { isBlank } from './log-lines.ts';
-import type { LogPieces } from './log-pieces.ts';
+import { isBlank, type LogPieces } from './log-pieces.ts';
 import { followKey, type OpenKey } from './private-keys.ts';
 import { latin1Of, showFrom } from './redact.ts';
 

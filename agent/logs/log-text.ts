@@ -1,7 +1,6 @@
 import { longCut, maxSecret, openCut } from './log-cut.ts';
 import { createLogFold, type LogFoldDeps } from './log-fold.ts';
-import { linesIn } from './log-lines.ts';
-import { createLogPieces, type TakenText } from './log-pieces.ts';
+import { createLogPieces, linesIn, type TakenText } from './log-pieces.ts';
 
 /**
  * Turns the bytes that a trainer prints into the text that is sent. Of bars that are drawn over, it keeps only the

@@ -2,7 +2,7 @@ import type { CallFailure } from '../../protocol/client.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { JoinCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
-import { troubleOf } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/troubles.ts';
 import { wordsOfFailure } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/waits.ts';
@@ -49,4 +49,4 @@ export function createJoin({ clock, call, url, random, onTrouble }: JoinDeps): J
 const refusalOf = (failure: CallFailure, url: string): string =>
   failure.kind === 'problem' && failure.problem.code === 'route_not_found'
     ? `${url} is of a version that knows no join tokens: update it, or give this worker its worker token`
-    : troubleOf(failure, url).message;
+    : explainFailure(failure, url);

@@ -8,7 +8,7 @@ import { decide } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
 import { policyOf } from '../retry/waits.ts';
 import type { TokenHolder } from './token-holder.ts';
-import { troubleOf } from '../connection/troubles.ts';
+import { explainFailure } from '../connection/troubles.ts';
 
 export interface RegisterDeps {
   readonly clock: Clock;
@@ -93,7 +93,7 @@ export function createRegister(deps: RegisterDeps) {
     });
     if (end.kind === 'done') return end.value;
     if (end.kind === 'aborted' || signal.aborted) return { kind: 'aborted' };
-    const { message } = troubleOf(end.failure, url);
+    const message = explainFailure(end.failure, url);
     if (end.decision === 'stop') return { kind: 'refused', message };
     return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
   };

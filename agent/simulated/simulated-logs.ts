@@ -3,8 +3,7 @@ import type { Progress } from '../../protocol/progress.ts';
 import type { ShipCall } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { Clock } from '../clock.ts';
-import { createLogPace } from '../logs/log-pace.ts';
-import { createLogShipper, leaveLogs, type LogShipper } from '../logs/log-shipper.ts';
+import { createLogPace, createLogShipper, leaveLogs, type LogShipper } from '../logs/log-shipper.ts';
 import type { RunOrigin } from '../attempt/run.ts';
 
 /** The logs of simulated trainings. They are in memory, and are lost when their worker ends. */

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { argumentsOf, configTextIn } from '../../trainers/index.ts';
-import { accelerate, processOptions } from './accelerate.ts';
-import { type Launch, type LaunchInput, spellingOf, withoutKey } from './launch.ts';
+import {
+  accelerate,
+  type Launch,
+  type LaunchInput,
+  processOptions,
+  spellingOf,
+  withoutKey,
+} from './launch.ts';
 
 /** Scripts take arguments; the config is written beside them for people. Most continue from the newest `checkpoint-N`. */
 export function diffusersLaunch(input: LaunchInput): Launch {

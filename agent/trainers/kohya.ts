@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn, kohyaScript } from '../../trainers/index.ts';
-import { accelerate, processOptions } from './accelerate.ts';
-import type { Launch, LaunchInput } from './launch.ts';
+import { accelerate, type Launch, type LaunchInput, processOptions } from './launch.ts';
 
 /** Keys that name folders of their own, that start something else, or that are not the script's. */
 const replaced: ReadonlySet<string> = new Set([

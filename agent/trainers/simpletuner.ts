@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn } from '../../trainers/index.ts';
 import { splitCommand } from './argv.ts';
-import { accelerate } from './accelerate.ts';
-import { type Launch, type LaunchInput, leadsOut, spellingOf, withoutKey } from './launch.ts';
+import { accelerate, type Launch, type LaunchInput, leadsOut, spellingOf, withoutKey } from './launch.ts';
 
 /** Each request to SimpleTuner raises a number in the file that this variable names (`simpletuner/train.py`). */
 const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';

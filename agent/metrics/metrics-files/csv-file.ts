@@ -1,7 +1,7 @@
 import type { Piece } from './event-file.ts';
 import type { MetricsFile } from './find-files.ts';
 import { type Columns, parseHeader, parseRows } from './metrics-csv.ts';
-import { createNewerFilter } from './newer.ts';
+import { createNewerFilter } from './names.ts';
 import { readPart } from './read-part.ts';
 
 const headBytes = 64 * 1024;

@@ -1,7 +1,6 @@
 import { decodeScalars } from './event.ts';
 import type { MetricsFile } from './find-files.ts';
-import { findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
-import { createNewerFilter } from './newer.ts';
+import { createNewerFilter, findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
 import { createRecordFile } from './record-file.ts';
 
 /** Larger records are histograms, texts or images. */

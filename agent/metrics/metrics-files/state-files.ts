@@ -1,12 +1,21 @@
-import type { FilePoint } from './names.ts';
+import { type Fields, fieldsOf } from '../../files/whole-file.ts';
+import { parsePythonJson } from '../progress-line.ts';
 import type { MetricsFile } from './find-files.ts';
-import { createNewerFilter } from './newer.ts';
+import { createNewerFilter, type FilePoint, findLossName, gatherPoints, toMetricName } from './names.ts';
 import { readPart } from './read-part.ts';
-import { type Entry, parseHistory, pointsOfHistory } from './trainer-state.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** Reads the newest `trainer_state.json` files. Each checkpoint has one, with everything that was logged before it. */
+/** Only the summary of the whole run, logged after its end, has this key. */
+const summary = 'train_runtime';
+
+/** An entry of the history as one line of text, to compare it with earlier entries. */
+type Entry = string;
+
+/**
+ * Reads the newest `trainer_state.json` files. Hugging Face's Trainer writes one into each checkpoint; its `log_history`
+ * has everything that was logged before.
+ */
 export interface StateFiles {
   /** Skips what the file has now: it was logged before this attempt. */
   skip(file: MetricsFile): Promise<void>;
@@ -37,3 +46,32 @@ export function createStateFiles(): StateFiles {
     },
   };
 }
+
+/** Null if the text is not such a file, or is not written completely yet. */
+function parseHistory(text: string): readonly Entry[] | null {
+  if (!text.trimEnd().endsWith('}')) return null;
+  const history = fieldsOf(parsePythonJson(text))?.['log_history'];
+  return Array.isArray(history) ? history.map(entry => JSON.stringify(entry)) : null;
+}
+
+function pointsOfHistory(entries: readonly Entry[]): readonly FilePoint[] {
+  const gathered = gatherPoints();
+  for (const entry of entries) {
+    const { step, ...row }: Fields = fieldsOf(JSON.parse(entry)) ?? {};
+    if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) continue;
+    const names = Object.keys(row);
+    const lossName = Object.hasOwn(row, summary) ? null : findLossName(names, null);
+    for (const [name, value] of Object.entries(row))
+      if (typeof value === 'number' || isGap(name, value))
+        gathered.add(
+          step,
+          null,
+          toMetricName(name, lossName),
+          typeof value === 'number' ? value : Number.NaN,
+        );
+  }
+  return gathered.points();
+}
+
+/** Python writes NaN, which JSON does not have. The parser turns it into null. */
+const isGap = (name: string, value: unknown): boolean => value === null && /loss|norm/i.test(name);

@@ -1,5 +1,9 @@
-import { createLogPace } from '../../../agent/logs/log-pace.ts';
-import { createLogShipper, type LogShipper, type LogShipperDeps } from '../../../agent/logs/log-shipper.ts';
+import {
+  createLogPace,
+  createLogShipper,
+  type LogShipper,
+  type LogShipperDeps,
+} from '../../../agent/logs/log-shipper.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { LogChunkBody } from '../../../protocol/logs-api.ts';
 import { createLogBook, type LogBook } from '../../support/log-book.ts';

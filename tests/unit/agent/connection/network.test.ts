@@ -2,7 +2,7 @@ import http from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openNetwork, type Trust, usualTrust } from '../../../../agent/connection/network.ts';
 import { parsePins } from '../../../../agent/connection/pins.ts';
-import { troubleOf } from '../../../../agent/connection/troubles.ts';
+import { explainFailure } from '../../../../agent/connection/troubles.ts';
 import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { type Identity, makeIdentity } from '../../../support/tls/identity.ts';
@@ -28,7 +28,7 @@ async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Prom
   const client = createClient({ baseUrl: url, headers, timeoutMs: 10_000, fetch });
   const result = await client.call(workerApi.disconnect, { body: {} });
   if (result.ok) return 'none';
-  const { message } = troubleOf(result.failure, url);
+  const message = explainFailure(result.failure, url);
   expect(message).not.toContain(canary);
   return message;
 }
@@ -43,21 +43,21 @@ async function expectNothingSent(listener: Listener, connections = 1): Promise<v
   expect(listener.received()).toBe('');
 }
 
-describe('with a pin', () => {
-  it('a server that has the key is taken, whoever has issued its certificate and for whatever names', async () => {
+describe('connections with a pin', () => {
+  it('accepts a server with the pinned key, whatever its issuer and names', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const listener = await startListener(identity);
     expect(await call(listener.url, pinning(identity))).toBe('none');
     expect(listener.received()).toContain(canary);
   });
 
-  it('one of several is enough, so that a key can be changed', async () => {
+  it('accepts one of several pinned keys, so that a key can be changed', async () => {
     const [old, fresh] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(fresh);
     expect(await call(listener.url, pinning(old, fresh))).toBe('none');
   });
 
-  it('a renewed certificate for the same key is taken', async () => {
+  it('accepts a renewed certificate with the pinned key', async () => {
     const first = await makeIdentity();
     const renewed = await makeIdentity({ keyOf: first, hours: [-1, 48] });
     expect(renewed.pin).toBe(first.pin);
@@ -66,7 +66,7 @@ describe('with a pin', () => {
     expect(await call(listener.url, pinning(first))).toBe('none');
   });
 
-  it('another key is refused after the handshake, before a single byte of HTTP', async () => {
+  it('rejects another key after the handshake, before any byte of HTTP', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(theirs);
     const trouble = await call(listener.url, pinning(ours));
@@ -78,7 +78,7 @@ describe('with a pin', () => {
     await expectNothingSent(listener);
   });
 
-  it('an authority that vouches for another key changes nothing', async () => {
+  it('rejects another key even when an authority vouches for it', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(theirs);
     const trust = { ...trusting(theirs), pins: pinning(ours).pins };
@@ -97,7 +97,7 @@ describe('with a pin', () => {
       [24, 48],
       /^SSL certificate verify failed \(CERT_NOT_YET_VALID\).*Check this machine's clock/,
     ],
-  ])('a certificate that %s is refused, though it has the key', async (_what, hours, expected) => {
+  ])('rejects a certificate that %s, even with the pinned key', async (_what, hours, expected) => {
     const identity = await makeIdentity({ hours });
     const listener = await startListener(identity);
     expect(await call(listener.url, pinning(identity))).toMatch(expected);
@@ -105,7 +105,7 @@ describe('with a pin', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'a session of earlier does not stand for the key (%s)',
+    'checks the key again when a TLS session is resumed (%s)',
     async maxVersion => {
       const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
       const answer = httpAnswer(200, '{"success":true}', { connection: 'close' });
@@ -125,13 +125,13 @@ describe('with a pin', () => {
     },
   );
 
-  it('nothing is sent to an http address', async () => {
+  it('sends nothing to an http address with a pin', async () => {
     const server = await startHttp(httpAnswer(200, '{"success":true}'));
     expect(await call(server.url, pinning(await makeIdentity()))).toContain('a pin is for https:// alone');
     expect(server.calls()).toBe(0);
   });
 
-  it('each of many connections at a time is looked at', async () => {
+  it('checks every one of many parallel connections', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(theirs);
     const fetch = openNetwork(pinning(ours));
@@ -143,8 +143,8 @@ describe('with a pin', () => {
   });
 });
 
-describe('without a pin', () => {
-  it('a certificate that nobody vouches for is refused, with the way out', async () => {
+describe('connections without a pin', () => {
+  it('rejects a certificate of an unknown issuer, and names the remedy', async () => {
     const listener = await startListener(await makeIdentity());
     const trouble = await call(listener.url, usualTrust);
     expect(trouble).toMatch(
@@ -153,7 +153,7 @@ describe('without a pin', () => {
     await expectNothingSent(listener);
   });
 
-  it('one that the given file vouches for is taken', async () => {
+  it('accepts a certificate that --ca-file vouches for', async () => {
     const identity = await makeIdentity();
     const listener = await startListener(identity);
     expect(await call(listener.url, trusting(identity))).toBe('none');
@@ -175,22 +175,22 @@ describe('without a pin', () => {
       { hours: [24, 48] },
       /\(CERT_NOT_YET_VALID\).*Check this machine's clock first/,
     ],
-  ])('one %s is refused even then', async (_what, options, expected) => {
+  ])('rejects a certificate %s even with --ca-file', async (_what, options, expected) => {
     const identity = await makeIdentity(options);
     const listener = await startListener(identity);
     expect(await call(listener.url, trusting(identity))).toMatch(expected);
     await expectNothingSent(listener);
   });
 
-  it('anybody is taken when nothing is to be verified', async () => {
+  it('accepts any certificate with --ssl-no-verify', async () => {
     const listener = await startListener(await makeIdentity({ names: ['other.test'], hours: [-48, -24] }));
     expect(await call(listener.url, { ...usualTrust, verify: false })).toBe('none');
   });
 
   it.each([
-    ['is not there', '/nowhere/ca.pem', 'ENOENT'],
-    ['holds no certificate', import.meta.filename, 'there is no certificate in it'],
-  ])('a file that %s is an error, with a pin, too', async (_what, caFile, why) => {
+    ['does not exist', '/nowhere/ca.pem', 'ENOENT'],
+    ['contains no certificate', import.meta.filename, 'there is no certificate in it'],
+  ])('throws for a CA file that %s, also with a pin', async (_what, caFile, why) => {
     expect(() => openNetwork({ ...usualTrust, caFile })).toThrow(why);
     expect(() => openNetwork({ ...pinning(identityOfNobody), caFile })).toThrow(why);
   });
@@ -198,20 +198,23 @@ describe('without a pin', () => {
 
 const identityOfNobody: Identity = { key: '', cert: '', pin: `sha256:${'A'.repeat(43)}=` };
 
-describe('an answer that sends elsewhere', () => {
-  it.each([301, 302, 303, 307, 308])('with %d is told and not followed', async status => {
-    const identity = await makeIdentity();
-    const there = await startListener(identity);
-    const location = `${there.url}/api/workers/disconnect?secret=1`;
-    const listener = await startListener(identity, { answer: httpAnswer(status, '', { location }) });
-    expect(await call(listener.url, pinning(identity))).toBe(
-      `${listener.url} redirects to ${there.url}/api/workers/disconnect, where the token must not go. If that is the orchestrator, ` +
-        'give its address with --orchestrator-url; if it is not, see what answers in its place',
-    );
-    expect(there.connections()).toBe(0);
-  });
+describe('redirects', () => {
+  it.each([301, 302, 303, 307, 308])(
+    'names a redirect with status %d, and does not follow it',
+    async status => {
+      const identity = await makeIdentity();
+      const there = await startListener(identity);
+      const location = `${there.url}/api/workers/disconnect?secret=1`;
+      const listener = await startListener(identity, { answer: httpAnswer(status, '', { location }) });
+      expect(await call(listener.url, pinning(identity))).toBe(
+        `${listener.url} redirects to ${there.url}/api/workers/disconnect, where the token must not go. If that is the orchestrator, ` +
+          'give its address with --orchestrator-url; if it is not, see what answers in its place',
+      );
+      expect(there.connections()).toBe(0);
+    },
+  );
 
-  it('is not followed over plain HTTP, either, nor to the same address', async () => {
+  it('follows no redirect over plain HTTP, not even to the same server', async () => {
     const there = await startHttp(httpAnswer(200, '{"success":true}'));
     const server = await startHttp(httpAnswer(307, '', { location: `${there.url}/x` }));
     expect(await call(server.url, usualTrust)).toContain(`redirects to ${there.url}/x, where the token`);
@@ -226,7 +229,7 @@ describe('an answer that sends elsewhere', () => {
     ['javascript:alert(1)', 'redirects to another place,'],
     ['http://', 'redirects to another place,'],
     ['http://host.test/%1b[31m\u001b[31m', 'redirects to http://host.test/%1b[31m'],
-  ])('to %j is told without what could do harm', async (location, expected) => {
+  ])('reports a redirect to %j without harmful characters', async (location, expected) => {
     const server = await startHttp(httpAnswer(302, '', { location }));
     const trouble = await call(server.url, usualTrust);
     expect(trouble).not.toContain('\u001b');
@@ -235,7 +238,7 @@ describe('an answer that sends elsewhere', () => {
     else expect(trouble).toContain('could not be reached');
   });
 
-  it('but does not say where is an answer like others', async () => {
+  it('treats a redirect without a location as any other response', async () => {
     const server = await startHttp(httpAnswer(304, ''));
     expect(await call(server.url, usualTrust)).toContain('was answered 304');
   });

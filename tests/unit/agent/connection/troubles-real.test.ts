@@ -3,7 +3,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
-import { troubleOf } from '../../../../agent/connection/troubles.ts';
+import { explainFailure } from '../../../../agent/connection/troubles.ts';
 import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { nobodyThere } from '../builders.ts';
@@ -18,7 +18,7 @@ async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
   });
   const result = await client.call(workerApi.disconnect, { body: {} });
   if (result.ok) return 'no trouble';
-  const { message } = troubleOf(result.failure, url);
+  const message = explainFailure(result.failure, url);
   expect(message).not.toContain('canary');
   return message;
 }
@@ -36,8 +36,8 @@ async function listen(server: net.Server, scheme = 'http'): Promise<string> {
 
 const greet: http.RequestListener = (_request, response) => void response.end('{"success":true}');
 
-describe('over plain HTTP', () => {
-  it('nothing listens', async () => {
+describe('troubles over plain HTTP', () => {
+  it('reports a refused connection when nothing listens', async () => {
     const url = await nobodyThere();
     expect(await troubleWith(url)).toMatch(/^Connection refused: nothing listens on/);
     expect(await troubleWith(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
@@ -46,7 +46,7 @@ describe('over plain HTTP', () => {
   it.each<[string, () => net.Server, RegExp]>([
     ['hangs up', () => net.createServer(socket => socket.destroy()), /^Connection lost: .*https:\/\/ there/],
     [
-      'is no web server',
+      'is not a web server',
       () => net.createServer(socket => socket.end('SSH-2.0-x\r\n')),
       /Check address and port/,
     ],
@@ -55,23 +55,23 @@ describe('over plain HTTP', () => {
       () => http.createServer((_, response) => response.end('hi')),
       /not answer like/,
     ],
-  ])('what listens %s', async (_what, make, expected) => {
+  ])('reports a server that %s', async (_what, make, expected) => {
     expect(await troubleWith(await listen(make()))).toMatch(expected);
   });
 
-  it('what listens never answers', async () => {
+  it('reports a timeout when the server never answers', async () => {
     const url = await listen(net.createServer());
     expect(await troubleWith(url, 20)).toMatch(/^No answer from .* in time/);
   });
 
-  it('the server speaks https', async () => {
+  it('suggests https when the server speaks TLS', async () => {
     const url = await listen(https.createServer({}, greet));
     expect(await troubleWith(url)).toMatch(/^Connection lost: .*speaks https:\/\/ there/);
   });
 });
 
-describe('over TLS', () => {
-  it('the server speaks http', async () => {
+describe('troubles over TLS', () => {
+  it('suggests http when the server does not speak TLS', async () => {
     const url = await listen(http.createServer(greet), 'https');
     expect(await troubleWith(url)).toMatch(/^TLS failed for .*Try http:\/\/ instead/);
   });

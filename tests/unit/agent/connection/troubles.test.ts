@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { troubleOf } from '../../../../agent/connection/troubles.ts';
+import { explainFailure } from '../../../../agent/connection/troubles.ts';
 import { problemOf, unreachable } from '../builders.ts';
 
 const url = 'http://rig:8001';
@@ -22,7 +22,7 @@ const remedies: Readonly<Record<string, RegExp>> = {
   other: /^http:\/\/rig:8001 could not be reached: .*Check address and port, and the network/,
 };
 
-describe('a server that can not be reached', () => {
+describe('unreachable servers', () => {
   it.each([
     ['ECONNREFUSED', 'refused'],
     ['ENOTFOUND', 'host'],
@@ -47,62 +47,57 @@ describe('a server that can not be reached', () => {
     ['EHOSTUNREACH', 'other'],
     ['ENETUNREACH', 'other'],
     ['EMFILE', 'other'],
-  ])('%s: %s', (code, kind) => {
-    const trouble = troubleOf(unreachable(code), url);
-    expect(trouble.message).toMatch(remedies[kind]!);
-    expect(trouble.rejected).toBe(false);
+  ])('explains the error code %s: %s', (code, kind) => {
+    expect(explainFailure(unreachable(code), url)).toMatch(remedies[kind]!);
   });
 
-  it('a certificate whose failure has an unknown code is told by its message', () => {
+  it('explains an unknown certificate error by its message', () => {
     const cause = new TypeError('fetch failed', { cause: new Error('certificate is revoked') });
-    expect(troubleOf({ kind: 'unreachable', cause }, url).message).toMatch(remedies['certificate']!);
+    expect(explainFailure({ kind: 'unreachable', cause }, url)).toMatch(remedies['certificate']!);
   });
 
   it.each([
-    ['an abort by time', AbortSignal.abort(new DOMException('', 'TimeoutError')).reason, 'timeout'],
+    ['a timeout', AbortSignal.abort(new DOMException('', 'TimeoutError')).reason, 'timeout'],
     [
-      'several addresses tried',
+      'several failed addresses',
       new AggregateError([coded('ECONNREFUSED'), coded('EHOSTUNREACH')], 'all failed'),
       'refused',
     ],
-    ['wrapped often', wrapped(coded('ECONNREFUSED'), 5), 'refused'],
-    ['wrapped beyond reason', wrapped(coded('ECONNREFUSED'), 50), 'other'],
-    ['no error at all', 'gone', 'other'],
-    ['nothing', undefined, 'other'],
-  ])('%s', (_what, cause: unknown, kind) => {
-    expect(troubleOf({ kind: 'unreachable', cause }, url).message).toMatch(remedies[kind]!);
+    ['a nested error', wrapped(coded('ECONNREFUSED'), 5), 'refused'],
+    ['a very deeply nested error', wrapped(coded('ECONNREFUSED'), 50), 'other'],
+    ['a value that is not an error', 'gone', 'other'],
+    ['an undefined value', undefined, 'other'],
+  ])('explains %s', (_what, cause: unknown, kind) => {
+    expect(explainFailure({ kind: 'unreachable', cause }, url)).toMatch(remedies[kind]!);
   });
 
-  it('what a certificate says is shown on one line, and no more of it than is of use', () => {
+  it("shortens a certificate's text to one line of plain characters", () => {
     const cause = Object.assign(new Error(`a\u001b[31m\nb${'x'.repeat(5_000)}`), {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });
-    const { message } = troubleOf({ kind: 'unreachable', cause }, url);
+    const message = explainFailure({ kind: 'unreachable', cause }, url);
     expect(message).toContain('(a?[31m?bx');
     expect(message.length).toBeLessThan(800);
   });
 
-  it('an https address that is hung up on may be an http one', () => {
-    expect(troubleOf(unreachable('ECONNRESET'), 'https://rig').message).toContain('speaks http:// there');
+  it('suggests http when an https server hangs up', () => {
+    expect(explainFailure(unreachable('ECONNRESET'), 'https://rig')).toContain('speaks http:// there');
   });
 });
 
-describe('a server that answers', () => {
-  it.each<[string, Parameters<typeof troubleOf>[0], RegExp, boolean]>([
-    ['401 of an orchestrator', problemOf(401), remedies['token']!, true],
-    ['401 of a proxy', { kind: 'unexpected', status: 401, detail: 'x' }, remedies['token']!, true],
-    ['409', problemOf(409), /^http:\/\/rig:8001 refused the call: refused with 409$/, false],
-    ['503', problemOf(503), /refused the call: refused with 503/, false],
+describe('responses of a server', () => {
+  it.each<[string, Parameters<typeof explainFailure>[0], RegExp]>([
+    ['401 from an orchestrator', problemOf(401), remedies['token']!],
+    ['401 from a proxy', { kind: 'unexpected', status: 401, detail: 'x' }, remedies['token']!],
+    ['409', problemOf(409), /^http:\/\/rig:8001 refused the call: refused with 409$/],
+    ['503', problemOf(503), /refused the call: refused with 503/],
     [
-      'a page',
+      'an HTML page',
       { kind: 'unexpected', status: 200, detail: '<html>' },
       /^http:\/\/rig:8001 does not answer like an orchestrator\. Check address and port.*: <html>$/,
-      false,
     ],
-  ])('%s', (_what, failure, message, rejected) => {
-    const trouble = troubleOf(failure, url);
-    expect(trouble.message).toMatch(message);
-    expect(trouble.rejected).toBe(rejected);
+  ])('explains the response %s', (_what, failure, message) => {
+    expect(explainFailure(failure, url)).toMatch(message);
   });
 });
 
