@@ -5,7 +5,7 @@ import { createArtifactFiles } from '../../../main/store/artifacts/artifact-file
 import { openFolder } from '../../support/fleet-bench.ts';
 import { jobId } from './builders.ts';
 
-test('files come while the last one of their folder goes, and all of them are there', async () => {
+test('keeps all files when some are added while the last one in their folder is removed', async () => {
   const folder = join(openFolder(), 'artifacts');
   const files = createArtifactFiles(folder);
   const job = jobId('j_1');

@@ -29,7 +29,7 @@ const uploadOf = (key: string, changes: Partial<Upload> = {}): Upload => ({
   ...changes,
 });
 
-const dropped = (store: Store): readonly string[] =>
+const droppedFiles = (store: Store): readonly string[] =>
   store
     .droppedFiles(100)
     .map(({ file }) => file)
@@ -43,7 +43,7 @@ export function describeArtifacts(open: OpenStore): void {
   };
 
   describe('artifacts', () => {
-    test('are listed newest first, page by page, each of its own job', async () => {
+    test('lists the artifacts of a job newest first, page by page', async () => {
       const store = await withJobs();
       await store.write(tx => {
         for (const key of ['a', 'b', 'c']) tx.putArtifact(artifactOf(key));
@@ -58,17 +58,17 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.artifactFigures(jobId('j_9'))).toEqual({ count: 0, bytes: 0 });
     });
 
-    test('of the same key take the place of each other, and drop the file', async () => {
+    test('replaces an artifact of the same key and drops its file', async () => {
       const store = await withJobs();
       await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'one' })));
       await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'two', bytes: 5 })));
       expect(store.artifact(jobId('j_1'), 'a')).toMatchObject({ file: 'two', bytes: 5 });
-      expect(dropped(store)).toEqual(['one']);
+      expect(droppedFiles(store)).toEqual(['one']);
       await store.write(tx => tx.forgetDropped(['one', 'unknown']));
-      expect(dropped(store)).toEqual([]);
+      expect(droppedFiles(store)).toEqual([]);
     });
 
-    test('that are removed drop their files; so do all of a job that is removed', async () => {
+    test('drops the files of a removed artifact and of a removed job', async () => {
       const store = await withJobs();
       await store.write(tx => {
         for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key));
@@ -77,14 +77,14 @@ export function describeArtifacts(open: OpenStore): void {
       });
       expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(true);
       expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(false);
-      expect(dropped(store)).toEqual(['file-of-a']);
+      expect(droppedFiles(store)).toEqual(['file-of-a']);
       await store.write(tx => tx.removeJob(jobId('j_1')));
-      expect(dropped(store)).toEqual(['file-of-a', 'file-of-b', 'upload-of-c']);
+      expect(droppedFiles(store)).toEqual(['file-of-a', 'file-of-b', 'upload-of-c']);
       expect(store.artifact(jobId('j_2'), 'a')?.file).toBe('kept');
       expect(store.upload(attempt, 'c')).toBeNull();
     });
 
-    test('that share a file drop it with the last of them, and its bytes count once', async () => {
+    test('drops a shared file with its last artifact, and counts its bytes once', async () => {
       const store = await withJobs();
       const content = { bytes: 10, sha256: '0'.repeat(64) };
       await store.write(tx => {
@@ -96,26 +96,26 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.artifactWith(jobId('j_2'), content)).toBeNull();
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 20, filesOfJob: 3, inAll: 20 });
       await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'));
-      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([[], 20]);
+      expect([droppedFiles(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([[], 20]);
       await store.write(tx => tx.removeArtifact(jobId('j_1'), 'b'));
-      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['shared'], 10]);
+      expect([droppedFiles(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['shared'], 10]);
       await store.write(tx => tx.removeJob(jobId('j_1')));
-      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['own', 'shared'], 0]);
+      expect([droppedFiles(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['own', 'shared'], 0]);
     });
 
-    test('of a removed job drop a shared file once', async () => {
+    test('drops a shared file once when its job is removed', async () => {
       const store = await withJobs();
       await store.write(tx => {
         for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key, { file: 'shared' }));
       });
       await store.write(tx => tx.removeJob(jobId('j_1')));
-      expect([dropped(store), store.storedBytes(jobId('j_1'))]).toEqual([
+      expect([droppedFiles(store), store.storedBytes(jobId('j_1'))]).toEqual([
         ['shared'],
         { ofJob: 0, filesOfJob: 0, inAll: 0 },
       ]);
     });
 
-    test('belong to a job that there is', async () => {
+    test('refuses an artifact of an unknown job', async () => {
       const store = await withJobs();
       await expect(
         store.write(tx => tx.putArtifact(artifactOf('a', { jobId: jobId('j_9') }))),
@@ -124,7 +124,7 @@ export function describeArtifacts(open: OpenStore): void {
   });
 
   describe('uploads', () => {
-    test('count with their announced size for their job, and with what they reserve for all jobs', async () => {
+    test('counts uploads with their announced size per job, and with their reservation overall', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.putArtifact(artifactOf('a'));
@@ -147,7 +147,7 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 5 });
     });
 
-    test('that can be resumed are found, one for each attempt and key', async () => {
+    test('finds the resumable upload of an attempt and key', async () => {
       const store = await withJobs();
       await store.write(tx => tx.insertUpload(uploadOf('a')));
       await store.write(tx => tx.insertUpload(uploadOf('a', { file: 'x', isResumable: false })));
@@ -158,7 +158,7 @@ export function describeArtifacts(open: OpenStore): void {
       );
     });
 
-    test('of one attempt, or of a whole job, are dropped together', async () => {
+    test('drops all uploads of an attempt or of a job together', async () => {
       const store = await withJobs();
       const other = { attemptId: AttemptId.parse('a_2') };
       await store.write(tx => {
@@ -170,13 +170,13 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.uploads().map(({ key }) => key)).toEqual(['a', 'c', 'd']);
       expect(store.uploaders()).toHaveLength(3);
       expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), attempt))).toBe(2);
-      expect(dropped(store)).toEqual(['upload-of-a', 'upload-of-b']);
+      expect(droppedFiles(store)).toEqual(['upload-of-a', 'upload-of-b']);
       expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), null))).toBe(1);
       expect(store.uploads()).toEqual([uploadOf('d', { ...other, jobId: jobId('j_2') })]);
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 30 });
     });
 
-    test('that become artifacts keep their files, and drop them else', async () => {
+    test('keeps the file of an upload that becomes an artifact, and drops others', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.insertUpload(uploadOf('a'));
@@ -185,10 +185,10 @@ export function describeArtifacts(open: OpenStore): void {
         tx.removeUpload('upload-of-a');
         tx.removeUpload('upload-of-b');
       });
-      expect(dropped(store)).toEqual(['upload-of-b']);
+      expect(droppedFiles(store)).toEqual(['upload-of-b']);
     });
 
-    test('are given up when nothing was heard of them, or nobody can resume them', async () => {
+    test('drops uploads that are too old or cannot be resumed', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.insertUpload(uploadOf('old', { touchedAt: at(1) }));
@@ -199,9 +199,9 @@ export function describeArtifacts(open: OpenStore): void {
       expect(await store.write(tx => tx.touchUpload('upload-of-touched', at(15)))).toBe(true);
       expect(await store.write(tx => tx.touchUpload('unknown', at(15)))).toBe(false);
       await store.write(tx => tx.removeUploads(at(10)));
-      expect(dropped(store)).toEqual(['upload-of-old']);
+      expect(droppedFiles(store)).toEqual(['upload-of-old']);
       await store.write(tx => tx.removeUploads(null));
-      expect(dropped(store)).toEqual(['upload-of-broken', 'upload-of-old']);
+      expect(droppedFiles(store)).toEqual(['upload-of-broken', 'upload-of-old']);
       expect(['touched', 'new'].map(key => store.upload(attempt, key)?.key)).toEqual(['touched', 'new']);
     });
   });

@@ -13,7 +13,7 @@ const makeFact = (changes: Partial<AuditFact> = {}): AuditFact => ({
 });
 
 export function describeAudit(open: OpenStore): void {
-  describe('the audit trail', () => {
+  describe('audit trail', () => {
     test('is empty at first', () => {
       const { audit } = open();
       expect([audit.lastSeq(), audit.after(0, 10), audit.list(filter())]).toEqual([
@@ -26,21 +26,21 @@ export function describeAudit(open: OpenStore): void {
     test.each<[string, Partial<AuditFact>, object]>([
       ['an admin', {}, { actor_type: 'admin', actor_id: 'ada', address: '10.0.0.1' }],
       [
-        'a worker of unknown address',
+        'a worker with an unknown address',
         { actor: { type: 'worker', id: workerId('w_1'), address: null } },
         { actor_type: 'worker', actor_id: 'w_1', address: null },
       ],
       [
-        'the orchestrator itself',
+        'the orchestrator',
         { actor: { type: 'system' } },
         { actor_type: 'system', actor_id: null, address: null },
       ],
       [
-        'somebody, of a job',
+        'an admin about a job',
         { type: 'job.completed', target: { type: 'job', id: jobId('j_1') } },
         { type: 'job.completed', target_type: 'job', target_id: 'j_1' },
       ],
-    ])('holds what was done by %s', async (_what, changes, columns) => {
+    ])('stores a row for an action of %s', async (_what, changes, columns) => {
       const store = open();
       const fact = makeFact(changes);
       await store.write(tx => tx.appendAudit(fact));
@@ -50,7 +50,7 @@ export function describeAudit(open: OpenStore): void {
       expect(row?.hash).toBe(row && testSeal(null, row));
     });
 
-    test('seals each row with the one before, also within one command and one commit', async () => {
+    test('seals each row with the previous one, within a command and across a commit', async () => {
       const store = open();
       const append = (n: number) =>
         store.write(tx => {
@@ -66,7 +66,7 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.lastSeq()).toBe(6);
     });
 
-    test('never dates a row before the one before it, and says what the clock said', async () => {
+    test('never dates a row before the previous one, and stores the clock offset', async () => {
       const store = open();
       const append = (ms: number) => store.write(tx => tx.appendAudit(makeFact({ at: ms, details: {} })));
       await append(at(9));
@@ -85,7 +85,7 @@ export function describeAudit(open: OpenStore): void {
         expect(row.hash).toBe(testSeal(rows[index - 1]?.hash ?? null, row));
     });
 
-    test('has neither row nor gap of a command that failed', async () => {
+    test('stores no row and leaves no gap for a failed command', async () => {
       const store = open();
       const failed = store.write(tx => {
         tx.appendAudit(makeFact());
@@ -97,7 +97,7 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.after(0, 10)).toMatchObject([{ seq: 1, at: at(2) }]);
     });
 
-    test('is read onward from any number, so many at a time', async () => {
+    test('returns rows after any number, up to the limit', async () => {
       const { audit, write } = open();
       await write(tx => {
         for (let n = 1; n <= 5; n++) tx.appendAudit(makeFact({ at: at(n) }));
@@ -112,7 +112,7 @@ export function describeAudit(open: OpenStore): void {
       ]);
     });
 
-    test('is listed newest first, in pages, by type and by what it is about', async () => {
+    test('lists rows newest first, page by page, filtered by type and target', async () => {
       const { audit, write } = open();
       await write(tx => {
         for (const type of ['worker.draining', 'worker.undrained'] as const) {

@@ -1,4 +1,3 @@
-/** Backups during normal operation, and before a change of the schema. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -16,8 +15,8 @@ import { testSeal } from '../../support/seal.ts';
 const windows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-/** A log whose next line a test can await. */
-function createTeller(): {
+// A log that lets a test wait for its next line of a type.
+function createAwaitableLog(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;
 } {
@@ -34,13 +33,13 @@ function createTeller(): {
 }
 
 function openData(file: string, clock = createVirtualClock()) {
-  const teller = createTeller();
-  const opened = openDataStore(file, { clock, log: teller.log, seal: testSeal, onFatal: () => {} });
+  const lines = createAwaitableLog();
+  const opened = openDataStore(file, { clock, log: lines.log, seal: testSeal, onFatal: () => {} });
   onTestFinished(() => opened.store.close());
-  return { ...opened, clock, teller, folder: openBackupFolder(file, clock) };
+  return { ...opened, clock, lines, folder: openBackupFolder(file, clock) };
 }
 
-/** A database that exists before the tested start. */
+// A database that exists before the tested start.
 async function databaseWith(jobs: number): Promise<string> {
   const file = newFile();
   const store = openSqliteStore(file, quietParts());
@@ -59,14 +58,14 @@ function jobsIn(file: string): unknown {
   }
 }
 
-describe('every hour', () => {
-  test('a backup is made, of what is stored by then', async () => {
-    const { store, clock, teller, folder } = openData(newFile());
+describe('hourly backups', () => {
+  test('creates a backup every hour', async () => {
+    const { store, clock, lines, folder } = openData(newFile());
     await clock.advance(hourMs - 1);
     expect(existsSync(folder.path)).toBe(false);
     for (const order of [1, 2, 3]) {
       await put(store, makeJob(order));
-      const made = teller.next('backup.made');
+      const made = lines.next('backup.made');
       await clock.advance(order === 1 ? 1 : hourMs);
       const { file } = await made;
       expect(jobsIn(String(file))).toBe(order);
@@ -80,18 +79,18 @@ describe('every hour', () => {
     ]);
   });
 
-  test.skipIf(windows)('it is for its owner’s eyes only, under any umask', async () => {
+  test.skipIf(windows)('creates backups readable only by their owner under any umask', async () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
-    const { clock, teller, folder } = openData(await databaseWith(1));
-    const made = teller.next('backup.made');
+    const { clock, lines, folder } = openData(await databaseWith(1));
+    const made = lines.next('backup.made');
     await clock.advance(0);
     await made;
     expect(statSync(folder.path).mode & 0o777).toBe(0o700);
     expect(Object.values(modesIn(folder.path))).toEqual(['600']);
   });
 
-  test('old ones are dropped, and what is not ours is left alone', async () => {
+  test('removes old backups and keeps foreign files', async () => {
     const file = await databaseWith(1);
     const path = join(dirname(file), 'backups');
     mkdirSync(path);
@@ -100,8 +99,8 @@ describe('every hour', () => {
     }
     writeFileSync(join(path, 'before-schema-2-000031-2026-01-01T10-00-00Z.db'), '');
     writeFileSync(join(path, 'mine.db'), '');
-    const { clock, teller } = openData(file);
-    const made = teller.next('backup.made');
+    const { clock, lines } = openData(file);
+    const made = lines.next('backup.made');
     await clock.advance(hourMs);
     await made;
     const names = readdirSync(path);
@@ -117,16 +116,16 @@ describe('every hour', () => {
   });
 });
 
-describe('at the start', () => {
-  test('one is made when there is none, and none when there is a young one', async () => {
+describe('backups at the start', () => {
+  test('creates a backup at the start only when the last one is too old', async () => {
     const file = await databaseWith(2);
     const first = openData(file);
-    const made = first.teller.next('backup.made');
+    const made = first.lines.next('backup.made');
     await first.clock.advance(0);
     expect(jobsIn(String((await made)['file']))).toBe(2);
     await first.store.close();
     const second = openData(file);
-    const next = second.teller.next('backup.made');
+    const next = second.lines.next('backup.made');
     await second.clock.advance(hourMs - 1);
     expect(second.folder.list()).toHaveLength(1);
     await second.clock.advance(1);
@@ -134,28 +133,28 @@ describe('at the start', () => {
     expect(second.folder.list()).toHaveLength(2);
   });
 
-  test('a new database has nothing to be kept yet', async () => {
+  test('creates no backup of a new database', async () => {
     const { clock, folder } = openData(newFile());
     await clock.advance(1_000);
     expect(folder.list()).toEqual([]);
   });
 
-  test('what a backup that was cut off has left is cleared away', async () => {
+  test('removes the leftovers of an interrupted backup', async () => {
     const file = await databaseWith(1);
     const path = join(dirname(file), 'backups');
     mkdirSync(path);
     for (const name of ['unfinished', 'unfinished-journal', 'unfinished-wal'])
       writeFileSync(join(path, name), 'x');
-    const { clock, teller } = openData(file);
-    const made = teller.next('backup.made');
+    const { clock, lines } = openData(file);
+    const made = lines.next('backup.made');
     await clock.advance(0);
     await made;
     expect(readdirSync(path)).toEqual(['hourly-000001-2026-01-01T12-00-00Z.db']);
   });
 });
 
-describe('while it is made', () => {
-  test('changes go on, come to its end, and are in it', async () => {
+describe('writes during a backup', () => {
+  test('includes writes that happen during the backup without delaying them', async () => {
     const { store, db } = openBench();
     await putWorkers(store, 'w_1');
     const big = { config: { text: 'x'.repeat(100_000) }, dataloader: null, files: {} };
@@ -175,7 +174,7 @@ describe('while it is made', () => {
     expect(Number(jobsIn(await backup))).toBeGreaterThan(230);
   });
 
-  test('the store can be closed; it is not kept', async () => {
+  test('drops an unfinished backup when the store closes', async () => {
     const file = await databaseWith(1);
     const db = new Database(file);
     db.exec('CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(8000000))');
@@ -190,25 +189,25 @@ describe('while it is made', () => {
   });
 });
 
-describe('one that fails', () => {
-  test('is said, hurts nobody, and is tried again in an hour', async () => {
+describe('failing backups', () => {
+  test('logs a failed backup, keeps the store working, and tries again in an hour', async () => {
     const file = await databaseWith(1);
     writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');
-    const { store, clock, teller } = openData(file);
-    const failed = teller.next('backup.failed');
+    const { store, clock, lines } = openData(file);
+    const failed = lines.next('backup.failed');
     await clock.advance(0);
     expect(await failed).toMatchObject({
       cause: expect.any(Error),
       note: expect.stringContaining('in an hour'),
     });
     await put(store, makeJob(2));
-    const again = teller.next('backup.failed');
+    const again = lines.next('backup.failed');
     await clock.advance(hourMs);
     await again;
     expect(store.pendingJobs()).toHaveLength(2);
   });
 
-  test('of a damaged copy gets no name', async () => {
+  test('does not keep a damaged copy', async () => {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
     const { store } = openBench(file);
@@ -227,7 +226,7 @@ describe('one that fails', () => {
   });
 });
 
-describe('before the schema is changed', () => {
+describe('backups before a migration', () => {
   const first = 'CREATE TABLE a (x INTEGER) STRICT';
   const second = 'CREATE TABLE b (y INTEGER) STRICT';
   const schemaAt = (file: string): unknown => {
@@ -242,7 +241,7 @@ describe('before the schema is changed', () => {
       db.close();
     }
   };
-  /** Opens a database of schema 1 with a program that knows later schemas. */
+  // Opens a database of schema 1 with a program that has later schemas.
   function migrateFrom(file: string, later: readonly string[]): number {
     const folder = openBackupFolder(file, createVirtualClock());
     const db = new Database(file);
@@ -253,7 +252,7 @@ describe('before the schema is changed', () => {
     }
   }
 
-  test('a backup of the old one is made, once', () => {
+  test('creates one backup of the old schema before a migration', () => {
     const file = newFile();
     expect(migrateFrom(file, [])).toBe(0);
     expect(existsSync(join(dirname(file), 'backups'))).toBe(false);
@@ -266,14 +265,14 @@ describe('before the schema is changed', () => {
     expect(readdirSync(join(dirname(file), 'backups'))).toHaveLength(1);
   });
 
-  test('a step that fails takes those before it back', () => {
+  test('rolls all steps back when one step of a migration fails', () => {
     const file = newFile();
     migrateFrom(file, []);
     expect(() => migrateFrom(file, [second, 'CREATE NONSENSE'])).toThrow('NONSENSE');
     expect(schemaAt(file)).toEqual([1, 'a']);
   });
 
-  test('that fails at every start does not fill the disk with backups', () => {
+  test('keeps at most three backups when a migration fails at every start', () => {
     const file = newFile();
     migrateFrom(file, []);
     for (let start = 0; start < 5; start++) {
@@ -285,7 +284,7 @@ describe('before the schema is changed', () => {
     expect(numbers).toEqual([5, 4, 3]);
   });
 
-  test('without a backup there is no change', () => {
+  test('does not migrate without a backup', () => {
     const file = newFile();
     migrateFrom(file, []);
     writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');
@@ -293,19 +292,19 @@ describe('before the schema is changed', () => {
     expect(schemaAt(file)).toEqual([1, 'a']);
   });
 
-  /** The current schema version. At version 1 there is no step to repeat, so the test is skipped. */
+  // The current schema version. At version 1 there is no step to repeat, so the test is skipped.
   const known = (() => {
     const db = new Database(':memory:');
     migrate(db);
     return Number(db.pragma('user_version', { simple: true }));
   })();
 
-  test.skipIf(known === 1)('the store of a data folder has it made', async () => {
+  test.skipIf(known === 1)('backs up a data folder before its store migrates', async () => {
     const file = await databaseWith(1);
     const db = new Database(file);
     db.pragma('user_version = 1');
     db.close();
-    // The second step has already been applied, so it fails now.
+    // The second step was already applied, so it fails now.
     expect(() => openData(file)).toThrow();
     const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
     expect(backup).toMatch(`before-schema-${known}-000001-`);

@@ -8,17 +8,17 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** A file-based store. The test controls its time, log and end, and can make its connection fail. */
+/** A file-based store whose time, log and faults the test controls. */
 export interface StoreBench {
   readonly file: string;
   readonly store: SqliteStore;
-  /** The store's own connection, which no other code uses. */
+  // The store's own connection, which no other code uses.
   readonly db: Database.Database;
   readonly clock: VirtualClock;
-  /** The names of the logged events. */
+  // The names of the logged events.
   readonly logged: readonly string[];
   readonly fatal: readonly unknown[];
-  /** Makes every statement that starts with `sql` fail, until the returned function is called. */
+  // Makes every statement that starts with `sql` fail until the returned function is called.
   fail(sql: string, code: string): () => void;
 }
 
@@ -57,7 +57,7 @@ export function openBench(file = newFile(), changes: Partial<StoreDeps> = {}): S
   };
 }
 
-/** SQLite itself cannot be made to fail, but calls through its connection can. */
+// Calls through the connection can fail on purpose; SQLite itself cannot.
 function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
   const strike = (sql: string): void => {
     for (const [start, code] of faults) {
@@ -102,7 +102,6 @@ export const modesIn = (folder: string): Record<string, string> =>
     readdirSync(folder).map(name => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
   );
 
-/** Overwrites a part of a file. */
 export function scribble(file: string, at: number, bytes: Uint8Array): void {
   const handle = openSync(file, 'r+');
   writeSync(handle, bytes, 0, bytes.length, at);

@@ -15,7 +15,7 @@ import type { StoreDeps } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** Opens an empty store, which closes with the test. */
+// Opens an empty store that closes with the test.
 export type OpenStore = () => Store;
 
 type EndedJob = Extract<Job, { endedAt: number }>;
@@ -23,12 +23,12 @@ type EndedJob = Extract<Job, { endedAt: number }>;
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const jobId = (id: string): JobId => JobId.parse(id);
 
-/** Whole seconds after a fixed moment. */
+// Whole seconds after a fixed time.
 export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** A store's dependencies: a clock that stands still, and callbacks that do nothing. */
+// Dependencies with a clock that stands still and callbacks that do nothing.
 export const quietParts = (): StoreDeps => ({
   log: silentLog,
   clock: createVirtualClock(),
@@ -124,13 +124,12 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
 export const withPriority = (order: number, priority: number): PendingJob =>
   makeJob(order, { rank: { ...makeJob(order).rank, priority, level: priority } });
 
-/** The fields that a job keeps in every status. */
+// The fields that a job keeps in every status.
 const baseOf = (job: Job) => {
   const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
   return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
 };
 
-/** The job while one of its attempts is live. */
 export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {
   const base = {
     ...baseOf(job),
@@ -154,7 +153,6 @@ export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob
   };
 }
 
-/** The job in the queue again after an attempt. */
 export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): PendingJob {
   const end = makeEnd({ outcome: 'requeued', cause: 'worker_lost' });
   return {
@@ -166,7 +164,7 @@ export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): Pen
   };
 }
 
-/** Stores a job that has reached its state in these steps. The first one is its submission. */
+// Stores a job that reaches its state in these steps, starting with its submission.
 export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
   await store.write(tx => {
     tx.insertJob(first, emptyPayload);
@@ -183,7 +181,7 @@ export const putWorkers = (store: Store, ...ids: readonly string[]): Promise<voi
     for (const id of ids) tx.insertWorker(makeWorker({ id: workerId(id) }), `hash-of-${id}`);
   });
 
-/** A job that was cancelled at this moment. */
+// Stores a job that was cancelled at this time.
 export async function putEnded(store: Store, order: number, endedAt: number, more: Partial<PendingJob> = {}) {
   const job = makeJob(order, more);
   await put(store, job, asEnded(job, 'cancelled', { endedAt }));

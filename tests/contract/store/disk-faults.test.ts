@@ -1,4 +1,3 @@
-/** How a store behaves when its disk is full, fails, or is damaged. */
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -29,7 +28,7 @@ const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {}
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
-/** Observes the outcome of a write without waiting for it. */
+// Observes the outcome of a write without waiting for it.
 function follow(written: Promise<unknown>): { readonly outcome: string } {
   const seen = { outcome: 'none' };
   written.then(
@@ -42,7 +41,7 @@ function follow(written: Promise<unknown>): { readonly outcome: string } {
 const expectRefused = (store: Store): Promise<void> =>
   expect(put(store, makeJob(99))).rejects.toBeInstanceOf(StorageError);
 
-/** Makes the store's disk refuse a change, and returns a function that repairs it. */
+// Makes the store's disk refuse changes, and returns a function that repairs it.
 async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => void> {
   const heal = bench.fail('COMMIT', code);
   const healProbe = bench.fail('CREATE TABLE storage_probe', code);
@@ -53,8 +52,8 @@ async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => 
   };
 }
 
-describe('a disk that takes no changes', () => {
-  test.each(refusingCodes)('%s takes the whole group back, effects included', async code => {
+describe('a disk that refuses changes', () => {
+  test.each(refusingCodes)('rolls the whole group back on %s, effects included', async code => {
     const { store, db, fail } = openBench();
     const heal = fail('COMMIT', code);
     let effects = 0;
@@ -70,7 +69,7 @@ describe('a disk that takes no changes', () => {
     expect([effects, store.pendingJobs(), db.inTransaction]).toEqual([0, [], false]);
   });
 
-  test('refuses everything at once and can be read, until a probe gets through', async () => {
+  test('refuses all writes and allows reads until a probe succeeds', async () => {
     const bench = openBench();
     const { store, clock } = bench;
     await put(store, makeJob(1));
@@ -92,7 +91,7 @@ describe('a disk that takes no changes', () => {
     expect(store.pendingJobs()).toHaveLength(2);
   });
 
-  test('refuses what was queued in the same turn, unrun', async () => {
+  test('refuses queued commands of the same turn without running them', async () => {
     const { store, fail } = openBench();
     fail('COMMIT', 'SQLITE_FULL');
     const first = follow(put(store, makeJob(1)));
@@ -114,7 +113,7 @@ describe('a disk that takes no changes', () => {
     expect([first.outcome, inner[0]?.outcome, ran]).toEqual(['refused', 'refused', false]);
   });
 
-  test('is tried every 5 s for as long as it takes, and talked about twice', async () => {
+  test('probes a refusing disk every 5 s, and logs the start and the end', async () => {
     const bench = openBench();
     const { store, clock, logged } = bench;
     const heal = await refusing(bench, 'SQLITE_IOERR_WRITE');
@@ -131,7 +130,7 @@ describe('a disk that takes no changes', () => {
     expect(logged).toHaveLength(2);
   });
 
-  test('has those told that wait for its recovery, each time', async () => {
+  test('notifies all recovery listeners on each recovery', async () => {
     const bench = openBench();
     const { store, clock, logged } = bench;
     const told: string[] = [];
@@ -153,7 +152,7 @@ describe('a disk that takes no changes', () => {
     expect(logged.filter(event => event === 'store.recovery_listener_failed')).toHaveLength(2);
   });
 
-  test('is not believed to work because a few bytes fit', async () => {
+  test('keeps refusing while only a few bytes fit on the disk', async () => {
     const { store, db, clock } = openBench();
     await putWorkers(store, 'w_1');
     allowPages(db, 0);
@@ -168,7 +167,7 @@ describe('a disk that takes no changes', () => {
     expect([store.workers().length, tables.get(), db.inTransaction]).toEqual([1, 0, false]);
   });
 
-  test('leaves no transaction open behind a probe', async () => {
+  test('leaves no transaction open after a failed probe', async () => {
     const bench = openBench();
     const { db, clock, store } = bench;
     const heal = await refusing(bench);
@@ -183,7 +182,7 @@ describe('a disk that takes no changes', () => {
     await put(store, makeJob(1));
   });
 
-  test('is left alone once the store is closed', async () => {
+  test('stops probing when the store is closed', async () => {
     const bench = openBench();
     const heal = await refusing(bench);
     await bench.store.close();
@@ -194,7 +193,7 @@ describe('a disk that takes no changes', () => {
   });
 });
 
-test('a lock that somebody else holds fails a group, and says nothing of the disk', async () => {
+test('fails a group, but does not refuse later writes, while another program holds the lock', async () => {
   const { store, logged, file } = openBench();
   const other = new Database(file);
   other.exec('BEGIN IMMEDIATE');
@@ -204,8 +203,8 @@ test('a lock that somebody else holds fails a group, and says nothing of the dis
   expect([store.pendingJobs(), logged]).toEqual([[makeJob(2)], ['store.commit_failed']]);
 });
 
-describe('a disk that nobody knows any more what it holds', () => {
-  test.each(fatalCodes)('%s ends it all at once, and nobody is answered', async code => {
+describe('fatal errors of the disk', () => {
+  test.each(fatalCodes)('stops and answers nothing after %s', async code => {
     const { store, clock, logged, fatal, fail } = openBench();
     const heal = fail('COMMIT', code);
     const group = [follow(put(store, makeJob(1))), follow(put(store, makeJob(2)))];
@@ -218,7 +217,7 @@ describe('a disk that nobody knows any more what it holds', () => {
     expect(logged).toEqual(['store.fatal']);
   });
 
-  test('it may show while the disk is refusing changes', async () => {
+  test('detects a fatal error during a probe', async () => {
     const bench = openBench();
     await refusing(bench);
     bench.fail('CREATE TABLE storage_probe', 'SQLITE_IOERR_FSYNC');
@@ -226,7 +225,7 @@ describe('a disk that nobody knows any more what it holds', () => {
     expect([bench.logged, bench.fatal.length]).toEqual([['store.refusing', 'store.fatal'], 1]);
   });
 
-  test('it may show when a change is taken back', async () => {
+  test('detects a fatal error during a rollback', async () => {
     const { store, clock, fatal, fail } = openBench();
     fail('COMMIT', 'SQLITE_FULL');
     fail('ROLLBACK', 'SQLITE_IOERR_FSYNC');
@@ -235,7 +234,7 @@ describe('a disk that nobody knows any more what it holds', () => {
     expect([written.outcome, fatal.length]).toEqual(['none', 1]);
   });
 
-  test('it is not written to by closing the store', async () => {
+  test('does not write to the database after a fatal error, not even when closing', async () => {
     const bench = openBench();
     const { store, file } = bench;
     await put(store, makeJob(1));
@@ -260,26 +259,23 @@ describe('a disk that nobody knows any more what it holds', () => {
         renameSync(`${file}.copy`, file);
       },
     ],
-  ])(
-    'a file that is %s under it takes no more: what it would keep, no start would find',
-    async (_what, take) => {
-      const { store, file, clock, fatal, logged } = openBench();
-      await put(store, makeJob(1));
-      take(file);
-      const late = follow(put(store, makeJob(2)));
-      await clock.settle();
-      expect(late.outcome).toBe('none');
-      expect(fatal).toEqual([expect.objectContaining({ code: 'SQLITE_READONLY_DBMOVED' })]);
-      expect(logged).toEqual(['store.fatal']);
-    },
-  );
+  ])('stops writing when the database file is %s', async (_what, take) => {
+    const { store, file, clock, fatal, logged } = openBench();
+    await put(store, makeJob(1));
+    take(file);
+    const late = follow(put(store, makeJob(2)));
+    await clock.settle();
+    expect(late.outcome).toBe('none');
+    expect(fatal).toEqual([expect.objectContaining({ code: 'SQLITE_READONLY_DBMOVED' })]);
+    expect(logged).toEqual(['store.fatal']);
+  });
 
   const allJobs = { ...everyJob, includeFinal: true, limit: 9, offset: 0 };
   const allRows = auditFilter({ limit: 9 });
   test.each([
     ['jobs', (store: Store) => store.jobs(allJobs)],
     ['audit', (store: Store) => store.audit.list(allRows)],
-  ])('damage shows in reading %s, too', async (table, read) => {
+  ])('detects damage while it reads %s', async (table, read) => {
     const file = newFile();
     const first = openSqliteStore(file, quietParts());
     await putWorkers(first, 'w_1');
@@ -296,13 +292,13 @@ describe('a disk that nobody knows any more what it holds', () => {
   });
 });
 
-describe('the log of the database', () => {
+describe('write-ahead log of the database', () => {
   const write = (store: Store, order: number, bytes: number): Promise<void> =>
     store.write(tx =>
       tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} }),
     );
 
-  test('is copied into the database before it is long, and written again from its beginning', async () => {
+  test('checkpoints the log before it grows long, and reuses it', async () => {
     const { store, file, clock } = openBench();
     for (let order = 1; order <= 80; order++) await write(store, order, 500_000);
     await clock.settle();
@@ -310,7 +306,7 @@ describe('the log of the database', () => {
     expect(sizeOf(file)).toBeGreaterThan(26_000_000);
   });
 
-  test('that somebody who reads for long has let grow shrinks again', async () => {
+  test('shrinks a log that grew during a long read', async () => {
     const { store, file, clock } = openBench();
     const reader = new Database(file, { readonly: true });
     onTestFinished(() => void reader.close());
@@ -329,7 +325,7 @@ describe('the log of the database', () => {
     ['SQLITE_FULL', ['store.refusing'], 0],
     ['SQLITE_IOERR_FSYNC', ['store.fatal'], 1],
     ['SQLITE_LOCKED', ['store.checkpoint_failed'], 0],
-  ])('when it cannot be copied (%s) that is noticed', async (code, events, fatal) => {
+  ])('handles an error of a checkpoint: %s', async (code, events, fatal) => {
     const bench = openBench();
     bench.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
     await write(bench.store, 1, 13_000_000);
@@ -337,7 +333,7 @@ describe('the log of the database', () => {
     expect([bench.logged, bench.fatal.length]).toEqual([events, fatal]);
   });
 
-  test('is copied at the end, where a failed fsync is noticed, too', async () => {
+  test('checkpoints the log when it closes, and detects a failed fsync', async () => {
     const bench = openBench();
     await write(bench.store, 1, 10);
     bench.fail('PRAGMA wal_checkpoint(PASSIVE)', 'SQLITE_IOERR_FSYNC');
@@ -348,7 +344,7 @@ describe('the log of the database', () => {
   });
 });
 
-test('a SQLite that syncs less than it was told is refused; its word before the first write is not taken', () => {
+test('refuses to open with a SQLite that does not sync fully', () => {
   const { pragma } = Database.prototype;
   const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
     this: Database.Database,

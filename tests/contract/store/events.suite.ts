@@ -6,7 +6,7 @@ const fact: EventFact = { kind: 'worker', type: 'worker.back', workerId: workerI
 
 export function describeEvents(open: OpenStore): void {
   describe('events', () => {
-    test('there are none at first', () => {
+    test('returns no events at first', () => {
       const store = open();
       expect(store.eventRange()).toEqual({ first: 0, last: 0 });
       expect(store.eventsAfter(0, 10)).toEqual([]);
@@ -23,14 +23,14 @@ export function describeEvents(open: OpenStore): void {
         attempt: 3,
         cause: 'out_of_memory',
       },
-    ])('%j comes back as it was put in, with a number', async event => {
+    ])('stores the event %j unchanged, with a number', async event => {
       const store = open();
       const stored = await store.write(tx => tx.appendEvent(event, at(1)));
       expect(stored).toEqual({ ...event, seq: 1, at: at(1) });
       expect(store.eventsAfter(0, 10)).toEqual([stored]);
     });
 
-    test('are numbered from 1, one by one, and read in that order', async () => {
+    test('numbers events from 1 and returns them in order', async () => {
       const store = open();
       await Promise.all([1, 2, 3, 4, 5].map(n => store.write(tx => tx.appendEvent(fact, at(n)))));
       const seqs = (after: number, limit: number) => store.eventsAfter(after, limit).map(({ seq }) => seq);
@@ -42,7 +42,7 @@ export function describeEvents(open: OpenStore): void {
       expect(store.eventsAfter(3, 1)[0]?.at).toBe(at(4));
     });
 
-    test('of a command that failed leave no gap', async () => {
+    test('leaves no gap for a failed command', async () => {
       const store = open();
       const failed = store.write(tx => {
         tx.appendEvent(fact, at(1));
@@ -53,7 +53,7 @@ export function describeEvents(open: OpenStore): void {
       expect(await next).toBe(1);
     });
 
-    test('only the newest 100,000 or so are kept, and numbers go on', async () => {
+    test('keeps about the newest 100,000 events, and continues the numbers', async () => {
       const store = open();
       await store.write(tx => {
         for (let n = 0; n < 101_500; n++) tx.appendEvent(fact, at(1));

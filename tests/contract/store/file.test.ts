@@ -1,4 +1,4 @@
-/** What only a file-based store must guarantee: file mode, durability, and errors for unusable files. */
+// A file-based store must also guarantee the file mode, durability, and errors for unusable files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ function open(file: string): Store {
   return store;
 }
 
-test.skipIf(windows)('database, WAL and shared memory are for their owner’s eyes only', async () => {
+test.skipIf(windows)('creates database, WAL and shared memory readable only by their owner', async () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -44,7 +44,7 @@ test.skipIf(windows)('database, WAL and shared memory are for their owner’s ey
   });
 });
 
-test.skipIf(windows)('a file that others could read is closed to them', async () => {
+test.skipIf(windows)('restricts the mode of a file that others could read', async () => {
   const folder = openFolder();
   const file = join(folder, 'trainyard.db');
   await openSqliteStore(file, quietParts()).close();
@@ -57,7 +57,7 @@ test.skipIf(windows)('a file that others could read is closed to them', async ()
   });
 });
 
-test('a commit returns when the disk has it: WAL with synchronous=FULL, also after the first write', async () => {
+test('commits with WAL and synchronous=FULL, also after the first write', async () => {
   const { store, db } = openBench();
   await putWorkers(store, 'w_1');
   expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
@@ -66,7 +66,7 @@ test('a commit returns when the disk has it: WAL with synchronous=FULL, also aft
   if (process.platform === 'darwin') expect(db.pragma('fullfsync', { simple: true })).toBe(1);
 });
 
-test('the journal stays WAL for whoever opens the file', async () => {
+test('keeps WAL mode in the file for other programs', async () => {
   const file = newFile();
   await openSqliteStore(file, quietParts()).close();
   const other = new Database(file, { readonly: true });
@@ -74,7 +74,7 @@ test('the journal stays WAL for whoever opens the file', async () => {
   other.close();
 });
 
-test('an answer comes when others see the change, and not before', async () => {
+test('answers a write only after others can see the change', async () => {
   const file = newFile();
   const store = open(file);
   const other = new Database(file, { readonly: true });
@@ -91,7 +91,7 @@ test('an answer comes when others see the change, and not before', async () => {
   expect(seen).toEqual([0, 1]);
 });
 
-test('everything is there again when the file is opened anew', async () => {
+test('returns everything again when the file is reopened', async () => {
   const file = newFile();
   const first = open(file);
   const [running, waiting] = [asLive(makeJob(1), 'running', { startedAt: at(2) }), makeJob(2)];
@@ -115,7 +115,7 @@ test('everything is there again when the file is opened anew', async () => {
   expect(await again.write(tx => tx.nextJobOrder())).toBe(3);
 });
 
-test('numbers of events go on, even when every event is gone', async () => {
+test('continues the event numbers even when every event was removed', async () => {
   const file = newFile();
   const append = (store: Store) =>
     store.write(
@@ -130,7 +130,7 @@ test('numbers of events go on, even when every event is gone', async () => {
   expect(await append(open(file))).toBe(3);
 });
 
-test('what was answered survives kill -9', { timeout: 20_000 }, async () => {
+test('keeps an answered write after kill -9', { timeout: 20_000 }, async () => {
   const file = newFile();
   const writer = spawn(
     process.execPath,
@@ -148,7 +148,7 @@ test('what was answered survives kill -9', { timeout: 20_000 }, async () => {
   expect(open(file).workers()).toEqual([makeWorker({ name: 'survivor' })]);
 });
 
-test('a disk without room refuses what does not fit; the rest can be read, and later writes work', async () => {
+test('refuses writes that do not fit on a full disk, and works afterwards', async () => {
   const { store, db, clock } = openBench();
   await putWorkers(store, 'w_1');
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
@@ -176,32 +176,32 @@ test('a disk without room refuses what does not fit; the rest can be read, and l
   expect(store.pendingJobs()).toEqual([makeJob(2)]);
 });
 
-test('a commit that fails takes the whole group back, and says that nothing is stored', async () => {
+test('rolls the whole group back when the commit fails', async () => {
   const { store, db } = openBench();
   await putWorkers(store, 'w_1');
   let effects = 0;
-  let regrets = 0;
+  let rollbacks = 0;
   const job = makeJob(1);
   const results = await Promise.allSettled([
     store.write(tx => {
-      // A deferred constraint fails at the commit, like a disk that fails at that moment.
+      // A deferred constraint fails at the commit, like a disk that fails at that time.
       db.pragma('defer_foreign_keys = ON');
       tx.insertJob(job, emptyPayload);
       tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));
       tx.afterCommit(() => effects++);
-      tx.afterRollback(() => regrets++);
+      tx.afterRollback(() => rollbacks++);
     }),
     put(store, makeJob(2)),
   ]);
   for (const result of results) {
     expect(result).toMatchObject({ reason: expect.any(StorageError) });
   }
-  expect([effects, regrets, store.pendingJobs(), store.liveJobs()]).toEqual([0, 1, [], []]);
+  expect([effects, rollbacks, store.pendingJobs(), store.liveJobs()]).toEqual([0, 1, [], []]);
   await put(store, makeJob(3));
   expect(store.pendingJobs()).toEqual([makeJob(3)]);
 });
 
-test('a schema from the future is refused, with what to do, and left as it is', async () => {
+test('refuses a file with a future schema and leaves it unchanged', async () => {
   const file = newFile();
   await openSqliteStore(file, quietParts()).close();
   const newer = new Database(file);
@@ -218,12 +218,9 @@ test('a schema from the future is refused, with what to do, and left as it is', 
 });
 
 test.each([
-  ['a text', Buffer.from('this is no database, but a letter to my aunt\n'.repeat(200))],
-  [
-    'a database whose beginning was overwritten',
-    Buffer.concat([Buffer.alloc(100, 0xff), Buffer.alloc(8_092)]),
-  ],
-])('%s is refused by its name, and left as it is', (_what, bytes) => {
+  ['a text file', Buffer.from('this is no database, but a letter to my aunt\n'.repeat(200))],
+  ['a database with an overwritten header', Buffer.concat([Buffer.alloc(100, 0xff), Buffer.alloc(8_092)])],
+])('refuses %s by its name and leaves it unchanged', (_what, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
   expect(() => openSqliteStore(file, quietParts())).toThrow(
@@ -232,7 +229,7 @@ test.each([
   expect(readFileSync(file).equals(bytes)).toBe(true);
 });
 
-test('an empty file is taken for a new one', async () => {
+test('treats an empty file as a new database', async () => {
   const file = newFile();
   writeFileSync(file, '');
   const store = open(file);
@@ -240,7 +237,7 @@ test('an empty file is taken for a new one', async () => {
   expect(store.workers()).toEqual([makeWorker()]);
 });
 
-test('a place where no file can be is refused by its name', () => {
+test('refuses a path where no file can exist by its name', () => {
   const folder = openFolder();
   for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
     expect(() => openSqliteStore(file, quietParts())).toThrow(file);

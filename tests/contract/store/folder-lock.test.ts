@@ -1,4 +1,3 @@
-/** Only one orchestrator per folder, however it starts and stops. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +18,7 @@ const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
 interface Starter {
   readonly child: ChildProcess;
   next(): Promise<string>;
-  /** Lets it try, and resolves with its output. */
+  // Tells the process to try, and resolves with its output.
   go(): Promise<string>;
 }
 
@@ -54,7 +53,7 @@ function refusal(folder: string): string {
   return 'none';
 }
 
-test('a second one is told who works on the folder, since when, and what to do', () => {
+test('tells the second orchestrator who holds the folder, since when, and what to do', () => {
   const folder = openFolder();
   const held = lock(folder);
   expect(refusal(folder)).toBe(
@@ -66,7 +65,7 @@ test('a second one is told who works on the folder, since when, and what to do',
   expect(refusal(folder)).toBe('none');
 });
 
-test.skipIf(process.platform === 'win32')('its files are for their owner’s eyes only', () => {
+test.skipIf(process.platform === 'win32')('creates its lock files readable only by their owner', () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -74,7 +73,7 @@ test.skipIf(process.platform === 'win32')('its files are for their owner’s eye
   expect(modesIn(folder)).toEqual({ 'lock.db': '600', 'lock.json': '600' });
 });
 
-test('of 50 that start in one instant, one has it', { timeout: 60_000 }, async () => {
+test('gives the lock to exactly one of 50 processes that start together', { timeout: 60_000 }, async () => {
   const folder = openFolder();
   const starters = Array.from({ length: 50 }, () => start(folder));
   for (const { next } of starters) expect(await next()).toBe('ready');
@@ -83,7 +82,7 @@ test('of 50 that start in one instant, one has it', { timeout: 60_000 }, async (
   expect(said.filter(line => line.startsWith('lost: '))).toHaveLength(49);
 });
 
-test('one that is killed gives it up at once, and is not named any more', async () => {
+test('releases the lock when its holder is killed, and no longer names it', async () => {
   const folder = openFolder();
   const first = start(folder);
   await first.next();
@@ -91,7 +90,7 @@ test('one that is killed gives it up at once, and is not named any more', async 
   expect(refusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
-  // The lock file still names the previous holder, because the next one has not written its own name yet.
+  // The lock file still names the killed holder, because the next one has not written its own name yet.
   const left = readFileSync(join(folder, 'lock.json'), 'utf8');
   const held = lock(folder);
   writeFileSync(join(folder, 'lock.json'), left);
@@ -106,14 +105,14 @@ test.each([
   [JSON.stringify({ pid: 'x', host: 7 }), 'one that is just starting'],
   ['null', 'one that is just starting'],
   ['{"pid": 1', 'one that is just starting'],
-])('who has it is read from a file that is not believed blindly: %s', (text, said) => {
+])('reads the holder from the lock file without trusting it: %s', (text, said) => {
   const folder = openFolder();
   lock(folder);
   writeFileSync(join(folder, 'lock.json'), text);
   expect(refusal(folder)).toContain(`another orchestrator, ${said}`);
 });
 
-test('it lasts, although nothing in the program refers to it', () => {
+test('keeps the lock although nothing in the program refers to it', () => {
   const folder = openFolder();
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -124,7 +123,7 @@ test('it lasts, although nothing in the program refers to it', () => {
   expect(refusal(folder)).toBe('none');
 });
 
-test('a lock file that is something else is refused by its name', () => {
+test('refuses a lock file that is not a database by its name', () => {
   const folder = openFolder();
   writeFileSync(join(folder, 'lock.db'), 'a letter to my aunt, long enough to have a header\n'.repeat(20));
   expect(() => lockFolder(folder, since)).toThrow(`${join(folder, 'lock.db')} is not a database`);

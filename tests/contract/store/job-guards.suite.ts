@@ -16,12 +16,12 @@ import {
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
 export function describeJobGuards(open: OpenStore): void {
-  describe('a job is replaced only as it was known', () => {
+  describe('replacing a job', () => {
     test.each<[string, (job: PendingJob) => Job]>([
       ['another status', job => asLive(job, 'dispatched')],
       ['another attempt', job => ({ ...asLive(job, 'running'), attempt: makeAttempt(job.id, { n: 2 }) })],
       ['no attempt', job => job],
-    ])('not when it had %s', async (_what, known) => {
+    ])('refuses to replace a job that is expected to have %s', async (_what, known) => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -32,14 +32,14 @@ export function describeJobGuards(open: OpenStore): void {
       expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
     });
 
-    test('not when it is not there at all', async () => {
+    test('refuses to replace a job that does not exist', async () => {
       const store = open();
       const job = makeJob(1);
       expect(await store.write(tx => tx.replaceJob(job, asEnded(job, 'cancelled')))).toBe(false);
       expect(store.job(job.id)).toBeNull();
     });
 
-    test('the second of two who knew the same is told no', async () => {
+    test('accepts only the first of two concurrent replacements', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -52,27 +52,30 @@ export function describeJobGuards(open: OpenStore): void {
     });
   });
 
-  describe('the schema itself refuses', () => {
+  describe('constraints of the jobs schema', () => {
     const ways = finalStatuses.flatMap(from =>
       (['pending', 'running', ...finalStatuses] as const).map(to => [from, to] as const),
     );
-    test.each(ways)('a way from %s to %s, unless they are the same', async (from, to) => {
-      const store = open();
-      await putWorkers(store, 'w_1');
-      const job = makeJob(1);
-      const running = asLive(job, 'running');
-      const ended = asEnded(running, from);
-      await put(store, job, running, ended);
-      const alive = { pending: asRequeued(running), running };
-      const next = to === 'pending' || to === 'running' ? alive[to] : asEnded(running, to);
-      const change = store.write(tx => tx.replaceJob(ended, next));
-      if (from === to) expect(await change).toBe(true);
-      else await expect(change).rejects.toThrow('an ended job does not change its status');
-      expect(store.job(job.id)).toEqual(ended);
-      expect(store.attempts(job.id)).toEqual([ended.attempt]);
-    });
+    test.each(ways)(
+      'refuses to change an ended job from %s to %s, unless they are the same',
+      async (from, to) => {
+        const store = open();
+        await putWorkers(store, 'w_1');
+        const job = makeJob(1);
+        const running = asLive(job, 'running');
+        const ended = asEnded(running, from);
+        await put(store, job, running, ended);
+        const alive = { pending: asRequeued(running), running };
+        const next = to === 'pending' || to === 'running' ? alive[to] : asEnded(running, to);
+        const change = store.write(tx => tx.replaceJob(ended, next));
+        if (from === to) expect(await change).toBe(true);
+        else await expect(change).rejects.toThrow('an ended job does not change its status');
+        expect(store.job(job.id)).toEqual(ended);
+        expect(store.attempts(job.id)).toEqual([ended.attempt]);
+      },
+    );
 
-    test('two live attempts of one job', async () => {
+    test('refuses a second live attempt of a job', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -84,7 +87,7 @@ export function describeJobGuards(open: OpenStore): void {
       expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
     });
 
-    test('two live attempts on one worker, and takes only the command back that tried', async () => {
+    test('refuses a second live attempt on a worker, and rolls back only that command', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const [first, second, third] = [makeJob(1), makeJob(2), makeJob(3)];
@@ -107,7 +110,7 @@ export function describeJobGuards(open: OpenStore): void {
       expect(store.attempts(second.id)).toEqual([]);
     });
 
-    test('an attempt on a worker that is not there', async () => {
+    test('refuses an attempt on an unknown worker', async () => {
       const store = open();
       const job = makeJob(1);
       await put(store, job);
@@ -117,7 +120,7 @@ export function describeJobGuards(open: OpenStore): void {
       expect(store.job(job.id)).toEqual(job);
     });
 
-    test('a number that was an attempt of the job already', async () => {
+    test('refuses an attempt with a number that the job already used', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);

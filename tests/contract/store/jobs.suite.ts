@@ -28,7 +28,7 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
 });
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
-/** Stores one job in every status, starting with `j_1` as pending. Each live job has a worker of its own. */
+// Stores one job in every status, starting with `j_1` as pending. Each live job has its own worker.
 async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
   await putWorkers(store, 'w_1', ...liveStatuses.map(status => `w_${status}`));
   const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
@@ -45,11 +45,11 @@ async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
 }
 
 function describeShapes(open: OpenStore): void {
-  describe('a job', () => {
+  describe('jobs', () => {
     test.each<[string, Partial<PendingJob>]>([
-      ['as it is submitted', {}],
+      ['as submitted', {}],
       [
-        'of any script',
+        'with text in any script',
         {
           spec: {
             configName: 'größe 火 “x”',
@@ -71,9 +71,12 @@ function describeShapes(open: OpenStore): void {
           },
         },
       ],
-      ['with figures', { progress: { step: 3, loss: 1e-9, stage: 'unet', metrics: { größe: -0.5 } } }],
-      ['that has used retries', { retriesUsed: 2, notBefore: at(77) }],
-    ])('%s comes back as it was put in', async (_what, changes) => {
+      [
+        'with progress figures',
+        { progress: { step: 3, loss: 1e-9, stage: 'unet', metrics: { größe: -0.5 } } },
+      ],
+      ['with used retries', { retriesUsed: 2, notBefore: at(77) }],
+    ])('stores a job %s unchanged', async (_what, changes) => {
       const store = open();
       const job = makeJob(1, changes);
       await put(store, job);
@@ -81,7 +84,7 @@ function describeShapes(open: OpenStore): void {
       expect(store.pendingJobs()).toEqual([job]);
     });
 
-    test.each(liveStatuses)('that is %s comes back with its attempt', async status => {
+    test.each(liveStatuses)('stores a %s job with its attempt', async status => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -92,23 +95,20 @@ function describeShapes(open: OpenStore): void {
       expect(store.attempts(job.id)).toEqual([live.attempt]);
     });
 
-    test.each(['cancel', 'timeout', 'drain'] as const)(
-      'that is to be stopped comes back with the order: %s',
-      async why => {
-        const store = open();
-        await putWorkers(store, 'w_1');
-        const job = makeJob(1);
-        const running = asLive(job, 'running');
-        const stopping: Job = { ...running, status: 'cancelling', stop: { why, since: at(8) } };
-        const again: Job = { ...stopping, stop: { why: 'cancel', since: at(9) } };
-        await put(store, job, running, stopping);
-        expect(store.job(job.id)).toEqual(stopping);
-        expect(await store.write(tx => tx.replaceJob(stopping, again))).toBe(true);
-        expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([again, again]);
-        await store.write(tx => tx.replaceJob(again, asEnded(running, 'cancelled')));
-        expect(store.job(job.id)).toEqual(asEnded(running, 'cancelled'));
-      },
-    );
+    test.each(['cancel', 'timeout', 'drain'] as const)('stores the stop request of a job: %s', async why => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      const stopping: Job = { ...running, status: 'cancelling', stop: { why, since: at(8) } };
+      const again: Job = { ...stopping, stop: { why: 'cancel', since: at(9) } };
+      await put(store, job, running, stopping);
+      expect(store.job(job.id)).toEqual(stopping);
+      expect(await store.write(tx => tx.replaceJob(stopping, again))).toBe(true);
+      expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([again, again]);
+      await store.write(tx => tx.replaceJob(again, asEnded(running, 'cancelled')));
+      expect(store.job(job.id)).toEqual(asEnded(running, 'cancelled'));
+    });
 
     test.each([
       ['requeued', true],
@@ -116,7 +116,7 @@ function describeShapes(open: OpenStore): void {
       ['given_up', false],
       ['withdrawn', false],
     ] as const)(
-      'that waits again knows how its attempt ended: %s (charged: %s)',
+      'stores how the attempt of a pending job ended: %s (charged: %s)',
       async (outcome, charged) => {
         const store = open();
         await putWorkers(store, 'w_1');
@@ -131,7 +131,7 @@ function describeShapes(open: OpenStore): void {
       },
     );
 
-    test('keeps what an attempt produced too late, whatever becomes of the job', async () => {
+    test('keeps the late result of an attempt whatever becomes of the job', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -147,7 +147,7 @@ function describeShapes(open: OpenStore): void {
       expect(store.attempts(job.id)[0]?.late).toEqual(late);
     });
 
-    test('keeps what its newest attempt produced too late when that attempt is replaced', async () => {
+    test('keeps the late result of the newest attempt when that attempt is replaced', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -161,7 +161,7 @@ function describeShapes(open: OpenStore): void {
       expect(store.job(job.id)).toEqual(back);
     });
 
-    test.each(finalStatuses)('that has %s comes back with how it ended', async status => {
+    test.each(finalStatuses)('stores how a %s job ended', async status => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -188,7 +188,7 @@ function describeShapes(open: OpenStore): void {
       ]);
     });
 
-    test('that ended before any attempt has none', async () => {
+    test('stores an ended job without any attempt', async () => {
       const store = open();
       const job = makeJob(1);
       await put(store, job, asEnded(job, 'cancelled'));
@@ -196,7 +196,7 @@ function describeShapes(open: OpenStore): void {
       expect(store.attempts(job.id)).toEqual([]);
     });
 
-    test('that waits again comes back with the attempt it had', async () => {
+    test('stores a requeued job with its last attempt', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -207,7 +207,7 @@ function describeShapes(open: OpenStore): void {
       expect(store.liveJobOf(workerId('w_1'))).toBeNull();
     });
 
-    test('lists its attempts, the oldest first, and shows the newest', async () => {
+    test('lists the attempts of a job oldest first, and returns the newest with the job', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -223,7 +223,7 @@ function describeShapes(open: OpenStore): void {
       ]);
     });
 
-    test('that is adopted again has its attempt opened again', async () => {
+    test('reopens the attempt of a job that resumes', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -233,28 +233,28 @@ function describeShapes(open: OpenStore): void {
       expect(store.attempts(job.id)).toEqual([live.attempt]);
     });
 
-    test('that nobody knows', () => {
+    test('returns null for an unknown job', () => {
       const store = open();
       const id = jobId('j_9');
       expect([store.job(id), store.payload(id), store.attempts(id)]).toEqual([null, null, []]);
     });
 
     test.each([
-      ['nothing', {}, null],
+      ['empty values', {}, null],
       [
         'nested values',
         { a: [1, null, { b: 'ü\u2028"' }], '--lr': '1e-4', n: 0.1 },
         [{ id: 'x', repeats: 0 }],
       ],
-      ['a dataloader that is false', {}, false],
-    ])('carries a payload of %s', async (_what, config, dataloader) => {
+      ['a dataloader of false', {}, false],
+    ])('stores a payload of %s unchanged', async (_what, config, dataloader) => {
       const store = open();
       const job = makeJob(1);
       await store.write(tx => tx.insertJob(job, { config, dataloader, files: {} }));
       expect(store.payload(job.id)).toEqual({ config, dataloader, files: {} });
     });
 
-    test('takes figures, and nothing else of it changes', async () => {
+    test('updates only the progress of a job', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -269,8 +269,8 @@ function describeShapes(open: OpenStore): void {
 }
 
 function describeLists(open: OpenStore): void {
-  describe('the list of jobs', () => {
-    test('is the newest first, in pages', async () => {
+  describe('listing jobs', () => {
+    test('lists jobs newest first, page by page', async () => {
       const store = open();
       for (let order = 1; order <= 5; order++) await put(store, makeJob(order));
       expect(orders(store.jobs(filter()))).toEqual([5, 4, 3, 2, 1]);
@@ -279,7 +279,7 @@ function describeLists(open: OpenStore): void {
       expect(store.jobs(filter({ offset: 5 }))).toEqual([]);
     });
 
-    test('can be cut down to one status, or to what has not ended', async () => {
+    test('filters jobs by one status, or to those that have not ended', async () => {
       const store = open();
       const statuses = await putOneOfEach(store);
       expect(orders(store.jobs(filter()))).toEqual(statuses.map((_status, index) => index + 1).toReversed());
@@ -290,7 +290,7 @@ function describeLists(open: OpenStore): void {
       expect(alive.map(({ status }) => status)).toEqual(['pending', ...liveStatuses].toReversed());
     });
 
-    test('can be cut down to a part of an id or of a name, letters of the alphabet in whatever case', async () => {
+    test('filters jobs by part of an id or name, ignoring case', async () => {
       const store = open();
       for (const [index, configName] of ['École Nord', 'lora_50%', 'LORAx50'].entries()) {
         const job = makeJob(index + 1);
@@ -303,7 +303,7 @@ function describeLists(open: OpenStore): void {
     });
   });
 
-  test('counts tell what waits and what lives', async () => {
+  test('counts pending and live jobs', async () => {
     const store = open();
     expect(store.jobCounts()).toEqual({ pending: 0, blocked: 0, live: 0 });
     await putOneOfEach(store);
@@ -311,7 +311,7 @@ function describeLists(open: OpenStore): void {
     expect(store.jobCounts()).toEqual({ pending: 2, blocked: 0, live: liveStatuses.length });
   });
 
-  test('live jobs are all that hold a worker, in the order of their submission', async () => {
+  test('returns live jobs in the order of submission', async () => {
     const store = open();
     await putOneOfEach(store);
     expect(store.liveJobs().map(({ status }) => status)).toEqual([...liveStatuses]);
@@ -319,7 +319,7 @@ function describeLists(open: OpenStore): void {
     expect(store.liveJobOf(workerId('w_1'))).toBeNull();
   });
 
-  test('pending jobs come by priority, then by submission, and know their place', async () => {
+  test('returns pending jobs by priority, then by submission, and their positions', async () => {
     const store = open();
     const priorities = [10, 50, 10, 0, 50];
     for (const [index, priority] of priorities.entries()) await put(store, withPriority(index + 1, priority));
@@ -328,7 +328,7 @@ function describeLists(open: OpenStore): void {
     expect(pending.map(job => store.position(job))).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('those ahead of a job are told in that order, the first ones alone', async () => {
+  test('returns the first jobs ahead of a job in queue order', async () => {
     const store = open();
     await putOneOfEach(store);
     const priorities = [10, 50, 10, 0, 50];
@@ -343,14 +343,14 @@ function describeLists(open: OpenStore): void {
     expect(ahead(withPriority(Number.MAX_SAFE_INTEGER, 0), 9)).toEqual([22, 25, 1, 21, 23, 24]);
   });
 
-  test('a place counts only those that wait', async () => {
+  test('counts only pending jobs for a position', async () => {
     const store = open();
     await putOneOfEach(store);
     await put(store, withPriority(20, 5));
     expect(store.position(withPriority(20, 5))).toBe(2);
   });
 
-  test('orders of submission begin at 1 and are never given twice', async () => {
+  test('numbers jobs from 1 and never reuses a number', async () => {
     const store = open();
     expect(await store.write(tx => tx.nextJobOrder())).toBe(1);
     await put(store, makeJob(1));
@@ -369,7 +369,7 @@ function describeLists(open: OpenStore): void {
   test.each([
     ['id', { id: jobId('j_1') }],
     ['order', { order: 1 }],
-  ])('a job whose %s is taken is not stored', async (_what, changes) => {
+  ])('refuses a job with an existing %s', async (_what, changes) => {
     const store = open();
     await put(store, makeJob(1));
     await expect(put(store, makeJob(2, changes))).rejects.toThrow('UNIQUE');

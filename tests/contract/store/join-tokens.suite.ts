@@ -10,7 +10,7 @@ const tokenOf = (id: string, changes: Partial<JoinToken> = {}): JoinToken => ({
 });
 
 export function describeJoinTokens(open: OpenStore): void {
-  describe('a join token', () => {
+  describe('join tokens', () => {
     const withTwo = async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
@@ -21,21 +21,21 @@ export function describeJoinTokens(open: OpenStore): void {
       return store;
     };
 
-    test('is found by its hash, and is that of its worker', async () => {
+    test('finds a join token by its hash', async () => {
       const store = await withTwo();
       expect(store.joinToken('join-1')).toEqual(tokenOf('w_1'));
       expect(store.joinToken('join-2')).toEqual(tokenOf('w_2', { expiresAt: at(90) }));
       expect(store.joinToken('join-3')).toBeNull();
     });
 
-    test('keeps what it was used for', async () => {
+    test('stores what a join token was used for', async () => {
       const store = await withTwo();
       await store.write(tx => tx.setJoinToken('join-1', tokenOf('w_1', { usedFor: 'hash-9' })));
       expect(store.joinToken('join-1')).toEqual(tokenOf('w_1', { usedFor: 'hash-9' }));
       expect(store.joinToken('join-2')?.usedFor).toBeNull();
     });
 
-    test('takes the place of the one that its worker had', async () => {
+    test('replaces the previous join token of a worker', async () => {
       const store = await withTwo();
       await store.write(tx => tx.setJoinToken('join-1', tokenOf('w_1', { usedFor: 'hash-9' })));
       await store.write(tx => tx.setJoinToken('join-3', tokenOf('w_1', { expiresAt: at(70) })));
@@ -44,7 +44,7 @@ export function describeJoinTokens(open: OpenStore): void {
       expect(store.joinToken('join-2')).not.toBeNull();
     });
 
-    test('that is removed is gone, and no other is', async () => {
+    test('removes only the join token of the given worker', async () => {
       const store = await withTwo();
       await store.write(tx => tx.removeJoinToken(workerId('w_1')));
       expect([store.joinToken('join-1'), store.joinToken('join-2')]).toEqual([
@@ -54,7 +54,7 @@ export function describeJoinTokens(open: OpenStore): void {
       await store.write(tx => tx.removeJoinToken(workerId('w_1')));
     });
 
-    test('opens one worker only, and one that there is', async () => {
+    test('refuses a join token for two workers or for an unknown one', async () => {
       const store = await withTwo();
       await expect(store.write(tx => tx.setJoinToken('join-1', tokenOf('w_2')))).rejects.toThrow('UNIQUE');
       await expect(store.write(tx => tx.setJoinToken('join-3', tokenOf('w_9')))).rejects.toThrow('FOREIGN');

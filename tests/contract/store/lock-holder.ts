@@ -1,4 +1,4 @@
-/** Locks the given folder after reading a line, prints the result, and runs until it is killed. */
+// Locks the given folder after reading a line, prints the result, and runs until it is killed.
 import { once } from 'node:events';
 import { FolderInUse, lockFolder } from '../../../main/store/db/folder-lock.ts';
 

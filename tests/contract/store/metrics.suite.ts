@@ -24,7 +24,7 @@ export function describeMetrics(open: OpenStore): void {
   };
 
   describe('curves', () => {
-    test('are read as they were written, to the last bit, and what there is of them is known', async () => {
+    test('stores curves bit by bit, and lists their keys', async () => {
       const store = await withJobs();
       const odd = buckets(0.1, -Number.MAX_VALUE, Number.MIN_VALUE, null, -0, 1e300);
       await store.write(tx => {
@@ -42,7 +42,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.metricKeys(jobId('j_2'))).toEqual([]);
     });
 
-    test('of which pages are put from one on have none after them', async () => {
+    test('removes all later pages when pages are written from a position on', async () => {
       const store = await withJobs();
       const put = (page: number, width: number, ...pages: (readonly Bucket[])[]) =>
         store.write(tx => tx.putSeries(run, 'loss', { page, width }, pages));
@@ -53,7 +53,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.seriesTail(a1, 'loss')).toEqual({ page: 0, width: 8, buckets: buckets(9) });
     });
 
-    test('know how far they have come', async () => {
+    test('stores how far the curves of an attempt are', async () => {
       const store = await withJobs();
       expect(store.metricRun(a1)).toBeNull();
       const first = { ...run, next: 1, lastStep: null, lastMs: 0.5 };
@@ -63,7 +63,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.metricRun(a1)).toEqual({ ...first, next: 9, lastStep: 3.5 });
     });
 
-    test('go with their job', async () => {
+    test('removes curves with their job', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.putMetricRun({ ...run, next: 1, lastStep: null, lastMs: 0 });

@@ -1,4 +1,3 @@
-/** Files of the first version and new files have the same schema, with indexes that keep the cost per job low. */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,7 +12,7 @@ const job = (id: string, order: number, more: string): string => `
     attempt_n, ended_at) VALUES ('${id}', ${order}, ${more})`;
 const spec = `'demo', '{"target":"auto","gpuCount":1,"labels":{}}', 20, 3, ${at(1)}, 0, 0`;
 
-/** A file with one pending, one running and one ended job. */
+// A file with one pending, one running and one ended job.
 function writeOldFile(): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -30,23 +29,23 @@ function writeOldFile(): string {
 
 const newFile = (): string => join(openFolder(), 'trainyard.db');
 
-/** A second connection, like that of a person. */
-function look(file: string): Database.Database {
+// Opens a second connection, like another program.
+function connect(file: string): Database.Database {
   const db = new Database(file);
   onTestFinished(() => void db.close());
   return db;
 }
 
 const schemaOf = (file: string): readonly unknown[] =>
-  look(file).prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+  connect(file).prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
 
-test('an older file has the schema of a new one', () => {
+test('gives an older file the schema of a new one', () => {
   const [old, fresh] = [openBench(writeOldFile()), openBench(newFile())];
   expect(schemaOf(old.file)).toEqual(schemaOf(fresh.file));
-  expect(look(old.file).pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(connect(old.file).pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-test('jobs of an older file are counted as they are', () => {
+test('counts the jobs of an older file correctly', () => {
   const { store } = openBench(writeOldFile());
   expect(store.jobCounts()).toEqual({ pending: 1, blocked: 0, live: 1 });
   expect(store.countJobs()).toEqual(
@@ -59,32 +58,37 @@ test('jobs of an older file are counted as they are', () => {
 describe.each([
   ['an older', writeOldFile],
   ['a new', newFile],
-] as const)('in %s file', (_which, fileOf) => {
+] as const)('constraints in %s file', (_which, fileOf) => {
   const changes = [
     "UPDATE jobs SET status = 'running' WHERE id = 'j_2'",
     "INSERT INTO audit (at, type, actor_type, target_type, target_id, details, hash) VALUES (0, '', 'admin', '', '', '', '')",
   ];
 
-  test.each(changes)('no check of a row fills a table of its own: %s', sql => {
+  test.each(changes)('checks a row without a temporary table: %s', sql => {
     const { file } = openBench(fileOf());
-    const opcodes = look(file).prepare<[], { readonly opcode: string }>(`EXPLAIN ${sql}`).all();
+    const opcodes = connect(file).prepare<[], { readonly opcode: string }>(`EXPLAIN ${sql}`).all();
     expect(opcodes.map(({ opcode }) => opcode)).not.toContain('OpenEphemeral');
   });
 
   test.each([
-    ['a status that there is not', changes[0]?.replace('running', 'walking')],
+    ['an unknown status', changes[0]?.replace('running', 'walking')],
     ['an end without a time', changes[0]?.replace('running', 'completed')],
     ['a time without an end', "UPDATE jobs SET ended_at = 1 WHERE id = 'j_2'"],
-    ['an actor that there is not', changes[1]?.replace('admin', 'nobody')],
-    ['another end', "UPDATE jobs SET status = 'failed' WHERE id = 'j_1'"],
-    ['a way back from the end', "UPDATE jobs SET status = 'pending', ended_at = NULL WHERE id = 'j_1'"],
-  ])('%s is refused', async (_what, sql) => {
+    ['an unknown actor', changes[1]?.replace('admin', 'nobody')],
+    ['a change of the final status', "UPDATE jobs SET status = 'failed' WHERE id = 'j_1'"],
+    [
+      'a change from a final status to pending',
+      "UPDATE jobs SET status = 'pending', ended_at = NULL WHERE id = 'j_1'",
+    ],
+  ])('refuses %s', async (_what, sql) => {
     const { file, store } = openBench(fileOf());
     if (store.job(makeJob(2).id) === null) await fill(store);
-    expect(() => look(file).exec(sql ?? '')).toThrow(/CHECK constraint failed|an ended job does not change/);
+    expect(() => connect(file).exec(sql ?? '')).toThrow(
+      /CHECK constraint failed|an ended job does not change/,
+    );
   });
 
-  test('nobody writes the texts of the schema afterwards', () => {
+  test('refuses changes of the schema texts', () => {
     const { db } = openBench(fileOf());
     db.pragma('writable_schema = ON');
     expect(() => db.exec("UPDATE sqlite_schema SET sql = '' WHERE name = 'audit'")).toThrow(
@@ -93,7 +97,7 @@ describe.each([
   });
 });
 
-/** Stores the same rows as in the older file. */
+// Stores the same rows as in the older file.
 async function fill(store: SqliteStore): Promise<void> {
   const [ended, running, pending] = [makeJob(1), makeJob(2), makeJob(3)];
   await store.write(tx => {

@@ -1,4 +1,4 @@
-/** Files of the first and second version, which had no users, ranks or queue settings. */
+// Files of the first two versions have no users, ranks or queue settings.
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -54,8 +54,8 @@ const putJob = (put: Put, order: number, priority: number, more: Readonly<Record
 describe.each([
   ['first', [schema1]],
   ['second', [schema1, schema2]],
-] as const)('a file of the %s version', (_which, schemas) => {
-  test('has its jobs in the line that they were in, each at the level of its priority', async () => {
+] as const)('migrating a file of the %s version', (_which, schemas) => {
+  test('keeps the queue order and sets each level from the priority', async () => {
     const store = open(
       writeFile(schemas, put => {
         for (const [index, priority] of [10, 50, 0, 40, 10, 39].entries()) putJob(put, index + 1, priority);
@@ -104,7 +104,7 @@ describe.each([
     expect(store.jobCounts()).toEqual({ pending: 6, blocked: 1, live: 0 });
   });
 
-  test('keeps how long its ended jobs waited and ran, and the GPUs that they took', () => {
+  test('keeps waiting and running times and GPU time of ended jobs', () => {
     const store = open(
       writeFile(schemas, put => {
         const rig = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
@@ -131,7 +131,7 @@ describe.each([
     expect(store.gpuMs(at(30), at(100))).toBe(2 * 10_000);
   });
 
-  test('has workers that are none of this machine', () => {
+  test('marks no worker as local', () => {
     const store = open(
       writeFile(schemas, put => {
         const base = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
@@ -142,8 +142,8 @@ describe.each([
   });
 });
 
-describe('the audit trail of the second version', () => {
-  /** Rows as that version sealed them. */
+describe('migrating the audit trail of the second version', () => {
+  // Creates rows as that version sealed them.
   function trailOf(count: number): readonly AuditRow[] {
     const rows: AuditRow[] = [];
     for (let n = 1; n <= count; n++) {
@@ -177,7 +177,7 @@ describe('the audit trail of the second version', () => {
       change(db);
     });
 
-  test('keeps every row with its number and its hash, and verifies on with rows about the queue', async () => {
+  test('keeps every row with its number and hash, and appends rows about the queue', async () => {
     const store = open(fileWith(written));
     expect(store.audit.after(0, 9)).toEqual(written);
     expect(store.audit.list(auditFilter({ targetId: 'j_4', limit: 9 })).rows).toEqual([written[3]]);
@@ -188,7 +188,7 @@ describe('the audit trail of the second version', () => {
     expect(await book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 6, first_bad: null });
   });
 
-  test('still shows that its newest rows were cut off: their numbers are not given again', async () => {
+  test('still detects that the newest rows were cut off, and does not reuse their numbers', async () => {
     const store = open(
       fileWith(written, db => {
         db.exec('DROP TRIGGER audit_rows_are_kept; DELETE FROM audit WHERE seq > 3;');
@@ -203,7 +203,7 @@ describe('the audit trail of the second version', () => {
     expect(store.audit.lastSeq()).toBe(6);
   });
 
-  test('goes on with number 1 when nothing was ever written', async () => {
+  test('starts with number 1 when the trail is empty', async () => {
     const store = open(fileWith([]));
     expect([store.audit.lastSeq(), store.audit.after(0, 9)]).toEqual([0, []]);
     await store.write(tx => tx.appendAudit(next));
@@ -217,7 +217,7 @@ describe('the audit trail of the second version', () => {
       'replace a row',
       'INSERT OR REPLACE INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, \'{"x":1}\', hash FROM audit WHERE seq = 2',
     ],
-  ])('lets nobody %s', (_what, sql) => {
+  ])('refuses SQL statements that %s', (_what, sql) => {
     const file = fileWith(written);
     const store = open(file);
     const db = new Database(file);
@@ -226,7 +226,7 @@ describe('the audit trail of the second version', () => {
     expect(store.audit.after(0, 9)).toEqual(written);
   });
 
-  test('leaves nothing of the tables that it was moved through', () => {
+  test('removes the temporary tables of the migration', () => {
     const file = fileWith(written);
     open(file);
     const db = new Database(file, { readonly: true });

@@ -1,4 +1,3 @@
-/** This version opens a file of the first version, without losing or inventing data. */
 import Database from 'better-sqlite3';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ const capabilities = {
   driver: null,
   gpus: [],
 };
-/** As the first version wrote it: without `startId` and `address`. */
+// Facts as the first version wrote them, without `startId` and `address`.
 const agent = {
   capabilities,
   host: 'rig',
@@ -39,7 +38,7 @@ interface OldAttempt {
   readonly cause?: string;
 }
 
-/** A file with the rows that `fill` inserts. */
+// Writes a file with the rows that `fill` inserts.
 function writeOldFile(fill: (old: ReturnType<typeof oldFile>) => void): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
@@ -126,8 +125,8 @@ const spec = {
   requests: [],
 };
 
-describe('workers', () => {
-  test('come with all that was known of them, and with nothing held against them', () => {
+describe('migrating workers', () => {
+  test('keeps all facts of workers and gives them no strikes', () => {
     const drain = { reason: 'new disk', by: 'ada', since: at(5) };
     const store = open(
       writeOldFile(old => {
@@ -178,28 +177,33 @@ describe('workers', () => {
     expect(store.worker(workerId('w_4'))).toBeNull();
   });
 
-  test('keep their tokens, and get new ones in either way', async () => {
+  test('keeps the tokens of workers, and accepts new ones', async () => {
     const store = open(writeOldFile(old => ['w_1', 'w_2'].forEach(id => old.worker(id))));
     await store.write(tx => {
       tx.setTokenHash(workerId('w_1'), 'new-1', true);
       tx.setTokenHash(workerId('w_2'), 'new-2', false);
     });
-    const opens = (hash: string) => store.workerByTokenHash(hash)?.id ?? null;
-    expect(['hash-of-w_1', 'new-1', 'hash-of-w_2', 'new-2'].map(opens)).toEqual(['w_1', 'w_1', null, 'w_2']);
+    const findWorker = (hash: string) => store.workerByTokenHash(hash)?.id ?? null;
+    expect(['hash-of-w_1', 'new-1', 'hash-of-w_2', 'new-2'].map(findWorker)).toEqual([
+      'w_1',
+      'w_1',
+      null,
+      'w_2',
+    ]);
   });
 });
 
-test('workers of before can join', async () => {
+test('stores join tokens for migrated workers', async () => {
   const store = open(writeOldFile(old => old.worker('w_1')));
   const token = { workerId: workerId('w_1'), expiresAt: at(9), usedFor: null };
   await store.write(tx => tx.setJoinToken('hash-1', token));
   expect(store.joinToken('hash-1')).toEqual(token);
 });
 
-describe('jobs', () => {
+describe('migrating jobs', () => {
   const live = { started: at(3) };
 
-  test.each(JobStatus.options)('that are %s are read as they were', status => {
+  test.each(JobStatus.options)('keeps a %s job unchanged', status => {
     const isFinal = ['completed', 'failed', 'cancelled'].includes(status);
     const store = open(
       writeOldFile(old => {
@@ -217,7 +221,7 @@ describe('jobs', () => {
     expect(shown).toEqual([job]);
   });
 
-  test('that were being cancelled were cancelled by somebody: there was no other reason', () => {
+  test('gives a cancelling job the stop reason cancel', () => {
     const before = Date.now();
     const store = open(
       writeOldFile(old => {
@@ -228,12 +232,12 @@ describe('jobs', () => {
     const job = store.liveJobOf(workerId('w_1'));
     if (job?.status !== 'cancelling') throw new Error(`the job is ${String(job?.status)}`);
     expect(job.stop.why).toBe('cancel');
-    // The time of the migration, to the second, because the old version did not record it.
+    // The time of the migration, to the second, because the old version did not store it.
     expect(job.stop.since).toBeGreaterThanOrEqual(before - 1_000);
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
 
-  test('whose attempts ended in every way know what each had cost, and which may still run', () => {
+  test('derives from each ended attempt its retry and whether it can resume', () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');
@@ -295,7 +299,7 @@ describe('jobs', () => {
     ]);
   });
 
-  test('go on from where they were, with what is new', async () => {
+  test('continues a migrated job with new fields', async () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');
@@ -311,7 +315,7 @@ describe('jobs', () => {
   });
 });
 
-test('events go on with the next number, and the audit trail begins', async () => {
+test('continues the event numbers and starts the audit trail', async () => {
   const fact = { kind: 'worker', type: 'worker.back', workerId: 'w_1' };
   const store = open(
     writeOldFile(old => {
@@ -332,7 +336,7 @@ test('events go on with the next number, and the audit trail begins', async () =
   expect([seq, store.audit.lastSeq()]).toEqual([4, 1]);
 });
 
-test('a file with running totals of ended jobs gets the schema of a new file', () => {
+test('migrates a file with running totals to the schema of a new file', () => {
   const [old, fresh] = [join(openFolder(), 'trainyard.db'), join(openFolder(), 'trainyard.db')];
   const db = new Database(old);
   db.exec(readFileSync(join(import.meta.dirname, 'schema-running-totals.sql'), 'utf8'));
@@ -342,14 +346,14 @@ test('a file with running totals of ended jobs gets the schema of a new file', (
   expect(schemaIn(old)).toEqual(schemaIn(fresh));
 });
 
-/** The tables, indexes and triggers of a file. */
+// The tables, indexes and triggers of a file.
 function schemaIn(file: string): readonly unknown[] {
   const db = new Database(file, { readonly: true });
   onTestFinished(() => void db.close());
   return db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
 }
 
-test('a migration that fails leaves the file as it was', () => {
+test('leaves the file unchanged when a migration fails', () => {
   const file = writeOldFile(old => {
     old.worker('w_1');
     old.db.exec('CREATE TABLE audit (something_else TEXT)');
@@ -363,7 +367,7 @@ test('a migration that fails leaves the file as it was', () => {
   expect(db.prepare('SELECT id FROM workers').pluck().all()).toEqual(['w_1']);
 });
 
-describe('the schema lets nobody change the audit trail', () => {
+describe('triggers on the audit trail', () => {
   const openTrail = async () => {
     const file = join(openFolder(), 'trainyard.db');
     const store = open(file);
@@ -384,19 +388,19 @@ describe('the schema lets nobody change the audit trail', () => {
   };
 
   test.each([
-    ['change a row', "UPDATE audit SET details = '{}' WHERE seq = 2"],
-    ['change none, by name', 'UPDATE audit SET seq = seq'],
-    ['remove a row', 'DELETE FROM audit WHERE seq = 3'],
-    ['remove all rows', 'DELETE FROM audit'],
+    ['a changed row', "UPDATE audit SET details = '{}' WHERE seq = 2"],
+    ['an unchanged update', 'UPDATE audit SET seq = seq'],
+    ['a removed row', 'DELETE FROM audit WHERE seq = 3'],
+    ['the removal of all rows', 'DELETE FROM audit'],
     [
-      'replace a row',
+      'a replaced row',
       'INSERT OR REPLACE INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, \'{"x":1}\', hash FROM audit WHERE seq = 2',
     ],
     [
-      'write over a row',
+      'an upsert of a row',
       "INSERT INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash FROM audit WHERE seq = 2 ON CONFLICT DO UPDATE SET details = '{}'",
     ],
-  ])('%s', async (_what, sql) => {
+  ])('refuses %s', async (_what, sql) => {
     const { store, db } = await openTrail();
     const before = store.audit.after(0, 9);
     expect(() => db.exec(sql)).toThrow('the audit trail is only ever appended to');

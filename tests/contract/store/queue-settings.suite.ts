@@ -3,8 +3,8 @@ import type { QueueSettings } from '../../../main/orchestrator/ports/index.ts';
 import { at, jobId, type OpenStore, putEnded } from './builders.ts';
 
 export function describeQueueSettings(open: OpenStore): void {
-  describe('the settings of the queue', () => {
-    test('are none at first, and then as they were set last', async () => {
+  describe('queue settings', () => {
+    test('returns null at first, and then the newest settings', async () => {
       const store = open();
       expect(store.queueSettings()).toBeNull();
       const first: QueueSettings = {
@@ -25,7 +25,7 @@ export function describeQueueSettings(open: OpenStore): void {
       expect(store.queueSettings()).toEqual(second);
     });
 
-    test('are as before when their command is taken back', async () => {
+    test('returns the previous settings when the command is rolled back', async () => {
       const store = open();
       const before: QueueSettings = {
         pause: null,
@@ -48,14 +48,14 @@ export function describeQueueSettings(open: OpenStore): void {
     });
   });
 
-  describe('a submission with a key', () => {
+  describe('submissions with an idempotency key', () => {
     const submission = (n: number, seconds: number) => ({
       jobId: jobId(`j_${n}`),
       fingerprint: `f${n}`,
       at: at(seconds),
     });
 
-    test('is known by user and key, as it was remembered last', async () => {
+    test('finds a submission by user and key', async () => {
       const store = open();
       await store.write(tx => {
         tx.rememberSubmission('ada', 'k', submission(1, 1), 0);
@@ -71,7 +71,7 @@ export function describeQueueSettings(open: OpenStore): void {
       expect(store.submissionOf('ada', 'k')).toEqual(submission(4, 4));
     });
 
-    test('is forgotten when a later one says so, and when its job is gone it is not', async () => {
+    test('forgets a submission by age, and not when its job is removed', async () => {
       const store = open();
       await putEnded(store, 1, at(9));
       await store.write(tx => {

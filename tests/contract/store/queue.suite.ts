@@ -40,8 +40,8 @@ export function describeQueue(open: OpenStore): void {
 }
 
 function describeFilters(open: OpenStore): void {
-  describe('the list of jobs can be cut down', () => {
-    test('to several statuses at once', async () => {
+  describe('filtering the list of jobs', () => {
+    test('filters jobs by several statuses', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await put(store, makeJob(1));
@@ -54,7 +54,7 @@ function describeFilters(open: OpenStore): void {
       expect(orders(store.jobs(filter({ statuses: ['running', 'failed'] })))).toEqual([2]);
     });
 
-    test('to one user, spelled as the token is', async () => {
+    test('filters jobs by the exact user name', async () => {
       const store = open();
       for (const [index, user] of ['ada', 'bob', 'Ada', 'ada'].entries())
         await put(store, makeJob(index + 1, { user }));
@@ -62,7 +62,7 @@ function describeFilters(open: OpenStore): void {
       expect(store.jobs(filter({ user: 'a%' }))).toEqual([]);
     });
 
-    test('to one worker: that of the newest attempt', async () => {
+    test('filters jobs by the worker of the newest attempt', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -91,14 +91,14 @@ function describeFilters(open: OpenStore): void {
       ['Übung', [5]],
       ['ÜBUNG', [5]],
       ['', [1, 2, 3, 4, 5]],
-    ])('to those that have %j in their id or config, wherever, in any case', async (text, found) => {
+    ])('finds jobs with %j in their id or config name in any case', async (text, found) => {
       const store = open();
       const names = ['portrait-v2', 'my-Portrait', '100% wool', 'a_b', 'Übung 1'];
       for (const [index, name] of names.entries()) await put(store, named(index + 1, name));
       expect(orders(store.jobs(filter({ search: parseSearch(text) }))).toReversed()).toEqual(found);
     });
 
-    test('to those that wait for approval', async () => {
+    test('filters jobs that need approval', async () => {
       const store = open();
       await put(store, makeJob(1));
       await put(store, makeJob(2, { approval: 'wanted' }));
@@ -108,7 +108,7 @@ function describeFilters(open: OpenStore): void {
       expect(orders(store.jobs(filter()))).toEqual([4, 3, 2, 1]);
     });
 
-    test('by all of that together', async () => {
+    test('combines all filters', async () => {
       const store = open();
       await put(store, makeJob(1, { user: 'bob', approval: 'wanted' }));
       await put(store, makeJob(2, { user: 'ada', approval: 'wanted' }));
@@ -123,7 +123,7 @@ function describeFilters(open: OpenStore): void {
     });
   });
 
-  test('pages by cursor neither repeat nor miss a job, whatever comes meanwhile', async () => {
+  test('pages through jobs by cursor without gaps or repeats while jobs are added', async () => {
     const store = open();
     let newest = 0;
     const add = async (count: number): Promise<void> => {
@@ -143,8 +143,8 @@ function describeFilters(open: OpenStore): void {
 }
 
 function describeRanks(open: OpenStore): void {
-  describe('the rank of a job', () => {
-    test('comes back as it was put in, and as it was replaced', async () => {
+  describe('rank of a job', () => {
+    test('stores and replaces the rank of a job unchanged', async () => {
       const store = open();
       const rank = { priority: 7, boosts: 2, boostAt: at(3_600), top: 3, level: 103 };
       const job = makeJob(1, { rank, user: 'größe', approval: 'wanted', retryOf: jobId('j_0') });
@@ -159,7 +159,7 @@ function describeRanks(open: OpenStore): void {
       expect(store.job(job.id)).toEqual(next);
     });
 
-    test('decides its place by its level, and not by its priority', async () => {
+    test('orders pending jobs by level, not by priority', async () => {
       const store = open();
       const jobs = [
         ranked(1, { priority: 50, level: 50 }),
@@ -175,15 +175,15 @@ function describeRanks(open: OpenStore): void {
     });
   });
 
-  describe('the highest top', () => {
-    test('is 0 while there is none', async () => {
+  describe('highestTop', () => {
+    test('returns 0 while no job is at the top', async () => {
       const store = open();
       expect(store.highestTop()).toBe(0);
       await put(store, makeJob(1));
       expect(store.highestTop()).toBe(0);
     });
 
-    test('is that of all that wait or run, and not of those that have ended', async () => {
+    test('returns the highest top of pending and live jobs, ignoring ended ones', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await put(store, ranked(1, { top: 2, level: 102 }));
@@ -197,7 +197,7 @@ function describeRanks(open: OpenStore): void {
     });
   });
 
-  test('those starve whose raise is due, the longest due first, and none that needs approval or runs', async () => {
+  test('returns jobs due for a boost, the most overdue first, except blocked and live ones', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     await put(store, ranked(1, { boostAt: at(20) }));
@@ -216,8 +216,8 @@ function describeRanks(open: OpenStore): void {
 }
 
 function describeEnds(open: OpenStore): void {
-  describe('jobs that have ended', () => {
-    test('before a moment are found, the first ended first', async () => {
+  describe('ended jobs', () => {
+    test('returns jobs that ended before a time, the oldest first', async () => {
       const store = open();
       await putEnded(store, 1, at(30));
       await putEnded(store, 2, at(10));
@@ -229,7 +229,7 @@ function describeEnds(open: OpenStore): void {
       expect(store.endedJobs(at(10), 9)).toEqual([]);
     });
 
-    test('go with their attempts and their config, and nothing else does', async () => {
+    test('removes a job with its attempts and config, and nothing else', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const [gone, stays] = [makeJob(1), makeJob(2)];
@@ -246,7 +246,7 @@ function describeEnds(open: OpenStore): void {
     });
   });
 
-  test('jobs are counted by user and status', async () => {
+  test('counts jobs by user and status', async () => {
     const store = open();
     expect(store.countJobs()).toEqual([]);
     await putWorkers(store, 'w_1');
@@ -261,7 +261,7 @@ function describeEnds(open: OpenStore): void {
     ]);
   });
 
-  test('what jobs took is known of those that ended within the time, by their newest attempts', async () => {
+  test('averages waiting and running times of jobs that ended since a time, by their newest attempts', async () => {
     const store = open();
     const none = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
     expect(store.jobTimes(0)).toEqual(none);
@@ -298,7 +298,7 @@ const needing = (order: number, gpuCount: number, devices: readonly number[] | n
 };
 
 function describeLine(open: OpenStore): void {
-  test('the line is in the order in which jobs are taken, without those that wait for somebody', async () => {
+  test('returns the queue in dispatch order, without jobs that need approval', async () => {
     const store = open();
     expect(store.line(10)).toEqual([]);
     await putWorkers(store, 'w_1');
@@ -319,7 +319,7 @@ function describeLine(open: OpenStore): void {
     for (const job of waiting) expect(store.line(10)[store.position(job) - 1]).toBe(job.id);
   });
 
-  test('of all that wait it is known what placing them takes, and of no others', async () => {
+  test('returns the placement data of all pending jobs, and only of those', async () => {
     const store = open();
     await putWorkers(store, 'w_1', 'w_2');
     const { requirements } = makeJob(1).spec;
@@ -359,7 +359,7 @@ function describeLine(open: OpenStore): void {
     ]);
   });
 
-  test('jobs that need the same are of one kind, which its first job stands for', async () => {
+  test('groups pending jobs with the same requirements behind the first one', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, needing(order + 1, gpus));
@@ -375,7 +375,7 @@ function describeLine(open: OpenStore): void {
     expect(store.waitingKinds(1, null)).toHaveLength(1);
   });
 
-  test('counts pending jobs for the local machine, without those that wait for approval', async () => {
+  test('counts pending jobs for the local machine, except those that need approval', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     const local = (order: number): PendingJob => {
@@ -390,19 +390,19 @@ function describeLine(open: OpenStore): void {
     expect(store.pendingLocally()).toBe(2);
   });
 
-  test('GPUs are counted for as long as jobs had them within the time, whatever became of the jobs', async () => {
+  test('adds up GPU time within a period, whatever the jobs became', async () => {
     const store = open();
     expect(store.gpuMs(at(0), at(100))).toBe(0);
     await putWorkers(store, 'w_1', 'w_2', 'w_3');
-    // Two GPUs, from 10 to 20.
+    // Two GPUs from 10 to 20.
     const done = asLive(needing(1, 2), 'running', { startedAt: at(10) });
     await put(store, needing(1, 2), done, {
       ...asEnded(done, 'completed', { endedAt: at(20) }),
       attempt: { ...done.attempt, end: makeEnd({ at: at(20) }) },
     });
-    // One GPU, from 30 until now; the config names it.
+    // One GPU from 30 until now; the config names it.
     await put(store, needing(2, 0, [3]), asLive(needing(2, 0, [3]), 'running', { startedAt: at(30) }));
-    // Four GPUs, from 40 to 50. The attempt is over, and the job is pending again.
+    // Four GPUs from 40 to 50. The attempt has ended, and the job is pending again.
     const lost = asLive(needing(3, 4), 'running', { startedAt: at(40), workerId: workerId('w_2') });
     await put(store, needing(3, 4), lost, {
       ...asRequeued(lost),

@@ -1,4 +1,3 @@
-/** Which backups may replace the database, and how they do. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
@@ -22,14 +21,14 @@ interface Bench {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
-  /** The causes that the log names. */
+  // The causes in the log.
   readonly causes: string[];
   prepare(name?: string): Promise<Outcome<Replacement>>;
-  /** Puts a file among the backups. */
+  // Creates a file among the backups.
   plant(write: (file: string) => void): string;
 }
 
-/** The backup holds one worker. The database holds a second one, and a job. */
+// The backup holds one worker. The database holds a second one, and a job.
 async function openBench(): Promise<Bench> {
   const file = newFile();
   const folder = openBackupFolder(file, clock);
@@ -88,8 +87,8 @@ function reopen(file: string): Store {
   return store;
 }
 
-describe('a backup', () => {
-  test('is made ready beside the database, says where it comes from, and takes its place with one name', async () => {
+describe('replacing the database with a backup', () => {
+  test('prepares the backup next to the database, signs it, and replaces the database by a rename', async () => {
     const bench = await openBench();
     const replacement = await ready(bench);
     expect(replacement.backup).toMatchObject({
@@ -109,7 +108,7 @@ describe('a backup', () => {
     expect(leftovers(bench.file)).toEqual([]);
   });
 
-  test('gives no number of an event again that a reader may know, not even of the database before', async () => {
+  test('continues after the highest event number of both databases', async () => {
     const bench = await openBench();
     const replacement = await ready(bench);
     await bench.store.close();
@@ -118,7 +117,7 @@ describe('a backup', () => {
     expect(reopen(bench.file).eventRange().last).toBeGreaterThan(5_000_000_000);
   });
 
-  test('of an older version is brought up to this one before it is let in', async () => {
+  test('migrates a backup of an older version before it replaces the database', async () => {
     const bench = await openBench();
     const name = bench.plant(file => {
       const db = new Database(file);
@@ -133,7 +132,7 @@ describe('a backup', () => {
   });
 });
 
-describe('what can not be used is refused, and nothing has happened', () => {
+describe('unusable backups', () => {
   test.each([
     'manual-000099-2026-01-01T12-00-00Z.db',
     '../trainyard.db',
@@ -141,14 +140,14 @@ describe('what can not be used is refused, and nothing has happened', () => {
     'unfinished',
     '.',
     '/etc/passwd',
-  ])('a name that none of them has: "%s"', async name => {
+  ])('returns backup_not_found for the name "%s"', async name => {
     const bench = await openBench();
     expect(await bench.prepare(name)).toMatchObject({ ok: false, refusal: { code: 'backup_not_found' } });
     expect(leftovers(bench.file)).toEqual([]);
   });
 
   test.each<[string, (file: string, whole: string) => void, RegExp, RegExp?]>([
-    ['a file that is no database', file => writeFileSync(file, 'no database at all'), /not a database/],
+    ['a file that is not a database', file => writeFileSync(file, 'no database at all'), /not a database/],
     ['an empty file', file => writeFileSync(file, ''), /no database of Trainyard/],
     [
       'the database of another program',
@@ -160,7 +159,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
       /no database of Trainyard/,
     ],
     [
-      'a damaged one',
+      'a damaged backup',
       (file, whole) => {
         copyFileSync(whole, file);
         scribble(file, 4_096, Buffer.alloc(16_384, 0x5a));
@@ -168,7 +167,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
       /damaged/,
     ],
     [
-      'one of a newer version',
+      'a backup of a newer version',
       (file, whole) => {
         copyFileSync(whole, file);
         const db = new Database(file);
@@ -178,7 +177,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
       /newer version.*999/,
     ],
     [
-      'one whose rows are not as they were written',
+      'a backup with invalid rows',
       (file, whole) => {
         copyFileSync(whole, file);
         const db = new Database(file);
@@ -188,7 +187,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
       /could not be read as a start reads it.*The log has more/,
       /JSON/,
     ],
-  ])('%s', async (_what, plant, says, logged) => {
+  ])('refuses %s and changes nothing', async (_what, plant, says, logged) => {
     const bench = await openBench();
     const whole = join(dirname(bench.file), 'backups', bench.backup);
     const name = bench.plant(file => plant(file, whole));
@@ -203,7 +202,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
   });
 
-  test('one that can not be copied; which file that is, the log alone says', async () => {
+  test('refuses a backup that cannot be copied, and names the file only in the log', async () => {
     const bench = await openBench();
     const name = bench.plant(file => mkdirSync(file));
     const outcome = await bench.prepare(name);
@@ -212,7 +211,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
     expect(bench.causes).toEqual([expect.stringContaining(join(dirname(bench.file), 'backups', name))]);
   });
 
-  test('while another program works on the database', async () => {
+  test('refuses to replace the database while another program uses it', async () => {
     const bench = await openBench();
     const replacement = await ready(bench);
     const other = new Database(bench.file);
@@ -225,7 +224,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
   });
 });
 
-test('one that was cut off before is begun anew', async () => {
+test('overwrites the leftovers of an interrupted replacement', async () => {
   const bench = await openBench();
   for (const suffix of ['', '-wal', '-shm']) writeFileSync(`${bench.file}.restoring${suffix}`, 'half of it');
   const replacement = await ready(bench);

@@ -1,4 +1,3 @@
-/** How an orchestrator starts with a damaged database. */
 import {
   chmodSync,
   copyFileSync,
@@ -41,9 +40,7 @@ function open(file: string): Opened {
   return { ...opened, logged };
 }
 
-/**
- * Each backup holds one worker more than the previous one. The database holds one more than the last backup, and a job.
- */
+// Each backup has one worker more than the previous one. The database has one more than the last backup, and a job.
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
@@ -64,15 +61,15 @@ const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
 const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
 
-/** All files with their content. */
+// All files with their content.
 const snapshot = (file: string): readonly unknown[] =>
   readdirSync(dirname(file), { recursive: true })
     .map(name => join(dirname(file), String(name)))
     .filter(name => statSync(name).isFile())
     .map(name => [name, readFileSync(name).toString('base64')]);
 
-describe('a damaged database', () => {
-  test('is set aside whole, and the newest backup takes its place', async () => {
+describe('restoring a damaged database', () => {
+  test('sets the damaged files aside and restores the newest backup', async () => {
     const file = await database({ backups: 2 });
     damage(file);
     writeFileSync(`${file}-wal`, 'its log');
@@ -97,7 +94,7 @@ describe('a damaged database', () => {
     expect(workersIn(again)).toEqual(['w_1', 'w_2', 'w_new']);
   });
 
-  test('is replaced by a file for its owner’s eyes only', async () => {
+  test('restores the database with a mode for its owner only', async () => {
     const file = await database({ backups: 1 });
     damage(file);
     for (const backup of backupsOf(file)) chmodSync(backup, 0o644);
@@ -105,7 +102,7 @@ describe('a damaged database', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('is replaced by an older backup when newer ones are damaged, too, or of a later version', async () => {
+  test('restores an older backup when newer ones are damaged or of a later version', async () => {
     const file = await database({ backups: 3 });
     const [, second = '', third = ''] = backupsOf(file);
     damage(third);
@@ -118,7 +115,7 @@ describe('a damaged database', () => {
     expect(opened.logged).toEqual(['backup.unusable', 'backup.unusable', 'store.restored']);
   });
 
-  test('is set aside beside those that were set aside before', async () => {
+  test('gives each damaged database that it sets aside a name of its own', async () => {
     const file = await database({ backups: 1 });
     for (const times of [1, 2, 3]) {
       writeFileSync(file, `damaged for the ${times}. time`);
@@ -131,7 +128,7 @@ describe('a damaged database', () => {
   test.each([
     ['is missing', (file: string) => rmSync(file)],
     ['is empty', (file: string) => truncateSync(file, 0)],
-  ])('that %s although there are backups is restored, too', async (what, ruin) => {
+  ])('restores a database that %s while backups exist', async (what, ruin) => {
     const file = await database({ backups: 1 });
     ruin(file);
     const opened = open(file);
@@ -141,9 +138,9 @@ describe('a damaged database', () => {
   });
 
   test.each([
-    ['none', 0],
-    ['none that is whole', 2],
-  ])('of which there is no backup, or %s, is refused, and nothing changes', async (_what, backups) => {
+    ['no backup exists', 0],
+    ['all backups are damaged', 2],
+  ])('refuses to start and changes nothing when %s', async (_what, backups) => {
     const file = await database({ backups });
     damage(file);
     if (backups > 0) for (const backup of backupsOf(file)) damage(backup);
@@ -157,7 +154,7 @@ describe('a damaged database', () => {
   });
 });
 
-describe('the audit trail of a damaged database', () => {
+describe('audit trail of a damaged database', () => {
   const append = (store: Store, count: number) =>
     store.write(tx => {
       for (let n = 0; n < count; n += 1)
@@ -170,7 +167,7 @@ describe('the audit trail of a damaged database', () => {
         });
     });
 
-  /** A backup with 3 rows, and a database with 5 more whose jobs table is unreadable. */
+  /** Creates a backup with 3 rows, and a database with 5 more whose jobs table is unreadable. */
   async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
@@ -198,7 +195,7 @@ describe('the audit trail of a damaged database', () => {
     }
   }
 
-  test('is carried over as far as it can be read', async () => {
+  test('salvages all readable audit rows', async () => {
     const { file, rows } = await trailBench();
     const { store, restored } = open(file);
     expect(restored).toMatchObject({ salvagedRows: 5 });
@@ -207,7 +204,7 @@ describe('the audit trail of a damaged database', () => {
     expect(store.audit.lastSeq()).toBe(9);
   });
 
-  test('is carried over up to the first row that is not sealed with the key', async () => {
+  test('salvages audit rows up to the first with an invalid seal', async () => {
     const { file, rows } = await trailBench();
     edit(file, db => {
       db.unsafeMode();
@@ -218,7 +215,7 @@ describe('the audit trail of a damaged database', () => {
     expect(store.audit.after(0, 100)).toEqual(rows.slice(0, 6));
   });
 
-  test('ends with the backup when the file is no database any more', async () => {
+  test('keeps only the audit rows of the backup when the file is no database', async () => {
     const { file, rows } = await trailBench();
     writeFileSync(file, 'no database at all');
     const { store, restored } = open(file);
@@ -227,8 +224,8 @@ describe('the audit trail of a damaged database', () => {
   });
 });
 
-describe('a restoration that was cut off', () => {
-  /** The steps of a restore. The process may die after any of them. */
+describe('interrupted restore', () => {
+  // The steps of a restore. The process may die after any of them.
   const steps: readonly (readonly [string, (file: string) => void])[] = [
     ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
     ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
@@ -237,7 +234,7 @@ describe('a restoration that was cut off', () => {
   ];
 
   test.each(steps.map(([what], index) => [what, index + 1] as const))(
-    'by %s comes to its end',
+    'completes a restore that was interrupted after %s',
     async (_what, done) => {
       const file = await database({ backups: 1 });
       damage(file);
@@ -254,7 +251,7 @@ describe('a restoration that was cut off', () => {
   );
 });
 
-describe('the numbers of events', () => {
+describe('event numbers after a restore', () => {
   const appendEvents = async ({ write }: Pick<Store, 'write'>, count: number): Promise<number> => {
     const fact = { kind: 'worker', type: 'worker.back', workerId: workerId('w_1') } as const;
     let seq = 0;
@@ -262,7 +259,7 @@ describe('the numbers of events', () => {
     return seq;
   };
 
-  /** Five events, three of which are in the backup. */
+  // Creates five events, three of which are in the backup.
   async function databaseWithEvents(): Promise<string> {
     const file = newFile();
     const store = openSqliteStore(file, quietParts());
@@ -280,8 +277,8 @@ describe('the numbers of events', () => {
 
   test.each([
     ['restored', (file: string) => damage(file)],
-    ['put in place by hand', (file: string) => copyFileSync(backupsOf(file)[0] ?? '', file)],
-  ])('that readers may know are not given again by a backup that was %s', async (_what, act) => {
+    ['copied over the database by hand', (file: string) => copyFileSync(backupsOf(file)[0] ?? '', file)],
+  ])('reuses no event numbers after a backup was %s', async (_what, act) => {
     const file = await databaseWithEvents();
     act(file);
     const { store } = open(file);
@@ -295,20 +292,20 @@ describe('the numbers of events', () => {
     expect(open(file).store.eventRange()).toEqual({ first: 1_000_000_004, last: 1_000_000_004 });
   });
 
-  test('are passed over, too, when the backup has none', async () => {
+  test('skips event numbers when the backup has no events', async () => {
     const file = await database({ backups: 1 });
     damage(file);
     expect(await appendEvents(open(file).store, 1)).toBe(1_000_000_001);
   });
 
-  test('go on after any other start', async () => {
+  test('continues the event numbers after an ordinary start', async () => {
     const file = await databaseWithEvents();
     const { store } = open(file);
     expect([store.eventRange(), await appendEvents(store, 1)]).toEqual([{ first: 1, last: 5 }, 6]);
   });
 });
 
-test('a database that is whole is left alone', async () => {
+test('keeps an intact database unchanged', async () => {
   const file = await database({ backups: 1 });
   const opened = open(file);
   expect([opened.restored, opened.logged, workersIn(opened)]).toEqual([null, [], ['w_1', 'w_last']]);

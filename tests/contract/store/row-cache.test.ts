@@ -1,4 +1,4 @@
-/** The store's answers from memory match its file, whatever was written or rolled back. */
+// Reads from memory must match the file, whatever was written or rolled back.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const payloadOf = (order: number): JobPayload => ({
   files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
-/** Changes a job in a way that its status allows; does nothing otherwise. */
+// Changes a job in a way that its status allows, or does nothing.
 function change(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
   const workerOf = workers[worker] ?? workerId('w_1');
@@ -91,7 +91,7 @@ async function run(
       change(tx, order, worker, what);
       // A token belongs to one worker, so a token in use must not be issued again.
       if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
-      look(tx);
+      readAll(tx);
     }
     if (isTakenBack) throw refused;
   });
@@ -100,7 +100,7 @@ async function run(
 
 type Looks = Pick<Tx, 'job' | 'payload' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>;
 
-const look = (read: Looks) => ({
+const readAll = (read: Looks) => ({
   jobs: orders.map(order => read.job(makeJob(order).id)),
   payloads: orders.map(order => read.payload(makeJob(order).id)),
   held: workers.map(read.liveJobOf),
@@ -109,7 +109,7 @@ const look = (read: Looks) => ({
   owners: hashes.map(read.workerByTokenHash),
 });
 
-test('whatever is written and taken back, in commands one by one or together', async () => {
+test('returns the same from memory as from the file after any commits and rollbacks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(Command, { minLength: 1, maxLength: 3 }), { maxLength: 12 }),
@@ -124,7 +124,7 @@ test('whatever is written and taken back, in commands one by one or together', a
           for (const together of turns) {
             await Promise.all(together.map(command => run(store, command)));
             const stored = { ...createJobRows(other), ...createWorkerRows(other) };
-            expect(look(store)).toEqual(look(stored));
+            expect(readAll(store)).toEqual(readAll(stored));
             expect(await store.write(tx => tx.nextJobOrder())).toBe(stored.nextJobOrder());
           }
         } finally {
@@ -137,7 +137,7 @@ test('whatever is written and taken back, in commands one by one or together', a
   );
 });
 
-test('what is asked for again is not read again, until it has changed', async () => {
+test('returns the same job object until the job changes', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());
   const job = makeJob(1);
@@ -148,7 +148,7 @@ test('what is asked for again is not read again, until it has changed', async ()
   expect(store.job(job.id)?.progress).toMatchObject({ step: 4 });
 });
 
-test('a worker of whom nothing new is said is neither written nor read again', async () => {
+test('neither writes nor reads a worker again that did not change', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());
   const worker = makeWorker({ labels: { team: 'nlp' }, served: true });
@@ -160,7 +160,7 @@ test('a worker of whom nothing new is said is neither written nor read again', a
   expect(store.worker(worker.id)).toEqual({ ...worker, strikes: ['j_1'] });
 });
 
-test('a token that is kept for a while is let go of, whatever was known of the worker before', async () => {
+test('drops an old token even if the worker was read before', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());
   const { id } = makeWorker();
@@ -187,7 +187,7 @@ test('a token that is kept for a while is let go of, whatever was known of the w
   expect(await drop()).toBe(false);
 });
 
-test('of more jobs than are kept each is still answered as it is', async () => {
+test('returns current jobs when there are more than the cache holds', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());
   const jobs = Array.from({ length: 7_600 }, (_, n) => makeJob(n + 1));

@@ -1,4 +1,4 @@
-/** The first schema, as released. Such files exist, so this never changes. */
+// The first schema, as released. Such files exist, so this must never change.
 export const schema1 = `
   CREATE TABLE workers (
     id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** The migration from the first schema to the second, as released. Such files exist, so this never changes. */
+// The migration from the first schema to the second, as released. Such files exist, so this must never change.
 export const schema2 = `
   ALTER TABLE workers ADD COLUMN strikes TEXT NOT NULL DEFAULT '[]';
   ALTER TABLE workers ADD COLUMN quarantine TEXT;

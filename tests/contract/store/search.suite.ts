@@ -31,8 +31,8 @@ const putWorker = (store: Store, id: string, name: string): Promise<void> =>
   store.write(tx => tx.insertWorker(makeWorker({ id: workerId(id), name }), `hash-of-${id}`));
 
 export function describeSearch(open: OpenStore): void {
-  describe('a search for jobs', () => {
-    test('finds words in the config name, the user, the error and the name of the worker', async () => {
+  describe('searching jobs', () => {
+    test('finds jobs by config name, user, error and worker name', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'Rig-Nord');
       await put(store, named(1, 'flux portrait', { user: 'Ada' }));
@@ -49,7 +49,7 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'nord')).toEqual([2]);
     });
 
-    test('finds a word that is part of another word of the search, in any order', async () => {
+    test('finds a word that is part of another search word, in any order', async () => {
       const store = open();
       await put(store, named(1, 'flux portrait'));
       await put(store, named(2, 'flux'));
@@ -60,7 +60,7 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'port')).toEqual([1, 3]);
     });
 
-    test('leaves out a job that another worker has had since', async () => {
+    test('omits a job whose newest attempt is on another worker', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'north');
       await putWorker(store, 'w_2', 'south');
@@ -78,7 +78,7 @@ export function describeSearch(open: OpenStore): void {
       expect(orders(store.jobs(filter({ workerId: workerId('w_2') })))).toEqual([1]);
     });
 
-    test('ignores the case of letters beyond ASCII in every part of a job', async () => {
+    test('ignores case beyond ASCII in every part of a job', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'Größe');
       await put(store, named(1, 'Übung', { user: 'Ömer' }));
@@ -91,7 +91,7 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'übung ärger')).toEqual([]);
     });
 
-    test('takes * for any characters in users, and no other sign for a pattern', async () => {
+    test('supports * as a wildcard in user names, and no other pattern', async () => {
       const store = open();
       for (const [index, user] of ['ci', 'ci-2', 'c_i', 'CI%', 'Ünal'].entries())
         await put(store, makeJob(index + 1, { user }));
@@ -103,7 +103,7 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'user:ci user:c_i')).toEqual([1, 3]);
     });
 
-    test('filters by several states, and tells what waits for approval from what waits for a worker', async () => {
+    test('filters by several states, and distinguishes blocked from pending', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'rig');
       await put(store, makeJob(1));
@@ -117,7 +117,7 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'state:nonsense')).toEqual([]);
     });
 
-    test('counts what it finds by status, with and without conditions', async () => {
+    test('counts matching jobs by status, with and without conditions', async () => {
       const store = open();
       const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
       for (const [index, status] of statuses.entries()) {
@@ -149,7 +149,7 @@ export function describeSearch(open: OpenStore): void {
     });
   });
 
-  describe('a sorted list of jobs', () => {
+  describe('sorting jobs', () => {
     async function putVaried(store: Store): Promise<void> {
       for (const id of [1, 2, 3]) await putWorker(store, `w_${id}`, ['zeta', 'Alpha', 'beta'][id - 1] ?? '');
       await put(store, named(1, 'beta'));
@@ -174,23 +174,26 @@ export function describeSearch(open: OpenStore): void {
       ['progress', [3, 4, 5, 2, 1], [5, 4, 3, 2, 1]],
       ['eta', [4, 3, 5, 2, 1], [3, 4, 5, 2, 1]],
       ['loss', [5, 4, 3, 2, 1], [3, 4, 5, 2, 1]],
-    ])('by %s puts unknown values last, and pages by cursor', async (sort, ascending, descending) => {
-      const store = open();
-      await putVaried(store);
-      for (const isDescending of [false, true]) {
-        const walked: number[] = [];
-        for (let after: JobPlace | null = null; ; ) {
-          const [job] = store.jobs(filter({ sort, isDescending, after, limit: 1 }));
-          if (job === undefined) break;
-          walked.push(job.order);
-          after = store.jobPlace(job.id, sort);
+    ])(
+      'sorts jobs by %s with unknown values last, and pages by cursor',
+      async (sort, ascending, descending) => {
+        const store = open();
+        await putVaried(store);
+        for (const isDescending of [false, true]) {
+          const walked: number[] = [];
+          for (let after: JobPlace | null = null; ; ) {
+            const [job] = store.jobs(filter({ sort, isDescending, after, limit: 1 }));
+            if (job === undefined) break;
+            walked.push(job.order);
+            after = store.jobPlace(job.id, sort);
+          }
+          expect(walked).toEqual(isDescending ? descending : ascending);
+          expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(walked);
         }
-        expect(walked).toEqual(isDescending ? descending : ascending);
-        expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(walked);
-      }
-    });
+      },
+    );
 
-    test('has a place for each job in every order, and none for a job that does not exist', async () => {
+    test('returns a cursor for each job in every order, and null for an unknown job', async () => {
       const store = open();
       const job = makeJob(7);
       await put(store, job);

@@ -1,4 +1,3 @@
-/** When a start checks the whole database, and when it trusts the mark of the last stop. */
 import {
   copyFileSync,
   existsSync,
@@ -21,7 +20,7 @@ import { makeJob, put, putWorkers } from './builders.ts';
 const checkQuery = 'PRAGMA quick_check(1)';
 
 interface Opened extends DataStore {
-  /** Whether the whole database was checked. */
+  // Whether the whole database was checked.
   readonly isChecked: boolean;
 }
 
@@ -37,7 +36,7 @@ function open(file: string): Opened {
   }
 }
 
-/** A database with a backup, in the state after an orderly stop. */
+// Creates a database with a backup, in the state after an orderly stop.
 async function stopped(): Promise<string> {
   const file = newFile();
   const { store, backups } = open(file);
@@ -48,10 +47,10 @@ async function stopped(): Promise<string> {
   return file;
 }
 
-/** Rewrites the same bytes. */
+// Rewrites the same bytes.
 const rewrite = (file: string): void => scribble(file, 0, readFileSync(file).subarray(0, 16));
 
-/** Opens the store again after a failed backup. The next backup could succeed. */
+// Opens the store again after a failed backup. The next backup can succeed.
 async function afterFailedBackup(): Promise<
   Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
 > {
@@ -66,8 +65,8 @@ async function afterFailedBackup(): Promise<
   return { file, store, backups };
 }
 
-describe('a start', () => {
-  test('does not look again through what an orderly stop has left', async () => {
+describe('check of the database at the start', () => {
+  test('skips the check after an orderly stop', async () => {
     const { isChecked, restored, store } = open(await stopped());
     expect(isChecked).toBe(false);
     expect(restored).toBeNull();
@@ -75,25 +74,25 @@ describe('a start', () => {
   });
 
   test.each<[string, (file: string) => void]>([
-    ['somebody has written to it', rewrite],
+    ['another program wrote to the database', rewrite],
     [
-      'it is a copy',
+      'the database is a copy',
       file => {
         copyFileSync(file, `${file}.copy`);
         renameSync(`${file}.copy`, file);
       },
     ],
-    ['a log lies beside it', file => writeFileSync(`${file}-wal`, '')],
-    ['the mark is gone', file => rmSync(`${file}-stopped`)],
+    ['a log exists', file => writeFileSync(`${file}-wal`, '')],
+    ['the mark is missing', file => rmSync(`${file}-stopped`)],
     ['the mark is empty', file => writeFileSync(`${file}-stopped`, '')],
     [
-      'the mark is no file',
+      'the mark is a folder',
       file => {
         rmSync(`${file}-stopped`);
         mkdirSync(`${file}-stopped`);
       },
     ],
-  ])('looks through it when %s', async (_when, change) => {
+  ])('checks the database when %s', async (_when, change) => {
     const file = await stopped();
     change(file);
     const { isChecked, store } = open(file);
@@ -101,13 +100,13 @@ describe('a start', () => {
     expect(store.jobCounts().pending).toBe(1);
   });
 
-  test('finds damage that was done the moment after the stop', async () => {
+  test('detects damage that happened right after the stop', async () => {
     const file = await stopped();
     scribble(file, 4_096, Buffer.alloc(8_192, 0x5a));
     expect(open(file).restored?.damage).toContain('is damaged');
   });
 
-  test('trusts a mark once: who starts after a crash looks', async () => {
+  test('trusts a mark only once, so that a start after a crash checks', async () => {
     const file = await stopped();
     const mark = createStopMark(file);
     expect(mark.take()).toBe(true);
@@ -116,8 +115,8 @@ describe('a start', () => {
   });
 });
 
-describe('a stop', () => {
-  test('leaves no mark beside a log that was not copied', async () => {
+describe('mark of an orderly stop', () => {
+  test('writes no mark while a log was not copied', async () => {
     const file = await stopped();
     createStopMark(file).take();
     writeFileSync(`${file}-wal`, 'what was not copied');
@@ -125,7 +124,7 @@ describe('a stop', () => {
     expect(existsSync(`${file}-stopped`)).toBe(false);
   });
 
-  test('leaves none when the last backup could not be made', async () => {
+  test('writes no mark when the last backup failed', async () => {
     const file = await stopped();
     const { store, backups } = open(file);
     const folder = join(dirname(file), 'backups');
@@ -138,21 +137,21 @@ describe('a stop', () => {
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('nor when a later one was cut off by the stop itself', async () => {
+  test('writes no mark when the stop interrupts the backup after a failed one', async () => {
     const { file, store, backups } = await afterFailedBackup();
     const [later] = await Promise.allSettled([backups.make('manual'), store.close()]);
     expect(later.status).toBe('rejected');
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('but one when a later one could be made', async () => {
+  test('writes a mark when a backup succeeds after a failed one', async () => {
     const { file, store, backups } = await afterFailedBackup();
     await backups.make('manual');
     await store.close();
     expect(open(file).isChecked).toBe(false);
   });
 
-  test('that can leave none is a stop all the same', async () => {
+  test('stops although no mark can be written', async () => {
     const file = await stopped();
     const { store } = open(file);
     mkdirSync(`${file}-stopped`);

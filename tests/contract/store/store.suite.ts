@@ -15,7 +15,7 @@ import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
 
-/** What the orchestrator expects of every store (ports.ts). This suite runs for each implementation. */
+// The requirements of ports.ts. This suite runs for each implementation.
 export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);

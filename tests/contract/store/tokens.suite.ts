@@ -34,7 +34,7 @@ const makeSession = (changes: Partial<Session> = {}): Session => ({
 
 export function describeTokens(open: OpenStore): void {
   describe('tokens', () => {
-    test('are found by id and by hash, and listed by name', async () => {
+    test('finds API tokens by id and by hash, and lists them by name', async () => {
       const store = open();
       const [nightly, ada] = [makeToken(), makeToken({ id: tokenId('t_2'), name: 'ada', expiresAt: at(9) })];
       await store.write(tx => {
@@ -47,14 +47,14 @@ export function describeTokens(open: OpenStore): void {
       expect([store.apiToken(tokenId('t_3')), store.apiTokenByHash('hash-3')]).toEqual([null, null]);
     });
 
-    test('keep when they were used', async () => {
+    test('stores the time when an API token was last used', async () => {
       const store = open();
       await store.write(tx => tx.insertApiToken(makeToken(), 'hash-1'));
       await store.write(tx => tx.setApiTokenUsed(tokenId('t_1'), at(5)));
       expect(store.apiToken(tokenId('t_1'))?.usedAt).toBe(at(5));
     });
 
-    test('share no name, in whatever case, and no hash', async () => {
+    test('refuses an API token with a name that exists in any case, or an existing hash', async () => {
       const store = open();
       await store.write(tx => tx.insertApiToken(makeToken(), 'hash-1'));
       const other = makeToken({ id: tokenId('t_2') });
@@ -67,7 +67,7 @@ export function describeTokens(open: OpenStore): void {
       expect(store.apiTokens()).toHaveLength(1);
     });
 
-    test('take the sessions that were opened with them along, and no other', async () => {
+    test('removes the sessions of an API token with it, and no others', async () => {
       const store = open();
       await store.write(tx => {
         tx.insertApiToken(makeToken(), 'hash-1');

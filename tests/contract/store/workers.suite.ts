@@ -64,25 +64,28 @@ const unknownAgent: AgentFacts = {
 };
 
 const shapes: readonly [string, Partial<Worker>][] = [
-  ['that never came', {}],
+  ['that never registered', {}],
   ['of the other type', { type: 'ephemeral' }],
   [
     'with names and labels of any script',
     { name: '火車 🚂 "rig" \' ; --', labels: { größe: 'ﬁne\u2028', '': '' } },
   ],
-  ['with an agent that said everything', { agent, lastContactAt: at(4) }],
-  ['with an agent that said nothing', { agent: unknownAgent }],
+  ['with a fully described agent', { agent, lastContactAt: at(4) }],
+  ['with an agent of unknown capabilities', { agent: unknownAgent }],
   [
-    'that is drained for a reason',
+    'with a drain and its reason',
     { drain: { reason: 'new “disk”', by: 'ada', since: at(5), deadlineMs: null } },
   ],
-  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5), deadlineMs: 1_500.5 } }],
-  ['that said goodbye', { gone: 'goodbye', lastContactAt: at(4) }],
-  ['that fell silent', { gone: 'silent' }],
-  ['that has served', { served: true }],
-  ['that some jobs could not start on', { strikes: [jobId('j_2'), jobId('j_1')] }],
   [
-    'that is in quarantine',
+    'with a drain without a reason',
+    { drain: { reason: null, by: 'ada', since: at(5), deadlineMs: 1_500.5 } },
+  ],
+  ['that disconnected', { gone: 'goodbye', lastContactAt: at(4) }],
+  ['that is silent', { gone: 'silent' }],
+  ['that has run a job', { served: true }],
+  ['on which jobs failed to start', { strikes: [jobId('j_2'), jobId('j_1')] }],
+  [
+    'in quarantine',
     {
       strikes: ['j_1', 'j_2', 'j_3'].map(jobId),
       quarantine: { reason: 'no “python” on größe\u2028', since: at(6) },
@@ -91,8 +94,8 @@ const shapes: readonly [string, Partial<Worker>][] = [
 ];
 
 export function describeWorkers(open: OpenStore): void {
-  describe('a worker', () => {
-    test.each(shapes)('%s comes back as it was put in', async (_what, changes) => {
+  describe('workers', () => {
+    test.each(shapes)('stores a worker %s unchanged', async (_what, changes) => {
       const store = open();
       const worker = makeWorker(changes);
       await store.write(tx => tx.insertWorker(worker, 'hash'));
@@ -101,7 +104,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash')).toEqual(worker);
     });
 
-    test.each(shapes)('%s replaces what was there, and leaves its token alone', async (_what, changes) => {
+    test.each(shapes)('replaces a worker by one %s and keeps its token', async (_what, changes) => {
       const store = open();
       const before = makeWorker({
         agent: unknownAgent,
@@ -121,7 +124,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash')).toEqual(after);
     });
 
-    test('is on one page of several, in the order in which they were made', async () => {
+    test('returns pages of workers in the order of their creation', async () => {
       const store = open();
       await putWorkers(store, 'w_3', 'w_1', 'w_2', 'w_4');
       const page = (after: string | null, limit: number) =>
@@ -131,7 +134,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(page('w_4', 2)).toEqual([]);
     });
 
-    test('that is removed leaves its pages, and its place to go on from stays', async () => {
+    test('omits a removed worker from pages, and still accepts it as a cursor', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2', 'w_3');
       await store.write(tx => tx.removeWorker(workerId('w_2')));
@@ -139,13 +142,13 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workersAfter(workerId('w_2'), 5).map(({ id }) => id)).toEqual(['w_3']);
     });
 
-    test('that there never was is no place to go on from: nothing comes after it', async () => {
+    test('returns an empty page for a cursor that never existed', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       expect(store.workersAfter(workerId('w_9'), 5)).toEqual([]);
     });
 
-    test('that nobody knows is null', () => {
+    test('returns null for an unknown worker', () => {
       const store = open();
       expect([
         store.worker(workerId('w_9')),
@@ -155,7 +158,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workers()).toEqual([]);
     });
 
-    test('is listed by age, then by id', async () => {
+    test('lists workers by age, then by id', async () => {
       const store = open();
       await store.write(tx => {
         for (const [id, seconds] of [['w_c', 1] as const, ['w_a', 2] as const, ['w_b', 1] as const]) {
@@ -168,7 +171,7 @@ export function describeWorkers(open: OpenStore): void {
     test.each([
       ['id', 'w_1', 'other'],
       ['token', 'w_2', 'hash'],
-    ])('with a %s that is taken is not stored', async (_what, id, hash) => {
+    ])('refuses a worker with an existing %s', async (_what, id, hash) => {
       const store = open();
       await store.write(tx => tx.insertWorker(makeWorker(), 'hash'));
       await expect(
@@ -177,7 +180,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workers()).toEqual([makeWorker()]);
     });
 
-    test('that gets a new token is not found by the old one', async () => {
+    test('does not find a worker by its old token', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new', false));
@@ -187,34 +190,34 @@ export function describeWorkers(open: OpenStore): void {
       expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
     });
 
-    test('may keep the token so far beside a new one, until that is dropped', async () => {
+    test('finds a worker by both tokens until the old one is dropped', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
-      const opens = (...hashes: readonly string[]) =>
+      const findWorkers = (...hashes: readonly string[]) =>
         hashes.map(hash => store.workerByTokenHash(hash)?.id ?? null);
       await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new', true));
-      expect(opens('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual(['w_1', 'w_1', 'w_2']);
+      expect(findWorkers('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual(['w_1', 'w_1', 'w_2']);
       expect(store.workers()).toHaveLength(2);
       expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(true);
-      expect(opens('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual([null, 'w_1', 'w_2']);
+      expect(findWorkers('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual([null, 'w_1', 'w_2']);
       expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
     });
 
-    test('keeps the token that its agent has when it gets another new one', async () => {
+    test("keeps the agent's token when another new token replaces the pending one", async () => {
       const store = open();
       await putWorkers(store, 'w_1');
-      const opens = (...hashes: readonly string[]) =>
+      const findWorkers = (...hashes: readonly string[]) =>
         hashes.map(hash => store.workerByTokenHash(hash)?.id ?? null);
       await store.write(tx => tx.setTokenHash(workerId('w_1'), 'second', true));
       await store.write(tx => tx.setTokenHash(workerId('w_1'), 'third', true));
-      expect(opens('hash-of-w_1', 'second', 'third')).toEqual(['w_1', null, 'w_1']);
+      expect(findWorkers('hash-of-w_1', 'second', 'third')).toEqual(['w_1', null, 'w_1']);
       await store.write(tx => tx.setTokenHash(workerId('w_1'), 'fourth', false));
-      expect(opens('hash-of-w_1', 'second', 'third', 'fourth')).toEqual([null, null, null, 'w_1']);
+      expect(findWorkers('hash-of-w_1', 'second', 'third', 'fourth')).toEqual([null, null, null, 'w_1']);
     });
   });
 
-  describe('a removed worker', () => {
-    test('is gone from every list, and its token is dead', async () => {
+  describe('removed workers', () => {
+    test('removes a worker from every list, and invalidates its token', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       await store.write(tx => tx.removeWorker(workerId('w_1')));
@@ -223,7 +226,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
     });
 
-    test('takes both its tokens along', async () => {
+    test('invalidates both tokens of a removed worker', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.write(tx => {
@@ -233,7 +236,7 @@ export function describeWorkers(open: OpenStore): void {
       expect([store.workerByTokenHash('hash-of-w_1'), store.workerByTokenHash('new')]).toEqual([null, null]);
     });
 
-    test('does not come back by a late change or a new token', async () => {
+    test('ignores updates and new tokens of a removed worker', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.write(tx => {
@@ -244,7 +247,7 @@ export function describeWorkers(open: OpenStore): void {
       expect([store.worker(workerId('w_1')), store.workerByTokenHash('new')]).toEqual([null, null]);
     });
 
-    test('is still named by the jobs it had', async () => {
+    test('keeps the name of a removed worker for its jobs', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
@@ -259,7 +262,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.jobs({ ...everyJob, includeFinal: true, limit: 9, offset: 0 })).toEqual([ended]);
     });
 
-    test('leaves its token hash and its job free for others', async () => {
+    test('accepts the token hash of a removed worker for another one', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.write(tx => {

@@ -16,7 +16,7 @@ import {
 
 export function describeWrites(open: OpenStore): void {
   describe('commands', () => {
-    test('are done neither at once nor without being asked again', async () => {
+    test('runs a command after the current turn, without a second call', async () => {
       const store = open();
       const job = makeJob(1);
       const written = put(store, job);
@@ -25,7 +25,7 @@ export function describeWrites(open: OpenStore): void {
       expect(store.job(job.id)).toEqual(job);
     });
 
-    test('answer with what they return', async () => {
+    test('returns the result of a command', async () => {
       const store = open();
       const answers = [
         store.write(() => 1),
@@ -36,7 +36,7 @@ export function describeWrites(open: OpenStore): void {
       expect(await Promise.all(answers)).toEqual([1, 'two', null, undefined]);
     });
 
-    test('of one turn run in their order, then their effects, then the answers', async () => {
+    test('runs the commands of a turn in order, then their effects, then the answers', async () => {
       const store = open();
       const trace: string[] = [];
       const command = (name: string) =>
@@ -60,21 +60,21 @@ export function describeWrites(open: OpenStore): void {
       ]);
     });
 
-    test('run on behalf of who asked for each, their effects, too', async () => {
+    test('runs each command and its effects in the async context of its caller', async () => {
       const store = open();
-      const whose = new AsyncLocalStorage<string>();
+      const caller = new AsyncLocalStorage<string>();
       const seen: (string | undefined)[] = [];
-      const note = (): void => void seen.push(whose.getStore());
+      const note = (): void => void seen.push(caller.getStore());
       const command = () =>
         store.write(tx => {
           note();
           tx.afterCommit(note);
         });
-      await Promise.all([whose.run('a', command), whose.run('b', command), command()]);
+      await Promise.all([caller.run('a', command), caller.run('b', command), command()]);
       expect(seen).toEqual(['a', 'b', undefined, 'a', 'b', undefined]);
     });
 
-    test('see what those before them have done', async () => {
+    test('shows each command the changes of the previous ones', async () => {
       const store = open();
       void put(store, makeJob(1));
       const [seen, later] = await Promise.all([
@@ -88,14 +88,18 @@ export function describeWrites(open: OpenStore): void {
     });
 
     test.each<[string, (read: Read) => unknown, unknown]>([
-      ['the line', read => read.line(9), ['j_1']],
-      ['those that wait', read => read.pendingJobs().map(({ id }) => id), ['j_1']],
-      ['what is placed', read => read.waitingJobs().map(({ id }) => id), ['j_1']],
-      ['its place', read => read.position(makeJob(2)), 2],
-      ['the list', read => read.jobs({ ...everyJob, limit: 9, offset: 0 }).map(({ id }) => id), ['j_1']],
-      ['how many there are', read => read.jobCounts(), { pending: 1, blocked: 0, live: 0 }],
-      ['its attempts', read => read.attempts(jobId('j_1')), []],
-    ])('that enter a job find it in whatever they read next: %s', async (_what, read, expected) => {
+      ['the queue', read => read.line(9), ['j_1']],
+      ['the pending jobs', read => read.pendingJobs().map(({ id }) => id), ['j_1']],
+      ['the placement data', read => read.waitingJobs().map(({ id }) => id), ['j_1']],
+      ['the position', read => read.position(makeJob(2)), 2],
+      [
+        'the list of jobs',
+        read => read.jobs({ ...everyJob, limit: 9, offset: 0 }).map(({ id }) => id),
+        ['j_1'],
+      ],
+      ['the counts', read => read.jobCounts(), { pending: 1, blocked: 0, live: 0 }],
+      ['the attempts', read => read.attempts(jobId('j_1')), []],
+    ])('shows an inserted job in later reads of the same command: %s', async (_what, read, expected) => {
       const store = open();
       const found = await store.write(tx => {
         tx.insertJob(makeJob(1), emptyPayload);
@@ -104,7 +108,7 @@ export function describeWrites(open: OpenStore): void {
       expect([...found, read(store)]).toEqual([expected, expected, expected]);
     });
 
-    test('that enter a job and give it out store it as it is then, and nothing when they fail', async () => {
+    test('stores a job that is inserted and dispatched in one command, or nothing if it fails', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
@@ -126,7 +130,7 @@ export function describeWrites(open: OpenStore): void {
       ]);
     });
 
-    test('that enter a job whose number another one has fail, and it is nowhere', async () => {
+    test('inserts nothing when the number of a job is taken', async () => {
       const store = open();
       await put(store, makeJob(1));
       const other = { ...makeJob(2), order: 1 };
@@ -134,7 +138,7 @@ export function describeWrites(open: OpenStore): void {
       expect([store.job(other.id), store.payload(other.id), store.line(9)]).toEqual([null, null, ['j_1']]);
     });
 
-    test('that fail take only themselves back, effects included', async () => {
+    test('rolls back only the failing command, effects included', async () => {
       const store = open();
       const cause = new Error('no');
       const effects: string[] = [];
@@ -161,7 +165,7 @@ export function describeWrites(open: OpenStore): void {
       expect(effects).toEqual(['first', 'third']);
     });
 
-    test('that fail say so before the next one begins, and those that do not, never', async () => {
+    test('runs the rollback hooks of a failed command before the next command', async () => {
       const store = open();
       const trace: string[] = [];
       const command = (name: string, fails: boolean) =>
@@ -176,7 +180,7 @@ export function describeWrites(open: OpenStore): void {
       expect(trace).toEqual(['a', 'b', 'b is taken back, jobs: 1', 'c', 'd']);
     });
 
-    test('may be given by an effect, for the next transaction', async () => {
+    test('accepts a write from an effect for the next transaction', async () => {
       const store = open();
       const { promise, resolve } = Promise.withResolvers<number>();
       await store.write(tx => {
@@ -186,7 +190,7 @@ export function describeWrites(open: OpenStore): void {
       expect(await promise).toBe(1);
     });
 
-    test('may be given by a command, for the next transaction', async () => {
+    test('accepts a write from a command for the next transaction', async () => {
       const store = open();
       const inner: Promise<void>[] = [];
       await store.write(tx => {
@@ -199,8 +203,8 @@ export function describeWrites(open: OpenStore): void {
     });
   });
 
-  describe('effects', () => {
-    test('see what was stored', async () => {
+  describe('effects of commands', () => {
+    test('shows an effect the committed state', async () => {
       const store = open();
       let seen: unknown = null;
       await store.write(tx => {
@@ -212,7 +216,7 @@ export function describeWrites(open: OpenStore): void {
       expect(seen).toEqual(makeJob(1));
     });
 
-    test('that fail keep neither the others nor the answer back', async () => {
+    test('runs the other effects and answers when one effect throws', async () => {
       const store = open();
       const effects: string[] = [];
       const answer = store.write(tx => {
@@ -227,8 +231,8 @@ export function describeWrites(open: OpenStore): void {
     });
   });
 
-  describe('closing', () => {
-    test('stores and answers what is queued, effects included', async () => {
+  describe('closing the store', () => {
+    test('completes and answers queued writes, effects included', async () => {
       const store = open();
       let effect = false;
       const written = store.write(tx => {
@@ -243,7 +247,7 @@ export function describeWrites(open: OpenStore): void {
       expect(effect).toBe(true);
     });
 
-    test('refuses every write from then on', async () => {
+    test('refuses every write after closing', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.close();
@@ -255,7 +259,7 @@ export function describeWrites(open: OpenStore): void {
       expect(ran).toBe(false);
     });
 
-    test('may be asked for twice', async () => {
+    test('allows closing twice', async () => {
       const store = open();
       await store.close();
       await expect(store.close()).resolves.toBeUndefined();
