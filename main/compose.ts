@@ -8,7 +8,7 @@ import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { ownAddresses } from './host/addresses.ts';
 import { reachFromAfar } from './host/network-view.ts';
-import { createReach } from './host/reach.ts';
+import { createNetworkAccess } from './host/network-access.ts';
 import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { publicUrlInForce } from './host/settings-fixed.ts';
 import { openSettingsFile } from './host/settings-file.ts';
@@ -92,7 +92,7 @@ async function composeParts(config: ServerConfig, parts: TimedDeps): Promise<Com
   const adminToken = createAdminToken({ folder, hashOf, clock, log, onReplaced });
   const otherNames = () =>
     namesGiven(config.allowHosts, publicUrlInForce(config, file.settings), certificates.shown);
-  const { network, certificates } = createReach({
+  const { network, certificates } = createNetworkAccess({
     given: config,
     settings: file.settings,
     addresses,

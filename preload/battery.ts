@@ -11,7 +11,7 @@ interface WithBattery {
  * Reports the battery to the main process: Electron exposes its level to pages only. Computers without a battery always report
  * charging.
  */
-export function tellBattery(tell: (battery: Battery) => void): void {
+export function sendBattery(tell: (battery: Battery) => void): void {
   const self: Navigator & WithBattery = navigator;
   void self.getBattery?.().then(battery => {
     const say = (): void => tell({ charging: battery.charging, level: battery.level });

@@ -1,6 +1,6 @@
 import { contextBridge, ipcRenderer, type IpcRendererEvent } from 'electron';
 import type { DesktopAnswer, DesktopApi, DesktopRequest } from '../protocol/desktop-api.ts';
-import { tellBattery } from './battery.ts';
+import { sendBattery } from './battery.ts';
 
 const call = (name: DesktopRequest['name'], input?: unknown): Promise<DesktopAnswer> =>
   ipcRenderer.invoke('desktop', { name, input });
@@ -29,4 +29,4 @@ contextBridge.exposeInMainWorld('desktop', {
   },
 } satisfies DesktopApi);
 
-tellBattery(battery => ipcRenderer.send('battery', battery));
+sendBattery(battery => ipcRenderer.send('battery', battery));

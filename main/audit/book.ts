@@ -24,9 +24,9 @@ export interface AuditRange {
 /** Read access to the audit trail for the API. */
 export interface AuditBook {
   list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
-  figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  figures(filter: AuditSieve): ReplyOf<typeof auditApi.stats>;
   /** Yields entries in portions, oldest first. Rows that are appended during the export are included. */
-  export(sieve: AuditSieve): Iterable<readonly Entry[]>;
+  export(filter: AuditSieve): Iterable<readonly Entry[]>;
   /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
   /** Compares rows that a witness remembers with those of the trail. */
@@ -49,8 +49,8 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
       const { rows, total } = trail.list(filter);
       return { entries: rows.map(entryOf), total };
     },
-    figures(sieve) {
-      const { total, firstAt, lastAt, types, actors } = trail.figures(sieve);
+    figures(filter) {
+      const { total, firstAt, lastAt, types, actors } = trail.figures(filter);
       return {
         total,
         first_at: firstAt === null ? null : isoOf(firstAt),
@@ -59,9 +59,9 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
         by_actor: [...actors],
       };
     },
-    *export(sieve) {
+    *export(filter) {
       for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-        const rows = trail.sifted(sieve, after, portionSize);
+        const rows = trail.sifted(filter, after, portionSize);
         const last = rows.at(-1);
         if (last === undefined) return;
         yield rows.map(entryOf);

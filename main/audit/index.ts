@@ -49,7 +49,7 @@ export async function openAudit(parts: AuditDeps): Promise<Audit> {
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
   if (wasLost && !parts.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
   const rolledBack = parts.isRestored ? null : findRollback(store.audit, witnesses, log);
-  const isTold = parts.isRestored || wasLost ? await tellOf(parts, found, lost) : false;
+  const isTold = parts.isRestored || wasLost ? await recordGap(parts, found, lost) : false;
   const keeper = keepHead({
     trail: store.audit,
     file: parts.headFile,
@@ -59,7 +59,7 @@ export async function openAudit(parts: AuditDeps): Promise<Audit> {
     isWithheld: wasLost && !isTold,
   });
   if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
-  if (rolledBack !== null) await tellRollback(parts, rolledBack);
+  if (rolledBack !== null) await recordRollback(parts, rolledBack);
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
   const retention = startRetention({ ...parts, seal: markSeal, days: retentionDays });
   const watches = witnesses.map(witness => startWitness({ trail: store.audit, witness, clock, log }));
@@ -80,7 +80,7 @@ export async function openAudit(parts: AuditDeps): Promise<Audit> {
  * Records a restored backup, which has fewer rows than the head covers, or a missing head. Deleting the head removes the evidence
  * of a truncated trail.
  */
-function tellOf(parts: AuditDeps, head: Head, lost: LostRows | null): Promise<boolean> {
+function recordGap(parts: AuditDeps, head: Head, lost: LostRows | null): Promise<boolean> {
   const { store, isRestored } = parts;
   const about = { newest: store.audit.lastSeq(), head: shownHead(head) };
   const details = lost === null ? about : { ...about, lost };
@@ -88,7 +88,7 @@ function tellOf(parts: AuditDeps, head: Head, lost: LostRows | null): Promise<bo
 }
 
 /** Later marks for the witness match this trail again, so only this row preserves the finding. */
-async function tellRollback(parts: AuditDeps, found: RolledBack): Promise<void> {
+async function recordRollback(parts: AuditDeps, found: RolledBack): Promise<void> {
   const details = { newest: parts.store.audit.lastSeq(), ...found };
   parts.log.error('audit.rolled_back', details);
   await append(parts, 'audit.rolled_back', details);

@@ -66,7 +66,7 @@ export interface WitnessDeps {
 
 const lookEveryMs = 5_000;
 /** Rows that are added within this time share one mark, ... */
-const tellWithinMs = 60_000;
+const sendWithinMs = 60_000;
 /** ... unless there are more than this. */
 const maxRows = 500;
 const timeoutMs = 10_000;
@@ -75,15 +75,15 @@ const lastTimeoutMs = 1_000;
 
 /** Sends the newest row to a witness: at the start, periodically, and at the end. Retries after a failure. */
 export function startWitness({ trail, witness, clock, log }: WitnessDeps): { stop(): Promise<void> } {
-  let told: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
+  let sent: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
   let underWay: Promise<void> | null = null;
   let hasFailed = false;
   let takeBack = (): void => {};
 
   const isDue = ({ seq, hash }: AuditRow): boolean => {
-    if (told === null) return true;
-    if (hash === told.hash) return false;
-    return clock.mono() - told.at >= tellWithinMs || Math.abs(seq - told.seq) >= maxRows;
+    if (sent === null) return true;
+    if (hash === sent.hash) return false;
+    return clock.mono() - sent.at >= sendWithinMs || Math.abs(seq - sent.seq) >= maxRows;
   };
   const tell = async (row: AuditRow, withinMs: number): Promise<void> => {
     const { seq, hash } = row;
@@ -91,7 +91,7 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
     const cancel = clock.after(withinMs, () => over.abort(new Error('it did not answer in time')));
     try {
       await witness.tell({ seq, hash, at: clock.iso(clock.wall()) }, over.signal);
-      told = { seq, hash, at: clock.mono() };
+      sent = { seq, hash, at: clock.mono() };
       hasFailed = false;
     } catch (cause) {
       if (!hasFailed) log.error('audit.witness_failed', { witness: witness.name, cause });
@@ -112,7 +112,7 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
   const finish = async (): Promise<void> => {
     takeBack();
     const row = newest();
-    if (row !== null && row.hash !== told?.hash) await tell(row, lastTimeoutMs);
+    if (row !== null && row.hash !== sent?.hash) await tell(row, lastTimeoutMs);
   };
   let finished: Promise<void> | null = null;
   look();

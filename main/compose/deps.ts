@@ -7,7 +7,7 @@ import type { Network } from '../host/network.ts';
 import type { SettingsFile } from '../host/settings-file.ts';
 import type { Certificates } from '../host/tls/index.ts';
 import type { SocketLimits } from '../http/listener/http-listener.ts';
-import type { BackupDesk } from '../http/routes/backup-routes.ts';
+import type { BackupHandler } from '../http/routes/backup-routes.ts';
 import type { FailureLimit } from '../http/auth/failure-limit.ts';
 import type { HttpDeps } from '../http/server.ts';
 import type { RequestLog } from '../http/listener/requests.ts';
@@ -58,5 +58,5 @@ export interface AppContext {
   readonly panelDir: string | null;
   readonly programs: HttpDeps['programs'];
   readonly isOurHost: HttpDeps['isOurHost'];
-  readonly restore: BackupDesk['restore'];
+  readonly restore: BackupHandler['restore'];
 }

@@ -2,7 +2,7 @@ import { app, dialog, session } from 'electron';
 import type { DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { ScopedLog } from '../host/log.ts';
-import { createDesk } from './desk.ts';
+import { createIpcHandlers } from './ipc-handlers.ts';
 import { createQuitFlow } from './quit-flow.ts';
 import { createFleets, type Fleets } from './fleets.ts';
 import { answerPanel } from './ipc.ts';
@@ -15,7 +15,7 @@ import { createOwnHolder, Declined, type OwnHolder } from './own-start.ts';
 import { guardSession } from './page-session.ts';
 import { createPower, type Power } from './power.ts';
 import type { DesktopSettingsFile } from './settings.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStage, type ActiveFleet } from './stage.ts';
 import { createTray } from './tray.ts';
 import type { TrayAct } from './tray-model.ts';
 import { systemVault } from './vault.ts';
@@ -50,7 +50,7 @@ interface Setup extends AppOptions {
   readonly words: Words;
   readonly fleets: Fleets;
   readonly holder: OwnHolder;
-  readonly stage: Stage;
+  readonly stage: ActiveFleet;
 }
 
 /** Starts the app once Electron is ready. Returns null when it cannot start; the user has seen the reason. */
@@ -64,7 +64,7 @@ export async function startApp(parts: AppOptions): Promise<DesktopApp | null> {
   const setup = { ...parts, words, fleets, holder, stage };
   try {
     const trouble = await raise(setup);
-    tellRestored(holder, words);
+    notifyRestored(holder, words);
     return open(setup, trouble);
   } catch (cause) {
     parts.log.error('desktop.not_started', { cause });
@@ -75,7 +75,7 @@ export async function startApp(parts: AppOptions): Promise<DesktopApp | null> {
 }
 
 /** Does not wait for the user to dismiss the message. */
-function tellRestored(holder: OwnHolder, words: Words): void {
+function notifyRestored(holder: OwnHolder, words: Words): void {
   const detail = holder.now()?.restored ?? null;
   if (detail !== null) void dialog.showMessageBox({ type: 'warning', message: words.restored, detail });
 }
@@ -127,7 +127,7 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
   const window = createWindow({
     ...setup,
     shown: stage.shown,
-    onClosed: () => tellGoesOn(settings, words, () => openAt(key(), null), notifications.show),
+    onClosed: () => notifyContinues(settings, words, () => openAt(key(), null), notifications.show),
   });
   const quitFlow = createQuitFlow({
     ...setup,
@@ -159,7 +159,7 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
     });
     tell();
   };
-  const answer = createDesk({
+  const answer = createIpcHandlers({
     ...setup,
     key,
     canSeal: systemVault.canSeal,
@@ -174,7 +174,7 @@ function open(setup: Setup, firstTrouble: string | null): DesktopApp {
 
 interface Listening {
   readonly window: PanelWindow;
-  readonly stage: Stage;
+  readonly stage: ActiveFleet;
   readonly power: Power;
   readonly answer: (request: DesktopRequest) => Promise<DesktopAnswer>;
 }
@@ -208,7 +208,7 @@ async function steerQueue(line: FleetLine | null, act: 'pause' | 'resume'): Prom
   if (line !== null) await clientFor(line).call(queueApi[act], { body: {} });
 }
 
-function tellGoesOn(
+function notifyContinues(
   settings: DesktopSettingsFile,
   words: Words,
   reopen: () => void,

@@ -51,7 +51,7 @@ const maxAlone = 2;
 const maxWhy = 200;
 
 export function tell(notices: readonly Notice[], words: Words): readonly Told[] {
-  if (notices.length <= maxAlone) return notices.map(notice => tellOne(notice, words));
+  if (notices.length <= maxAlone) return notices.map(notice => notifyOne(notice, words));
   const count = (kind: Notice['kind']): number => notices.filter(notice => notice.kind === kind).length;
   const parts = [
     words.completed(count('job_completed')),
@@ -66,7 +66,7 @@ export function tell(notices: readonly Notice[], words: Words): readonly Told[] 
   return [{ title: words.several, body: parts.filter(Boolean).join(' · '), fleet: first.fleet, page }];
 }
 
-function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words): Told {
+function notifyOne({ kind, fleet, name, worker, why, page }: Notice, words: Words): Told {
   switch (kind) {
     case 'job_completed':
       return { title: words.jobCompleted, body: name, fleet, page };

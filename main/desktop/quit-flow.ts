@@ -2,7 +2,7 @@ import { app, dialog } from 'electron';
 import type { ScopedLog } from '../host/log.ts';
 import type { OwnHolder } from './own-start.ts';
 import { quitQuestion } from './quit.ts';
-import type { Stage } from './stage.ts';
+import type { ActiveFleet } from './stage.ts';
 import type { Summary } from './summary.ts';
 import type { PanelWindow } from './window.ts';
 import type { Words } from './words/index.ts';
@@ -10,7 +10,7 @@ import type { Words } from './words/index.ts';
 export interface QuitFlowDeps {
   readonly words: Words;
   readonly holder: OwnHolder;
-  readonly stage: Stage;
+  readonly stage: ActiveFleet;
   readonly log: Pick<ScopedLog, 'error'>;
   readonly window: PanelWindow;
   /** Summary of this computer's own fleet; null when it is unknown. */

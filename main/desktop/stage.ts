@@ -14,7 +14,7 @@ export interface StageDeps {
 }
 
 /** The fleet in the window: this computer's own orchestrator, or a remote one through the gateway. */
-export interface Stage {
+export interface ActiveFleet {
   readonly shown: () => Shown | null;
   /** Id of that fleet; null for this computer's own. */
   readonly key: () => string | null;
@@ -31,7 +31,7 @@ interface Scene {
   readonly line: FleetLine;
 }
 
-export function createStage({ settings, fleets, openOwn }: StageDeps): Stage {
+export function createStage({ settings, fleets, openOwn }: StageDeps): ActiveFleet {
   let scene: Scene | null = null;
   let gateway: Gateway | null = null;
   let far: Parameters<typeof createGateway>[0]['fleet'] = () => null;

@@ -18,15 +18,15 @@ export function createTray({ icon, words, act }: TrayDeps): PanelTray {
   const image = nativeImage.createFromPath(icon);
   if (process.platform === 'darwin') image.setTemplateImage(true);
   const tray = new Tray(image);
-  let told = '';
+  let shownText = '';
   tray.on('click', () => act({ type: 'open', page: null }));
   return {
     show(state) {
       const items = trayMenu(state, words);
       const text = JSON.stringify(items);
       // Some desktops close an open menu when the app replaces it.
-      if (text === told) return;
-      told = text;
+      if (text === shownText) return;
+      shownText = text;
       tray.setToolTip(`Trainyard\n${trayText(state, words)}`);
       tray.setContextMenu(
         Menu.buildFromTemplate(

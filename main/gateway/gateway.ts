@@ -25,7 +25,7 @@ export interface GatewayDeps {
   readonly fleet: () => FarFleet | null;
 }
 
-const home = '127.0.0.1';
+const loopback = '127.0.0.1';
 
 /**
  * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages are never loaded from there. It
@@ -36,7 +36,7 @@ export async function createGateway(parts: GatewayDeps): Promise<Gateway> {
   let host = '';
   const server = createServer(listenerFor(parts, bearer, () => host));
   const port = await listen(server, parts.port).catch(() => listen(server, 0));
-  host = `${home}:${port}`;
+  host = `${loopback}:${port}`;
   return {
     origin: `http://${host}`,
     bearer,
@@ -83,7 +83,7 @@ const hashOf = (text: string): Buffer => createHash('sha256').update(text).diges
 function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, home, () => {
+    server.listen(port, loopback, () => {
       server.off('error', reject);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);

@@ -38,19 +38,19 @@ export function addressesBehind(
 }
 
 /** Kind of network that an address belongs to; null for an ordinary one. */
-export type Reach = 'loopback' | 'virtual' | 'vpn' | null;
+export type AddressKind = 'loopback' | 'virtual' | 'vpn' | null;
 
 const virtual = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|vEthernet|lxc|lxd|cni|podman|bridge\d)/i;
 const vpn = /^(?:tun|tap|wg|tailscale|zt|utun|ppp|nebula)/i;
 
 /** Recognises virtual and VPN interfaces by their usual names. */
-export function reachOf({ address, interface: name }: MachineAddress): Reach {
+export function reachOf({ address, interface: name }: MachineAddress): AddressKind {
   if (isLoopback(address)) return 'loopback';
   if (virtual.test(name)) return 'virtual';
   return vpn.test(name) ? 'vpn' : null;
 }
 
-const order: readonly Reach[] = [null, 'vpn', 'virtual', 'loopback'];
+const order: readonly AddressKind[] = [null, 'vpn', 'virtual', 'loopback'];
 
 /** Sorts the most widely reachable addresses first, then IPv4 before IPv6 because it is shorter to type. */
 export const byReach = (a: MachineAddress, b: MachineAddress): number =>

@@ -2,7 +2,7 @@ import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Log } from '../orchestrator/ports/index.ts';
 
 /** Warns in the log and in the audit trail that other machines connect without encryption. */
-export const tellExposed =
+export const warnExposed =
   (orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> }, log: Log) =>
   (host: string): void => {
     log.warn('server.exposed', {

@@ -1,9 +1,9 @@
 import type { Clock } from '../orchestrator/ports/index.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
-import { createSockets, home, isHome, type SocketDeps, speaksTls } from './sockets.ts';
+import { createSockets, loopback, isHome, type SocketDeps, speaksTls } from './sockets.ts';
 
 /** Address to listen on, and whether other machines use TLS. */
-export interface Reach {
+export interface NetworkAccess {
   readonly host: string;
   /** Whether other machines connect by TLS. */
   readonly isSecure: boolean;
@@ -15,7 +15,7 @@ export interface NetworkDeps extends SocketDeps {
   /** Address that a flag or the config file fixes; null when the panel may change it. */
   readonly fixedHost: string | null;
   /** Last setting from the panel. */
-  readonly reach: Reach;
+  readonly reach: NetworkAccess;
   /** Called when other machines can connect without encryption. */
   readonly onExposed: (host: string) => void;
 }
@@ -27,7 +27,7 @@ export interface Move {
   undo(): Promise<void>;
 }
 
-export interface Network extends Reach {
+export interface Network extends NetworkAccess {
   readonly port: number;
   /** For clients on this machine; always plain HTTP. */
   readonly url: string;
@@ -38,7 +38,7 @@ export interface Network extends Reach {
   /** Rejects when the first socket or a fixed address cannot be opened. Retries other addresses later. */
   open(): Promise<void>;
   /** Rejects, without any change, when one of the addresses cannot be opened. */
-  move(next: Reach): Promise<Move>;
+  move(next: NetworkAccess): Promise<Move>;
   /** Stops watching for new addresses. The creator of the listeners closes them. */
   stop(): void;
 }
@@ -56,24 +56,24 @@ export function createNetwork(parts: NetworkDeps): Network {
   const inTurn = createTurns();
   const sockets = createSockets(parts);
   const base = baseOf(parts);
-  let reach: Reach = { host: fixedHost ?? parts.reach.host, isSecure: parts.reach.isSecure };
+  let reach: NetworkAccess = { host: fixedHost ?? parts.reach.host, isSecure: parts.reach.isSecure };
   let isStopped = false;
   let stopLooking = (): void => {};
 
   const wanted = (host: string): readonly string[] => {
-    if (base === fixedHost || host === home) return [];
+    if (base === fixedHost || host === loopback) return [];
     return isWildcard(host) ? addressesBehind(host, addresses()).map(({ address }) => address) : [host];
   };
   const lookLater = (): void => {
     stopLooking();
-    if (!isStopped && reach.host !== home && base !== fixedHost)
+    if (!isStopped && reach.host !== loopback && base !== fixedHost)
       stopLooking = clock.after(lookEveryMs, () => void inTurn(follow).then(lookLater));
   };
   const follow = (): Promise<void> => sockets.openSome(isStopped ? [] : wanted(reach.host), reach.isSecure);
-  const tellIfExposed = (): void => {
+  const warnIfExposed = (): void => {
     if (!isLoopback(reach.host) && !reach.isSecure) parts.onExposed(reach.host);
   };
-  const move = async (next: Reach): Promise<Move> => {
+  const move = async (next: NetworkAccess): Promise<Move> => {
     const opened = await sockets.openAll(wanted(next.host), next.isSecure);
     const was = reach;
     reach = next;
@@ -84,7 +84,7 @@ export function createNetwork(parts: NetworkDeps): Network {
         // Closing streams takes a while, and nothing depends on it.
         void sockets.leave(sockets.addresses().filter(address => !kept.includes(address)));
         void sockets.dropOthers();
-        tellIfExposed();
+        warnIfExposed();
         lookLater();
       },
       async undo() {
@@ -96,7 +96,7 @@ export function createNetwork(parts: NetworkDeps): Network {
     };
   };
 
-  const here = isWildcard(base) ? home : base;
+  const here = isWildcard(base) ? loopback : base;
   return {
     get host() {
       return reach.host;
@@ -119,7 +119,7 @@ export function createNetwork(parts: NetworkDeps): Network {
     },
     async open() {
       await sockets.openFirst(base, reach.isSecure);
-      tellIfExposed();
+      warnIfExposed();
       // A fixed address that cannot be opened is a reason not to start.
       await inTurn(async () => {
         if (fixedHost === null) await follow();
@@ -140,8 +140,8 @@ export function createNetwork(parts: NetworkDeps): Network {
  * socket.
  */
 function baseOf({ fixedHost, reach }: NetworkDeps): string {
-  if (fixedHost === null) return home;
-  return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : home;
+  if (fixedHost === null) return loopback;
+  return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : loopback;
 }
 
 /** Runs changes one at a time, because two could try to open the same socket. */

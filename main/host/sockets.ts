@@ -24,9 +24,9 @@ export interface SocketDeps {
   readonly port: number;
 }
 
-export const home = '127.0.0.1';
+export const loopback = '127.0.0.1';
 
-export const isHome = (host: string): boolean => host === home || host === '::1' || host === 'localhost';
+export const isHome = (host: string): boolean => host === loopback || host === '::1' || host === 'localhost';
 
 export const speaksTls = (isSecure: boolean, address: string): boolean => isSecure && !isHome(address);
 
@@ -36,7 +36,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
   let isFirstForAll = false;
   const port = (): number => first?.port ?? wantedPort;
   const open = new Map<string, Listener>();
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const leave = async (addresses: readonly string[]): Promise<void> => {
     const left = addresses.flatMap(address => open.get(address) ?? []);
     for (const address of addresses) open.delete(address);
@@ -69,7 +69,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
           open.set(address, await listen(address, port(), speaksTls(isSecure, address)));
           opened.push(address);
         }
-        told.clear();
+        warned.clear();
         return opened;
       } catch (cause) {
         await leave(opened);
@@ -83,8 +83,8 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
         try {
           open.set(address, await listen(address, port(), speaksTls(isSecure, address)));
         } catch (cause) {
-          if (!told.has(address)) log.warn('server.not_listening', { address, port: port(), cause });
-          told.add(address);
+          if (!warned.has(address)) log.warn('server.not_listening', { address, port: port(), cause });
+          warned.add(address);
         }
       }
     },

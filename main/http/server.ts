@@ -10,7 +10,7 @@ import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './routes/agen
 import { type AuditReader, mountAuditRoutes, mountJobEvents } from './routes/audit-routes.ts';
 import { sendProblem, unexpected } from './listener/answer.ts';
 import { createAuth } from './auth/auth.ts';
-import { type BackupDesk, mountBackupRoutes } from './routes/backup-routes.ts';
+import { type BackupHandler, mountBackupRoutes } from './routes/backup-routes.ts';
 import { type Calls, createCalls } from './listener/calls.ts';
 import type { TrustedProxies } from './auth/client-address.ts';
 import { mountConfigRoutes } from './routes/config-routes.ts';
@@ -20,7 +20,7 @@ import { createFront } from './listener/front.ts';
 import { createFailureLimit, type FailureLimit } from './auth/failure-limit.ts';
 import { guardFailures } from './auth/failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './listener/http-listener.ts';
-import { createContentDesk } from './uploads/content-handler.ts';
+import { createContentHandler } from './uploads/content-handler.ts';
 import { mountDatasetRoutes } from './routes/dataset-routes.ts';
 import { mountHealthRoutes } from './routes/health-routes.ts';
 import { createListeners, type Listener } from './listener/listeners.ts';
@@ -33,7 +33,7 @@ import { createRouter } from './routes/route.ts';
 import { mountSessionRoutes, signInPath } from './routes/session-routes.ts';
 import { mountCurveRoutes } from './routes/curve-routes.ts';
 import { createMetrics, type Metrics } from './routes/metrics.ts';
-import { mountSettingsRoutes, type SettingsDesk } from './routes/settings-routes.ts';
+import { mountSettingsRoutes, type SettingsHandler } from './routes/settings-routes.ts';
 import { mountArtifactRoutes, mountStorageRoutes } from './routes/storage-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from './listener/stream-registry.ts';
 import { mountSystemRoutes, type Prove } from './routes/system-routes.ts';
@@ -46,7 +46,7 @@ import { mountWorkerRoutes } from './routes/worker-routes.ts';
 export interface HttpDeps {
   readonly orchestrator: Orchestrator;
   readonly audit: AuditReader;
-  readonly settings: SettingsDesk;
+  readonly settings: SettingsHandler;
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactDeps;
   /** The contents of datasets. The folder exists; the code that removes contents shares the locks. */
@@ -64,7 +64,7 @@ export interface HttpDeps {
   /** The worker programs that rigs download to join. */
   readonly programs: WorkerPrograms;
   readonly mono: () => number;
-  readonly backups: BackupDesk;
+  readonly backups: BackupHandler;
   readonly isOurHost: IsOurs;
   /** Proxies whose client address the server trusts. */
   readonly trustedProxies: TrustedProxies;
@@ -234,8 +234,8 @@ function mountStorage(
 ): void {
   const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));
   const desk = createUploadHandler({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
-  mountStorageRoutes(router, { orchestrator, desk, files, contents: contents.files, calls, heap });
+  mountStorageRoutes(router, { orchestrator, handler: desk, files, contents: contents.files, calls, heap });
   mountArtifactRoutes(router, { orchestrator, files, heap });
-  const contentDesk = createContentDesk({ ...contents, orchestrator, reserveBytes, pace, log });
-  mountDatasetRoutes(router, { orchestrator, desk: contentDesk, files: contents.files, calls, heap });
+  const contentHandler = createContentHandler({ ...contents, orchestrator, reserveBytes, pace, log });
+  mountDatasetRoutes(router, { orchestrator, handler: contentHandler, files: contents.files, calls, heap });
 }

@@ -8,7 +8,7 @@ import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ProblemCode } from '../../protocol/problem.ts';
 import { appendBounded, type AuditRepeats } from './memory/audit-repeats.ts';
 import type { Feed } from './memory/feed.ts';
-import type { Line } from './memory/job-queue.ts';
+import type { JobQueue } from './memory/job-queue.ts';
 import { type Actor, asWorker, type Job, type WallMs, type Worker } from './model.ts';
 import type { AuditType } from './events.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
@@ -21,7 +21,7 @@ export interface Core extends EligibilityContext {
   readonly store: Store;
   readonly ids: Ids;
   readonly log: Log;
-  readonly line: Line;
+  readonly jobQueue: JobQueue;
   readonly feed: Feed;
   /** Whether this process runs an agent on its own machine. No other agent takes jobs with target `local`. */
   readonly runsLocally: () => boolean;
@@ -56,7 +56,7 @@ type Details = Readonly<Record<string, unknown>>;
  * Stores the event and its audit row in the transaction of the change that they record. Subscribers get the event after
  * the commit.
  */
-export function tellWorker(
+export function recordWorkerEvent(
   core: Core,
   tx: Tx,
   type: WorkerEventType,
@@ -75,7 +75,7 @@ export function tellWorker(
 }
 
 /** Like `tellWorker`, for a job. Updates such as progress are no transitions, and leave no audit row. */
-export function tellJob(
+export function recordJobEvent(
   core: Core,
   tx: Tx,
   type: JobEventType,
@@ -100,8 +100,8 @@ export function tellJob(
     at,
   );
   if (!isJobUpdate(type)) {
-    const told = { worker_id: workerId, attempt, cause, ...details };
-    tx.appendAudit({ at, type, actor, target: { type: 'job', id: job.id }, details: told });
+    const audited = { worker_id: workerId, attempt, cause, ...details };
+    tx.appendAudit({ at, type, actor, target: { type: 'job', id: job.id }, details: audited });
     const { from = null, to = null } = details;
     const attemptId = job.attempt?.id ?? null;
     const n = job.attempt?.n ?? null;
@@ -112,7 +112,13 @@ export function tellJob(
 }
 
 /** Like `tellWorker`, for the queue as a whole. */
-export function tellQueue(core: Core, tx: Tx, type: QueueEventType, actor: Actor, details: Details): void {
+export function recordQueueEvent(
+  core: Core,
+  tx: Tx,
+  type: QueueEventType,
+  actor: Actor,
+  details: Details,
+): void {
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'queue', type }, at);
   tx.appendAudit({ at, type, actor, target: { type: 'queue', id: 'queue' }, details });

@@ -22,15 +22,22 @@ interface LifecycleDeps {
   readonly clock: SteadyClock;
   readonly timers: { stop(): void };
   readonly health: HealthLoop;
-  readonly home: LocalWorkerSettings;
-  readonly caution: GpuTroublePolicy;
+  readonly localWorkerSettings: LocalWorkerSettings;
+  readonly gpuTroublePolicy: GpuTroublePolicy;
 }
 
 /** Start, stop and wake-up of the orchestrator, its health, its events, and settings that change at runtime. */
-export function createLifecycle({ core, clock, timers, health, home, caution }: LifecycleDeps) {
+export function createLifecycle({
+  core,
+  clock,
+  timers,
+  health,
+  localWorkerSettings,
+  gpuTroublePolicy,
+}: LifecycleDeps) {
   const { store, feed } = core;
   const { healthFacts, timeCommit } = createHealthFacts(core, health);
-  const { runLocally, holdBackFor } = createSettingsCalls(core, home, caution);
+  const { runLocally, holdBackFor } = createSettingsCalls(core, localWorkerSettings, gpuTroublePolicy);
   const viewOf = createEventViewer(core);
   return {
     times: core.times,

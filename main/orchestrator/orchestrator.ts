@@ -11,7 +11,7 @@ import { createAuditRepeats } from './memory/audit-repeats.ts';
 import { createConnectionRegistry } from './memory/connection-registry.ts';
 import { createDeadlines } from './memory/deadlines.ts';
 import { createFeed } from './memory/feed.ts';
-import { createLine } from './memory/job-queue.ts';
+import { createJobQueue } from './memory/job-queue.ts';
 import { createSteadyClock } from './memory/steady-clock.ts';
 import { createTrainerKeyBook } from './memory/trainer-key-book.ts';
 import { createTrustedTime } from './memory/trusted-time.ts';
@@ -64,7 +64,7 @@ export type Orchestrator = ReturnType<typeof createOrchestrator>;
 /** Makes all decisions and does no I/O: it gets everything else through its ports. */
 export function createOrchestrator(parts: OrchestratorDeps) {
   const { log } = parts;
-  const line = createLine();
+  const line = createJobQueue();
   const store = watchStore(parts.store, line);
   const times = timesFrom(parts.heartbeatTimeoutMs, parts.v1SilenceMs);
   const clock = createSteadyClock(parts.clock, times);
@@ -72,8 +72,8 @@ export function createOrchestrator(parts: OrchestratorDeps) {
   const enqueue = (command: (tx: Tx) => void): void => {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
   };
-  const home = createLocalWorkerSettings(parts.runsLocally ?? false);
-  const caution = createGpuTroublePolicy(parts.holdingBack);
+  const localWorkerSettings = createLocalWorkerSettings(parts.runsLocally ?? false);
+  const gpuTroublePolicy = createGpuTroublePolicy(parts.holdingBack);
   const core: Core = {
     store,
     clock,
@@ -81,10 +81,10 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     ids: parts.ids,
     times,
     connections: createConnectionRegistry(line.noteWorker),
-    line,
+    jobQueue: line,
     feed: createFeed(store, log),
-    runsLocally: home.runsLocally,
-    holdingBack: caution.holdingBack,
+    runsLocally: localWorkerSettings.runsLocally,
+    holdingBack: gpuTroublePolicy.holdingBack,
     uploadTokenOf: parts.uploadTokenOf ?? null,
     adminHash: parts.adminHash ?? (() => null),
     uploadWindows: createUploadWindows(),
@@ -109,14 +109,14 @@ export function createOrchestrator(parts: OrchestratorDeps) {
     queue: queueOf(core),
     files: filesOf(core, parts),
     access: accessOf(core),
-    lifecycle: createLifecycle({ core, clock, timers, health, home, caution }),
+    lifecycle: createLifecycle({ core, clock, timers, health, localWorkerSettings, gpuTroublePolicy }),
   };
 }
 
 /** The wall clock at creation plus the time since, in whole milliseconds. Later adjustments of the wall clock have no effect. */
 function steadyWall(clock: Clock): () => number {
-  const begun = { wall: clock.wall(), mono: clock.mono() };
-  return () => begun.wall + Math.floor(clock.mono() - begun.mono);
+  const start = { wall: clock.wall(), mono: clock.mono() };
+  return () => start.wall + Math.floor(clock.mono() - start.mono);
 }
 
 /** Not stored: a restart trusts the wall clock. */

@@ -20,7 +20,7 @@ export interface EarlierLosses {
 /** Rows that are only scrolled past make no request. */
 const glanceMs = 250;
 /** A browser allows six connections. */
-const atOnce = 4;
+const maxReads = 4;
 /** A sparkline cannot show more points. */
 const points = 30;
 /** Above this number, the oldest entries are forgotten and may be requested again. */
@@ -40,7 +40,7 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
   };
   const go = (): void => {
     for (const [key, act] of waiting) {
-      if (reading >= atOnce) return;
+      if (reading >= maxReads) return;
       waiting.delete(key);
       known.add(key);
       const [eldest] = known;

@@ -2,7 +2,7 @@ import { type SubmitEvent, useEffect, useState } from 'react';
 import type { DesktopAnswer, DesktopApi, DesktopView } from '../../protocol/desktop-api.ts';
 import { useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
-import { tellTrouble } from '../ui/toast.tsx';
+import { showTrouble } from '../ui/toast.tsx';
 import mark from './icon.svg';
 
 /** The desktop app has no sign-in form. It shows this when the fleet's orchestrator is unreachable or rejects the app's token. */
@@ -11,7 +11,7 @@ export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
   const [view, setView] = useState<DesktopView | null>(null);
   const [token, setToken] = useState('');
   const hear = (answer: DesktopAnswer): void =>
-    answer.ok ? setView(answer.view) : tellTrouble(t, answer.detail);
+    answer.ok ? setView(answer.view) : showTrouble(t, answer.detail);
   useEffect(() => void desktop.view().then(answer => answer.ok && setView(answer.view)), [desktop]);
   if (view === null) return null;
   const { shown, trouble, fleets } = view;

@@ -28,7 +28,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
   /** The new fleet, built while the old one is displayed. */
   let draft: Fleet | null = null;
   /** The last events per job, kept while pages are read that may be older. */
-  let told: Map<JobId, number> | null = null;
+  let lastSeqs: Map<JobId, number> | null = null;
   let waiting: UiEvent[] = [];
 
   const current = (): Fleet => draft ?? store.getState().fleet;
@@ -42,7 +42,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
     begin() {
       isBegun = false;
       draft = null;
-      told = new Map();
+      lastSeqs = new Map();
       // Whatever is read from now on includes these events.
       waiting = [];
     },
@@ -53,11 +53,11 @@ export function createCatchUp(store: FleetStore): CatchUp {
       if (fleet.seq >= 0) draft = first;
       else store.setState({ fleet: first, stream: { kind: 'loading' } });
     },
-    more: page => keep(joined(current(), page, told ?? new Map())),
+    more: page => keep(joined(current(), page, lastSeqs ?? new Map())),
     whole() {
       store.setState({ fleet: current(), stream: { kind: 'live' } });
       draft = null;
-      told = null;
+      lastSeqs = null;
     },
     take: event => void waiting.push(event),
     flush() {
@@ -66,7 +66,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       waiting = [];
       const { fleet, missed } = advance(current(), events);
       if (missed) return false;
-      for (const event of events) if (event.kind === 'job') told?.set(event.job_id, event.seq);
+      for (const event of events) if (event.kind === 'job') lastSeqs?.set(event.job_id, event.seq);
       keep(fleet, { losses: heard(store.getState().losses, events, fleet.jobs) });
       return true;
     },

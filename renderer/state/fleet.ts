@@ -52,9 +52,9 @@ export interface JobsRead {
   readonly seq: number;
 }
 
-/** Adds a page that was read while events arrived. `told` has the number of the last event per job that the fleet already includes. */
-export function joined(fleet: Fleet, page: JobsRead, told: ReadonlyMap<JobId, number>): Fleet {
-  const isNews = ({ id }: JobView): boolean => (told.get(id) ?? -1) <= page.seq;
+/** Adds a page that was read while events arrived. `lastSeqs` has the number of the last event per job that the fleet already includes. */
+export function joined(fleet: Fleet, page: JobsRead, lastSeqs: ReadonlyMap<JobId, number>): Fleet {
+  const isNews = ({ id }: JobView): boolean => (lastSeqs.get(id) ?? -1) <= page.seq;
   const news = page.jobs.filter(isNews).map(job => [job.id, job] as const);
   return { ...fleet, jobs: fleet.jobs.with(new Map(news)) };
 }
@@ -70,7 +70,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const workers = new Map<WorkerId, WorkerView | null>();
   const jobs = new Map<JobId, JobView | null>();
   let { queue, seq } = fleet;
-  const told: UiEvent[] = [];
+  const shown: UiEvent[] = [];
   for (const event of events) {
     if (event.kind === 'reset') return { fleet, missed: true };
     if (event.seq <= seq) continue;
@@ -80,13 +80,13 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
     else if (event.kind === 'job') jobs.set(event.job_id, event.job);
     if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
-    if (event.kind !== 'hidden' && (event.kind !== 'job' || !isJobUpdate(event.type))) told.push(event);
+    if (event.kind !== 'hidden' && (event.kind !== 'job' || !isJobUpdate(event.type))) shown.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
   const recent =
-    told.length === 0
+    shown.length === 0
       ? fleet.recent
-      : [...told.slice(-maxRecent).toReversed(), ...fleet.recent].slice(0, maxRecent);
+      : [...shown.slice(-maxRecent).toReversed(), ...fleet.recent].slice(0, maxRecent);
   const next = {
     ...fleet,
     workers: fleet.workers.with(workers),

@@ -19,11 +19,11 @@ export function Toaster() {
 export const tell = (text: string): void => void toast(text);
 
 /** Shows the server's own error message, which names the object and what to do. */
-export const tellFailure = (t: Translator, failure: CallFailure): void =>
+export const showFailure = (t: Translator, failure: CallFailure): void =>
   void toast.error(t('error.title'), { description: detailOf(failure) ?? t('error.unreachable') });
 
 /** Shows an error message of the desktop app. */
-export const tellTrouble = (t: Translator, detail: string): void =>
+export const showTrouble = (t: Translator, detail: string): void =>
   void toast.error(t('error.title'), { description: detail });
 
 interface Undoable {
@@ -38,7 +38,7 @@ interface Undoable {
 }
 
 /** Delays an action and lets the user undo it until then. */
-export function tellUndoable({ text, undo, afterMs, act, onOver }: Undoable): void {
+export function showUndo({ text, undo, afterMs, act, onOver }: Undoable): void {
   let isOver = false;
   const end = (then: () => void): void => {
     if (isOver) return;

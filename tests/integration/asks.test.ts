@@ -43,7 +43,7 @@ test('passes requests for samples and checkpoints to the trainer, also after the
   const run = await runTrainyard(['jobs', 'sample', job, '--data-dir', server.dataDir]);
   expect(run).toMatchObject({
     code: 0,
-    err: 'rig-1 is asked for samples, which will be among the files of the job\n',
+    err: 'Requested samples from rig-1. The job lists the new files when they are uploaded\n',
   });
   await first.said(new RegExp(`^Asked the trainer of job ${job} for samples \\(sample\\.now in its output`));
   const [, sample = ''] = await first.said(/^\| uploaded (samples\/sample-\d{6}\.png)/);

@@ -14,13 +14,13 @@ test('lists audit entries with their actors, and names an edited row in audit ve
   const fields = await audit('list', '--type', 'worker.created', '-o', 'actor_id,event_type,target_id');
   expect(fields.out.split('\n').slice(0, -1)).toHaveLength(2);
   const one = await audit('list', '--target', id);
-  expect(one.out).toMatch(new RegExp(`^SEQ +AT.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`));
+  expect(one.out).toMatch(new RegExp(`^SEQ +TIME.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`));
   expect((await audit('list', '--limit', '1', '--offset', '1', '--json')).out).toContain(id);
   expect(await audit('list', '--type', 'weather')).toMatchObject({
     out: '',
     err: 'No matching entries\n',
   });
-  expect(await audit('verify')).toMatchObject({ code: 0, out: expect.stringContaining('whole'), err: '' });
+  expect(await audit('verify')).toMatchObject({ code: 0, out: expect.stringContaining('intact'), err: '' });
 
   const db = new Database(join(server.dataDir, 'trainyard.db'));
   db.exec('DROP TRIGGER audit_rows_stay');
@@ -40,7 +40,7 @@ test('counts entries with audit stats, and prints all of them oldest first with 
   const counted = await audit('stats', '--type', 'worker.*');
   expect(counted).toMatchObject({ code: 0, err: '' });
   expect(counted.out).toMatch(/^Entries +3\n/);
-  expect(counted.out).toMatch(/What +3 worker\.created\n/);
+  expect(counted.out).toMatch(/By type +3 worker\.created\n/);
   const exported = await audit('export', '--type', 'worker.*');
   expect(exported).toMatchObject({ code: 0, err: '' });
   const lines = exported.out.trimEnd().split('\n');

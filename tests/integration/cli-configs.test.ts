@@ -32,7 +32,7 @@ describe('trainyard configs', () => {
   test('stores, replaces, shows and deletes a config', async () => {
     const path = file('lora.json', '\ufeff{"model_family": "flux", "num_processes": 2}');
     const made = await configs(['put', 'my lora', path]);
-    expect(made).toMatchObject({ code: 0, out: 'Made  my lora\nFile  my lora.json\n', err: '' });
+    expect(made).toMatchObject({ code: 0, out: 'Created  my lora\nFile     my lora.json\n', err: '' });
     const again = await configs(['put', 'my lora', path]);
     expect(again).toMatchObject({ code: 5, out: '' });
     expect(again.err).toContain('There is a config my lora already');
@@ -72,7 +72,7 @@ describe('trainyard configs', () => {
     const made = await configs(['put', 'with-data', path]);
     expect(made).toMatchObject({
       code: 0,
-      out: 'Made  with-data\nFile  with-data/config.json\nWith  config/flux/data.json\n',
+      out: 'Created    with-data\nFile       with-data/config.json\nAlso sent  config/flux/data.json\n',
       err: '',
     });
     expect(readFileSync(join(server.dataDir, 'configs/with-data/data.json'), 'utf8')).toBe(

@@ -85,7 +85,7 @@ test('reports a killed server and whether its database is intact', async () => {
   writeFileSync(join(dataDir, 'trainyard.db'), 'something else');
   const torn = await doctor(dataDir);
   expect(torn.results).toMatchObject({ Database: 'failed' });
-  expect(torn.about('Database')).toContain('the next start puts the last backup in its place');
+  expect(torn.about('Database')).toContain('The next start of the server restores the last backup');
 });
 
 test('keeps the server running and logs the failure when its url file cannot be written', async () => {
@@ -104,7 +104,7 @@ test('keeps the server running and logs the failure when its url file cannot be 
 test('skips the checks and explains how to start when there is no data folder', async () => {
   const none = await doctor('/nonexistent/folder');
   expect(none).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
-  expect(none.about('Orchestrator')).toContain('start one with "trainyard server"');
+  expect(none.about('Orchestrator')).toContain('Start one with "trainyard server"');
 });
 
 test('prints the server version when it is reachable, and exits with 0 otherwise', async () => {

@@ -90,7 +90,7 @@ test('lists checkpoints with their state: newest, complete or incomplete', async
   const { out, code } = await jobs(['checkpoints', job.jobId]);
   expect(code).toBe(0);
   const lines = out.split('\n');
-  expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +UPLOADED +WHAT$/);
+  expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +UPLOADED +NOTES$/);
   expect(lines[1]).toMatch(/^checkpoint-300 +300 .* incomplete$/);
   expect(lines[2]).toMatch(
     /^checkpoint-200 +200 +- +300 kB +3 +1 .* newest: the next attempt continues from it$/,
@@ -104,7 +104,7 @@ test('lists checkpoints with their state: newest, complete or incomplete', async
 
 test('shows the checkpoint that an attempt continued from', async () => {
   const { out } = await jobs(['get', job.jobId]);
-  expect(out).toMatch(/ lives; continued from checkpoint-200 at step 200, 37 steps repeated\n/);
+  expect(out).toMatch(/ active; continued from checkpoint-200 at step 200, 37 steps repeated\n/);
 });
 
 test('downloads all files of a job, and skips them the second time', async () => {

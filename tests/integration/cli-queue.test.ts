@@ -87,7 +87,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
 describe('queue commands', () => {
   test('pauses the queue with a note, shows it in the status, and resumes the queue', async () => {
     expect((await queue(['status'])).out).toBe(
-      'Queue         open\nWaiting       0\nOn workers    0\nMax running   unlimited\nMax per user  unlimited\n',
+      'Queue         open\nPending       0\nOn workers    0\nMax running   unlimited\nMax per user  unlimited\n',
     );
     const paused = await queue(['pause', '--note', 'new fans']);
     expect(paused).toMatchObject({ code: 0, err: '' });
@@ -95,7 +95,7 @@ describe('queue commands', () => {
     await waiting({ requires_approval: true });
     await waiting();
     const status = await queue(['status']);
-    expect(status.out).toMatch(/^Queue +paused by admin: new fans.*\nWaiting +2, 1 of them for approval\n/);
+    expect(status.out).toMatch(/^Queue +paused by admin: new fans.*\nPending +2, 1 of them needs approval\n/);
     const { paused: pause } = JSON.parse((await queue(['status', '--json'])).out) as QueueView;
     expect(pause).toMatchObject({ by: 'admin', note: 'new fans' });
     expect((await queue(['resume', '-o', 'paused,total_pending'])).out).toBe('\t2\n');
@@ -146,7 +146,7 @@ describe('queue commands', () => {
     const ended = await waiting();
     await jobs(['cancel', ended]);
     const { out } = await queue(['stats']);
-    expect(out).toMatch(/^Queue +open\nWaiting +1\n/);
+    expect(out).toMatch(/^Queue +open\nPending +1\n/);
     expect(out).toMatch(/^Jobs +\d+ \w+\n/m);
     expect(out).toMatch(/^Users +admin: 1 pending, 0 on workers$/m);
     expect(out).toMatch(/^Ended in 24 h +\d+ completed, \d+ failed, [1-9]\d* cancelled$/m);
@@ -309,7 +309,7 @@ describe('jobs why', () => {
     expect(out).toMatch(
       new RegExp(`^Job +${id}\\nStatus +pending\\nWhy +The queue is paused by admin: new fans`),
     );
-    expect(out).toMatch(/^Hopeless +No registered worker/m);
+    expect(out).toMatch(/^Unschedulable +No registered worker/m);
     expect(out).toMatch(/^ *(Workers +)?small: \S.*4/m);
     const fields = await jobs(['why', id, '-o', 'job_id,unsatisfiable,reasons.0.code']);
     expect(fields.out).toBe(`${id}\ttrue\tpaused\n`);
@@ -327,16 +327,16 @@ describe('jobs why', () => {
     const before = (await jobs(['list', '--all', '-o', 'id'])).out;
     const waits = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
     expect(waits).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
-    expect(waits.out).toMatch(/^It would +wait\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
+    expect(waits.out).toMatch(/^Dry run +would be queued\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
     const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
     expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
     const refused = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
-    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^It would +be rejected\n/) });
+    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^Dry run +would be rejected\n/) });
     expect(refused.err).toMatch(/^The job would be rejected: No idle workers/);
     const worker = await startWorker('tried', { gpu: 'tried' });
     const runs = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
     expect(runs.out).toBe(
-      `It would  start now\nWorker    ${worker.id}\nGPUs      0\nTrainer   command\nNeeds     1 GPU\n`,
+      `Dry run  would start now\nWorker   ${worker.id}\nGPUs     0\nTrainer  command\nNeeds    1 GPU\n`,
     );
     expect((await jobs(['list', '--all', '-o', 'id'])).out).toBe(before);
   });

@@ -34,10 +34,7 @@ test('lists sessions, revokes one by its id, and revokes all', async () => {
   expect(await sessions('revoke', '--all', '--yes', '-o', 'revoked')).toMatchObject({ code: 0, out: '2\n' });
 });
 
-test.each([[[]], [['se_1', '--all']], [['no id']]])(
-  'exits with 2 for sessions revoke %j',
-  async args => {
-    const { sessions } = await openServer();
-    expect(await sessions('revoke', ...args)).toMatchObject({ code: 2 });
-  },
-);
+test.each([[[]], [['se_1', '--all']], [['no id']]])('exits with 2 for sessions revoke %j', async args => {
+  const { sessions } = await openServer();
+  expect(await sessions('revoke', ...args)).toMatchObject({ code: 2 });
+});

@@ -51,9 +51,9 @@ test('changes several settings together, and prints the new values', async () =>
 });
 
 test.each([
-  [['set', 'colour=red'], 2, /^There is no setting "colour": give one of shared, host, tls, /],
-  [['get', 'colour'], 2, /^There is no setting "colour"/],
-  [['set', 'public_url'], 2, /^"public_url": give it as NAME=VALUE/],
+  [['set', 'colour=red'], 2, /^Unknown setting "colour"\. Known settings: shared, host, tls, /],
+  [['get', 'colour'], 2, /^Unknown setting "colour"/],
+  [['set', 'public_url'], 2, /^"public_url" is not in the form NAME=VALUE/],
   [['set', 'shared=maybe'], 2, /^shared: expected yes or no, not "maybe"/],
   [['set', 'shared=none'], 2, /^shared: expected yes or no/],
   [['set', 'audit_retention_days=soon'], 2, /^audit_retention_days: expected number/],
@@ -92,7 +92,7 @@ test('creates a sign-in link that works once, and warns when only this machine c
   const server = await openServer();
   const made = await server.run('link');
   expect(made.code).toBe(0);
-  expect(made.out).toMatch(new RegExp(`^Open +${server.url}/#sign-in=\\S+\nWorks +once, for 10 minutes\n$`));
+  expect(made.out).toMatch(new RegExp(`^Open +${server.url}/#sign-in=\\S+\nValid +once, within 10 minutes\n$`));
   expect(made.err).toContain(`Warning: ${server.url} works on this machine only`);
   const code = codeIn(made.out);
   expect([await signInWith(server, code), await signInWith(server, code)]).toEqual([200, 401]);

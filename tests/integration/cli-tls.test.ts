@@ -29,7 +29,7 @@ describe('the command line over TLS', () => {
       out: expect.stringContaining('worker.created') as string,
     });
     expect((await run('version', '--pin', identity.pin)).out).toContain(' at https://');
-    expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +It is accepted/);
+    expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +Accepted\./);
   });
 
   test('reads the event stream of a pinned server', async () => {
@@ -84,7 +84,7 @@ describe('the command line over TLS', () => {
       env: { ADMIN_TOKEN: 'ta_canary' },
     });
     expect(code).toBe(6);
-    expect(err).toContain(`redirects to ${there.url}/x, where the token must not go`);
+    expect(err).toContain(`redirects to ${there.url}/x. The token was not sent there`);
     expect(there.connections()).toBe(0);
   });
 });

@@ -9,11 +9,11 @@ const dayMs = 86_400_000;
  * failed. Call it often; clock changes do not cause extra warnings.
  */
 export function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Identity) => void {
-  let told: { readonly fingerprint: string; readonly at: number } | null = null;
+  let logged: { readonly fingerprint: string; readonly at: number } | null = null;
   return ({ fingerprint, expiresAt }) => {
     if (expiresAt - clock.wall() >= expiresSoonMs) return;
-    if (told?.fingerprint === fingerprint && clock.mono() - told.at < dayMs) return;
-    told = { fingerprint, at: clock.mono() };
+    if (logged?.fingerprint === fingerprint && clock.mono() - logged.at < dayMs) return;
+    logged = { fingerprint, at: clock.mono() };
     const when = expiresAt > clock.wall() ? 'expires at' : 'is refused by other machines: it has expired at';
     log.warn('tls.certificate_expires', {
       reason: `${file} (--ssl-cert) ${when} ${clock.iso(expiresAt)}`,

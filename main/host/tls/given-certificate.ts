@@ -25,7 +25,7 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
   let shown: Identity | null = null;
   /** Files read last, whether valid or not. */
   let tried: Texts | null = null;
-  let told = '';
+  let logged = '';
   const warnOfExpiry = createExpiryWarning(parts.certificateFile, clock, log);
   let stopLooking = (): void => {};
   let isStopped = false;
@@ -50,14 +50,14 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
       await note(next, 'files');
       tried = texts;
       shown = next;
-      told = '';
+      logged = '';
       onChange(next);
     } catch (cause) {
       // Replacing two files takes two steps, so a mismatch may be temporary; the next check retries.
       const reason = cause instanceof Error ? cause.message : String(cause);
-      if (reason !== told)
+      if (reason !== logged)
         log.warn('tls.certificate_refused', { reason, note: 'the one before is still shown' });
-      told = reason;
+      logged = reason;
     }
   };
   const lookLater = (): void => {

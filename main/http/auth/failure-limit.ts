@@ -4,7 +4,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 const burst = 60;
 const oneEachMs = 1_000;
 /** The limiter reports an address that stays over its limit once per this interval. */
-const tellAgainMs = 600_000;
+const logAgainMs = 600_000;
 /** Above this number, the limiter forgets the addresses whose last failure is oldest. */
 const maxAddresses = 10_000;
 
@@ -19,7 +19,7 @@ export interface FailureLimit {
 interface Bucket {
   readonly left: number;
   readonly at: number;
-  readonly toldAt: number | null;
+  readonly loggedAt: number | null;
 }
 
 /**
@@ -32,13 +32,13 @@ export function createFailureLimit(now: () => number): FailureLimit {
     note(address) {
       const at = now();
       const key = networkOf(address ?? 'unknown');
-      const known = buckets.get(key) ?? { left: burst, at, toldAt: null };
+      const known = buckets.get(key) ?? { left: burst, at, loggedAt: null };
       const left = Math.min(burst, known.left + (at - known.at) / oneEachMs);
       const isWithin = left >= 1;
-      const begins = !isWithin && (known.toldAt === null || at - known.toldAt >= tellAgainMs);
+      const begins = !isWithin && (known.loggedAt === null || at - known.loggedAt >= logAgainMs);
       // Reinsert the entry, so that the map stays sorted by last failure.
       buckets.delete(key);
-      buckets.set(key, { left: isWithin ? left - 1 : left, at, toldAt: begins ? at : known.toldAt });
+      buckets.set(key, { left: isWithin ? left - 1 : left, at, loggedAt: begins ? at : known.loggedAt });
       const [quietest] = buckets.keys();
       if (buckets.size > maxAddresses && quietest !== undefined) buckets.delete(quietest);
       if (isWithin) return 'count';

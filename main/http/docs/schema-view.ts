@@ -79,10 +79,10 @@ const limits: Readonly<Record<string, (value: string) => string>> = {
 function limitsView(schema: Schema): Html | null {
   // A field with a format needs no pattern to be understood.
   const { pattern, ...rest } = schema;
-  const told: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
+  const shown: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
   const texts = Object.entries(limits)
-    .filter(([key]) => isWorthSaying(told[key]))
-    .map(([key, say]) => say(wordOf(told[key])));
+    .filter(([key]) => isWorthSaying(shown[key]))
+    .map(([key, say]) => say(wordOf(shown[key])));
   return texts.length === 0 ? null : html` <small>(${texts.join(', ')})</small>`;
 }
 

@@ -159,9 +159,9 @@ function createWaiting(calls: Calls, { maxWaiting, requestMs }: ConnectionLimits
     },
     drop: (connection: Connection): void => void waiting.delete(connection),
     look(): void {
-      const begunBy = performance.now() - requestMs;
+      const startedBy = performance.now() - requestMs;
       for (const connection of waiting)
-        if (connection.awaitedSince <= begunBy && !isWhole(connection)) cutOff(connection);
+        if (connection.awaitedSince <= startedBy && !isWhole(connection)) cutOff(connection);
     },
   };
 }

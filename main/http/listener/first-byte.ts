@@ -16,7 +16,7 @@ export interface Begin {
  * Reads the first byte of a connection, puts it back, and starts TLS or plain HTTP. It closes connections that send anything else, or
  * nothing within `withinMs`.
  */
-export function tellTlsApart(raw: Socket, withinMs: number, begin: Begin): void {
+export function detectTls(raw: Socket, withinMs: number, begin: Begin): void {
   const leave = (): void => void raw.destroy();
   raw.setTimeout(withinMs, leave);
   raw.once('end', leave);

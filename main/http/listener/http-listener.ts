@@ -4,7 +4,7 @@ import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isHomeAddress, isLoopbackAddress } from '../auth/client-address.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
-import { tellTlsApart } from './first-byte.ts';
+import { detectTls } from './first-byte.ts';
 import { maxHeaderCount } from '../auth/heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -122,7 +122,7 @@ export async function openHttpListener(
     const isEither = !isTls && hasIdentity && isHomeAddress(raw.localAddress ?? '');
     connections.accept(raw, isTls, isEither);
     if (isTls || isEither)
-      tellTlsApart(raw, limits.headersMs, {
+      detectTls(raw, limits.headersMs, {
         tls: () => tls.emit('connection', raw),
         plain: isEither ? () => begin(raw) : null,
       });

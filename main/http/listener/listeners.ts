@@ -23,35 +23,35 @@ export function createListeners(
   let isClosed = false;
   return {
     async listen(host, port, isSecure) {
-      const door = await openHttpListener(
+      const listener = await openHttpListener(
         { handler, streams, calls, limits, identity },
         host,
         port,
         isSecure,
       );
       // The certificate may have changed while the listener opened.
-      if (identity !== null) door.present(identity);
-      const listener = {
-        ...door,
+      if (identity !== null) listener.present(identity);
+      const tracked = {
+        ...listener,
         close() {
-          open.delete(door);
-          return door.close();
+          open.delete(tracked);
+          return listener.close();
         },
       };
-      open.add(door);
+      open.add(tracked);
       // `closeAll` ran while the listener opened.
-      if (isClosed) await listener.close();
-      return listener;
+      if (isClosed) await tracked.close();
+      return tracked;
     },
     present(next) {
       identity = next;
-      for (const door of open) door.present(next);
+      for (const listener of open) listener.present(next);
     },
     async closeAll() {
       isClosed = true;
-      const doors = [...open];
+      const listeners = [...open];
       open.clear();
-      await Promise.all(doors.map(door => door.close()));
+      await Promise.all(listeners.map(listener => listener.close()));
     },
   };
 }

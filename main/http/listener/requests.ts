@@ -52,10 +52,10 @@ const identify =
       account.isOpen = false;
     });
     if (all) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       response.on('close', () => {
         const { statusCode: status, writableFinished: whole } = response;
-        const ms = Math.round(performance.now() - begun);
+        const ms = Math.round(performance.now() - startedAt);
         // The query is left out because it may hold anything.
         const path = request.path.slice(0, 200);
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });

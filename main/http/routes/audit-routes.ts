@@ -18,8 +18,8 @@ import type { Router } from './route.ts';
 /** Reads the audit trail for people. */
 export interface AuditReader {
   list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
-  figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
-  export(sieve: AuditSieve): Iterable<readonly unknown[]>;
+  figures(filter: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  export(filter: AuditSieve): Iterable<readonly unknown[]>;
   verify(range: {
     readonly from: number | null;
     readonly to: number | null;
@@ -32,20 +32,20 @@ export interface AuditReader {
 export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   router.answer(auditApi.list, ({ query }) => {
     const { limit, offset, ...asked } = query;
-    return accept(audit.list({ ...sieveOf(asked), limit, offset }));
+    return accept(audit.list({ ...filterOf(asked), limit, offset }));
   });
   router.answer(auditApi.user, ({ params: { id }, query }) => {
     const { limit, offset, ...asked } = query;
-    if (audit.list({ ...sieveOf({ actor_id: id }), limit: 1, offset: 0 }).total === 0)
+    if (audit.list({ ...filterOf({ actor_id: id }), limit: 1, offset: 0 }).total === 0)
       return refuse('actor_not_found', 'The audit trail has no row of this user or worker: check the name');
-    return accept(audit.list({ ...sieveOf({ ...asked, actor_id: id }), limit, offset }));
+    return accept(audit.list({ ...filterOf({ ...asked, actor_id: id }), limit, offset }));
   });
   router.answer(auditApi.security, ({ query }) => {
     const { limit, offset, ...asked } = query;
-    const sieve = sieveOf(asked);
-    return accept(audit.list({ ...sieve, types: securityTypesAmong(sieve.types), limit, offset }));
+    const filter = filterOf(asked);
+    return accept(audit.list({ ...filter, types: securityTypesAmong(filter.types), limit, offset }));
   });
-  router.answer(auditApi.stats, ({ query }) => accept(audit.figures(sieveOf(query))));
+  router.answer(auditApi.stats, ({ query }) => accept(audit.figures(filterOf(query))));
   router.answer(auditApi.types, () => accept({ types: [...auditTypes], aliases: { ...auditAliases } }));
   router.answer(auditApi.verify, async ({ query }) =>
     accept(
@@ -62,7 +62,7 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
       'Content-Disposition': 'attachment; filename="trainyard-audit.jsonl"',
       'Cache-Control': 'no-store',
     });
-    void writeLines(response, audit.export(sieveOf(query)));
+    void writeLines(response, audit.export(filterOf(query)));
     return accept(undefined);
   });
 }
@@ -76,7 +76,7 @@ export function mountJobEvents(
   router.answer(queueApi.events, ({ params: { id }, query }) => {
     const job = orchestrator.jobs.get(id);
     if (!job.ok) return job;
-    const { entries, total } = audit.list({ ...sieveOf({ target_type: 'job', target_id: id }), ...query });
+    const { entries, total } = audit.list({ ...filterOf({ target_type: 'job', target_id: id }), ...query });
     return accept({
       entries: entries.map(({ seq, at, event_type, actor_type, actor_id, details }) => ({
         seq,
@@ -111,7 +111,7 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
   }
 }
 
-const sieveOf = (asked: AskedSieve): AuditSieve => ({
+const filterOf = (asked: AskedSieve): AuditSieve => ({
   ...typeSieve(asked.event_type ?? null),
   actorId: asked.actor_id ?? null,
   targetType: asked.target_type ?? null,

@@ -15,7 +15,7 @@ interface Made {
 }
 
 /** Lists, makes and restores backups of this orchestrator. */
-export interface BackupDesk {
+export interface BackupHandler {
   readonly path: string;
   list(): readonly Made[];
   make(kind: 'manual'): Promise<Made>;
@@ -30,7 +30,7 @@ export interface BackupDesk {
 }
 
 export interface BackupDeps {
-  readonly backups: BackupDesk;
+  readonly backups: BackupHandler;
   readonly orchestrator: Orchestrator;
   readonly log: Log;
 }

@@ -28,7 +28,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     const wanted = chosen(found.value, keys);
     const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
     const most = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
-    const sieve = {
+    const filter = {
       fromStep: range.from_step ?? null,
       toStep: range.to_step ?? null,
       fromMs: range.from_ms ?? null,
@@ -38,7 +38,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     for (const { attempt: of, startedAt, endedAt, offsetMs, keys: own } of wanted) {
       const series: Read['attempts'][number]['series'] = [];
       for (const key of own) {
-        series.push({ key, points: orchestrator.files.curve(of.id, key, sieve, most) });
+        series.push({ key, points: orchestrator.files.curve(of.id, key, filter, most) });
         await otherCalls();
       }
       attempts.push({

@@ -7,7 +7,7 @@ import type { DatasetFile } from '../../../protocol/dataset.ts';
 import { nameOf, type Orchestrator, type PruneChoice } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Calls } from '../listener/calls.ts';
-import type { ContentDesk } from '../uploads/content-handler.ts';
+import type { ContentHandler } from '../uploads/content-handler.ts';
 import { onlyUserOf } from '../auth/ownership.ts';
 import type { Router } from './route.ts';
 import type { TransferHeap } from '../listener/transfer-heap.ts';
@@ -16,7 +16,7 @@ import { planUpload } from '../uploads/upload-plan.ts';
 
 export interface DatasetDeps {
   readonly orchestrator: Orchestrator;
-  readonly desk: ContentDesk;
+  readonly handler: ContentHandler;
   readonly files: ContentFiles;
   readonly calls: Calls;
   readonly heap: TransferHeap;
@@ -29,7 +29,7 @@ const maxPublications = 4;
 /** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
 export function mountDatasetRoutes(
   router: Router,
-  { orchestrator, desk, files, calls, heap }: DatasetDeps,
+  { orchestrator, handler, files, calls, heap }: DatasetDeps,
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
@@ -42,10 +42,10 @@ export function mountDatasetRoutes(
     return accept({ datasets: [...datasets], stored_bytes: storedBytes, limit_bytes: limitBytes });
   });
   router.answer(datasetsApi.missing, async ({ body }) =>
-    accept({ missing: [...(await desk.missing(body.contents))] }),
+    accept({ missing: [...(await handler.missing(body.contents))] }),
   );
   router.answer(datasetsApi.progress, async ({ params }) => {
-    const { bytes, isComplete } = await desk.progressOf(params.digest);
+    const { bytes, isComplete } = await handler.progressOf(params.digest);
     return accept({ bytes, complete: isComplete });
   });
   router.write(datasetsApi.upload, async ({ params: { digest: sha256 }, caller, request }, response) => {
@@ -57,7 +57,7 @@ export function mountDatasetRoutes(
       heap.hold(response);
       proceed(request, response);
     };
-    const outcome = await desk.receive({ sha256, user, plan: plan.value, request, onAccepted });
+    const outcome = await handler.receive({ sha256, user, plan: plan.value, request, onAccepted });
     if (!outcome.ok) return outcome;
     if (outcome.value === null) response.destroy();
     else response.json({ success: true, bytes: outcome.value });

@@ -4,13 +4,13 @@ import { accept, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Orchestrator } from '../../orchestrator/index.ts';
 import type { ArtifactFiles } from '../../orchestrator/ports/index.ts';
 import { principalBehind } from '../auth/auth.ts';
-import type { BackupDesk } from './backup-routes.ts';
+import type { BackupHandler } from './backup-routes.ts';
 import { type Checks, judgeHealth, worstOf } from './health-report.ts';
 import type { Router } from './route.ts';
 
 export interface HealthDeps {
   readonly orchestrator: Orchestrator;
-  readonly backups: Pick<BackupDesk, 'list' | 'hasFailed'>;
+  readonly backups: Pick<BackupHandler, 'list' | 'hasFailed'>;
   readonly files: Pick<ArtifactFiles, 'freeBytes'>;
   readonly reserveBytes: number;
   readonly version: string;

@@ -37,18 +37,18 @@ export async function followLog(following: LogFollowing): Promise<void> {
   const unwatch = files.watch(place.jobId, place.attempt, () => changed.resolve());
   try {
     let next = following.from;
-    let told: string | null | undefined;
+    let sentLine: string | null | undefined;
     while (!gone.signal.aborted) {
       changed = Promise.withResolvers();
       const facts = await files.facts(place.jobId, place.attempt);
       // The log was deleted; a client that reconnects gets an error.
       if (facts === null) return stream.end();
       const before = next;
-      next = await tellLines(following, facts, next, gone.signal);
-      if (next !== before) told = next < facts.totalLines ? undefined : facts.openLine;
-      if (told !== facts.openLine)
+      next = await sendLines(following, facts, next, gone.signal);
+      if (next !== before) sentLine = next < facts.totalLines ? undefined : facts.openLine;
+      if (sentLine !== facts.openLine)
         tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
-      told = facts.openLine;
+      sentLine = facts.openLine;
       if (next < facts.totalLines) {
         // Storage limits removed the lines in the meantime.
         if (next === before) await waitFor(null, shortestMs, gone.signal);
@@ -73,7 +73,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
 const tell = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
 
 /** Sends whole lines up to `facts.totalLines`. Returns the number of the next line to send. */
-async function tellLines(
+async function sendLines(
   { files, place, stream, lineOf }: LogFollowing,
   facts: LogFacts,
   from: number,

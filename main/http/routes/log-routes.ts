@@ -110,8 +110,8 @@ function mountSearch(router: Router, parts: LogDeps): void {
     if (underWay >= maxSearches)
       return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
     underWay += 1;
-    const begun = mono();
-    const isOver = (): boolean => response.destroyed || mono() - begun > maxSearchMs;
+    const startedAt = mono();
+    const isOver = (): boolean => response.destroyed || mono() - startedAt > maxSearchMs;
     try {
       const { jobId, attempt: n } = found.value;
       const result = await files.search(jobId, n, { text: q, from: line, limit, isOver });

@@ -62,10 +62,10 @@ export function createRouter(app: Express, parts: RouterDeps): Router {
     rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
     app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
-      const begun = performance.now();
+      const startedAt = performance.now();
       if (row.stream === undefined)
         response.on('finish', () =>
-          onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
+          onAnswered(row.method, row.path, response.statusCode, (performance.now() - startedAt) / 1000),
         );
       const input = await admit(row, request, response);
       if (input !== null) await handle(input, response);

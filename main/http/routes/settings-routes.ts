@@ -15,13 +15,13 @@ export interface Asker {
 }
 
 /** The orchestrator's settings, as the routes use them. */
-export interface SettingsDesk {
+export interface SettingsHandler {
   view(isHere: boolean): View;
   change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
   readonly joinAddress: JoinAddress;
 }
 
-export function mountSettingsRoutes(router: Router, settings: SettingsDesk): void {
+export function mountSettingsRoutes(router: Router, settings: SettingsHandler): void {
   router.answer(settingsApi.get, ({ request }) => accept(settings.view(isFromHere(request))));
   router.answer(settingsApi.change, ({ body, caller, request }) =>
     settings.change(body, { actor: actorOf(caller, request), isHere: isFromHere(request) }),

@@ -18,7 +18,7 @@ import { planUpload } from '../uploads/upload-plan.ts';
 
 export interface StorageDeps {
   readonly orchestrator: Orchestrator;
-  readonly desk: UploadHandler;
+  readonly handler: UploadHandler;
   readonly files: ArtifactFiles;
   readonly contents: ContentFiles;
   readonly calls: Calls;
@@ -31,7 +31,7 @@ const pageOfTrainers = 1_000;
 /** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
 export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
   mountPut(router, parts);
-  const { orchestrator, desk, files, contents, heap } = parts;
+  const { orchestrator, handler, files, contents, heap } = parts;
   router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const sending = { response, heap };
@@ -43,7 +43,7 @@ export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
     const place = keyIn(bucket, key, uploader);
     if (!place.ok) return place;
     if (request.method === 'HEAD') {
-      const progress = await desk.progressOf(uploader, place.value);
+      const progress = await handler.progressOf(uploader, place.value);
       if (progress !== null) {
         sayOffset(response, progress);
         response.status(200).end();
@@ -82,7 +82,7 @@ export function mountStorageRoutes(router: Router, parts: StorageDeps): void {
   });
 }
 
-function mountPut(router: Router, { desk, calls, heap }: StorageDeps): void {
+function mountPut(router: Router, { handler, calls, heap }: StorageDeps): void {
   router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
@@ -95,10 +95,10 @@ function mountPut(router: Router, { desk, calls, heap }: StorageDeps): void {
       proceed(request, response);
     };
     const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
-    const outcome = await desk.receive(delivery);
+    const outcome = await handler.receive(delivery);
     if (!outcome.ok) {
       if (outcome.refusal.code === 'upload_offset')
-        sayOffset(response, await desk.progressOf(uploader, place.value));
+        sayOffset(response, await handler.progressOf(uploader, place.value));
       return outcome;
     }
     if (outcome.value === null) response.destroy();

@@ -34,7 +34,7 @@ export interface ContentDelivery {
   readonly onAccepted: () => void;
 }
 
-export interface ContentDesk {
+export interface ContentHandler {
   /** Returns how many bytes are stored afterwards; null if the connection broke. */
   receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
   /** How much of a content is stored. */
@@ -62,7 +62,7 @@ const noRoom = refuse(
 );
 
 /** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
-export function createContentDesk(parts: ContentDeps): ContentDesk {
+export function createContentHandler(parts: ContentDeps): ContentHandler {
   const { files, locks } = parts;
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);

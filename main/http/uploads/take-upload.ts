@@ -56,14 +56,14 @@ export async function takeWhole(
   const { orchestrator, files } = scope;
   const file = files.newName();
   const reserved = Math.min(plan.length, lookAheadBytes);
-  const begun = await orchestrator.files.beginUpload(uploader, {
+  const startedAt = await orchestrator.files.beginUpload(uploader, {
     file,
     key,
     bytes: plan.length,
     reserved,
     isResumable: false,
   });
-  if (!begun.ok) return begun;
+  if (!startedAt.ok) return startedAt;
   let isKept = false;
   try {
     onAccepted();

@@ -14,15 +14,15 @@ import { resumesFromUploads } from '../v1-agent.ts';
  */
 export function dispatch(core: Core, tx: Tx): number {
   let given = 0;
-  for (let next = core.line.next(core, tx); next !== null; next = core.line.next(core, tx)) {
+  for (let next = core.jobQueue.next(core, tx); next !== null; next = core.jobQueue.next(core, tx)) {
     const job = tx.job(next.jobId);
     // Time has passed since the queue evaluated them, so check again.
     if (job?.status === 'pending' && isFree(core, tx, next.workerId)) {
       offer(core, tx, job, next.workerId);
       given += 1;
     } else {
-      core.line.noteJob(next.jobId);
-      core.line.noteWorker(next.workerId);
+      core.jobQueue.noteJob(next.jobId);
+      core.jobQueue.noteWorker(next.workerId);
     }
   }
   return given;
@@ -31,7 +31,7 @@ export function dispatch(core: Core, tx: Tx): number {
 /** Whether a worker would take the job at once. Jobs that already wait go first. */
 export function isTakenAtOnce(core: Core, tx: Tx, job: () => PendingJob): boolean {
   dispatch(core, tx);
-  return core.line.takerFor(core, tx, job()) !== null;
+  return core.jobQueue.takerFor(core, tx, job()) !== null;
 }
 
 function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {

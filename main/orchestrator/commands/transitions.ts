@@ -1,5 +1,5 @@
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
-import { type Core, tellJob, tellWorker } from '../core.ts';
+import { type Core, recordJobEvent, recordWorkerEvent } from '../core.ts';
 import { type Advance, advance, type JobEvent } from '../rules/job-lifecycle.ts';
 import { passed } from '../memory/deadlines.ts';
 import {
@@ -37,7 +37,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
     throw new Error(`job ${job.id} changed under its own transaction`);
   }
   const change = { from: job.status, to: next.status, on: event.type };
-  tellJob(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
+  recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
   noteDeadlines(core, tx, next);
   releaseWithAttempt(core, tx, next);
   if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
@@ -62,26 +62,26 @@ export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
   const ranMs = passed(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.time.now());
-  return core.deadlines.begun.get(job.id) ?? core.clock.mono() - ranMs;
+  return core.deadlines.attemptStart.get(job.id) ?? core.clock.mono() - ranMs;
 }
 
 /** Deadlines use the monotonic clock. The stored times are for display and for the next start. */
 function noteDeadlines(core: Core, tx: Tx, job: Job): void {
-  const { backoff, begun, unconfirmed } = core.deadlines;
+  const { backoff, attemptStart: start, unconfirmed } = core.deadlines;
   if (isLive(job)) {
     if (job.status === 'cancelling') unconfirmed.set(job.id, core.clock.mono() + core.times.unconfirmedMs);
-    const begunAt = beginningOf(core, job);
+    const startedAt = beginningOf(core, job);
     backoff.delete(job.id);
     tx.afterCommit(() => {
-      if (begunAt === null) begun.delete(job.id);
-      else begun.set(job.id, begunAt);
+      if (startedAt === null) start.delete(job.id);
+      else start.set(job.id, startedAt);
       if (job.spec.timeoutMs !== null || core.deadlines.drain.has(job.attempt.workerId)) core.lookWithin(0);
     });
     return;
   }
   tx.afterCommit(() => unconfirmed.delete(job.id));
   // An attempt that was given up may still run, and return.
-  if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => begun.delete(job.id));
+  if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => start.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
   // Now, not after the commit: a dispatch in this transaction must see it.
   if (delayMs <= 0) backoff.delete(job.id);
@@ -170,8 +170,8 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   if (tx.dropOldToken(worker.id)) core.connections.hangUp(worker.id);
   if (next.attempt?.end?.outcome !== 'withdrawn') {
     forgetMissed(core, tx, worker.id);
-    const begunAt = beginningOf(core, job);
-    const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;
+    const startedAt = beginningOf(core, job);
+    const ranMs = startedAt === null ? null : core.clock.mono() - startedAt;
     judge(core, tx, { ...worker, served: true }, next, ranMs);
   }
   startCooldown(core, tx, worker, job.status === 'cancelling');
@@ -199,7 +199,7 @@ function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | nul
     const quarantine = plan.verdict === 'clear' ? null : before;
     tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
     if (quarantine !== before)
-      tellWorker(core, tx, 'worker.unquarantined', worker.id, system, { job_id: job.id });
+      recordWorkerEvent(core, tx, 'worker.unquarantined', worker.id, system, { job_id: job.id });
     return;
   }
   const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${job.attempt?.end?.error ?? cause ?? 'unknown'}`;
@@ -211,7 +211,7 @@ function putInQuarantine(core: Core, tx: Tx, worker: Worker, text: string): void
   tx.updateWorker({ ...worker, quarantine });
   core.deadlines.trial.set(worker.id, core.clock.mono() + core.times.trialMs);
   tx.afterCommit(() => core.later(core.times.trialMs));
-  tellWorker(core, tx, 'worker.quarantined', worker.id, system, { reason: quarantine.reason });
+  recordWorkerEvent(core, tx, 'worker.quarantined', worker.id, system, { reason: quarantine.reason });
 }
 
 const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
@@ -262,5 +262,5 @@ export function welcome(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
   tx.afterCommit(() => core.deadlines.removal.delete(worker.id));
   tx.updateWorker({ ...worker, gone: null, lastContactAt: core.time.now() });
-  tellWorker(core, tx, 'worker.back', worker.id, asWorker(worker.id));
+  recordWorkerEvent(core, tx, 'worker.back', worker.id, asWorker(worker.id));
 }

@@ -101,14 +101,14 @@ function watched(core: Core): readonly WatchedWorker[] {
 }
 
 function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
-  const begunAt = beginningOf(core, live);
+  const startedAt = beginningOf(core, live);
   const { timeoutMs } = live.spec;
   const offer = core.connections.offerOf(worker.id);
   return {
     jobId: live.id,
     status: live.status,
     offer: offer?.attemptId === live.attempt.id ? offer : null,
-    timeoutAt: begunAt === null || timeoutMs === null ? null : begunAt + timeoutMs,
+    timeoutAt: startedAt === null || timeoutMs === null ? null : startedAt + timeoutMs,
     drainAt: worker.drain === null ? null : (core.deadlines.drain.get(worker.id) ?? null),
   };
 }

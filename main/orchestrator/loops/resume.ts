@@ -1,7 +1,7 @@
 import type { Core } from '../core.ts';
 import { passed } from '../memory/deadlines.ts';
 import { isEphemeral, type LiveJob, type Worker } from '../model.ts';
-import type { JobInLine } from '../ports/candidates.ts';
+import type { PendingCandidate } from '../ports/candidates.ts';
 import { backoffMs } from '../rules/retry.ts';
 import { beginningOf } from '../commands/transitions.ts';
 import { awaitFirst } from '../commands/workers/worker-admin.ts';
@@ -10,17 +10,17 @@ import { awaitFirst } from '../commands/workers/worker-admin.ts';
 export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
-    core.line.takeWaiting(core, job);
+    core.jobQueue.takeWaiting(core, job);
   }
   for (const job of live) {
     resumeAttempt(core, job);
-    core.line.takeJob(core, job);
+    core.jobQueue.takeJob(core, job);
   }
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
 /** Limits the wait to the length of the backoff, in case the clock was wrong when it started. */
-function resumeBackoff(core: Core, job: JobInLine): void {
+function resumeBackoff(core: Core, job: PendingCandidate): void {
   const delayMs = Math.min(job.notBefore - core.time.now(), backoffMs(job.retriesUsed));
   if (delayMs <= 0) return;
   core.deadlines.backoff.set(job.id, core.clock.mono() + delayMs);
@@ -28,9 +28,9 @@ function resumeBackoff(core: Core, job: JobInLine): void {
 }
 
 function resumeAttempt(core: Core, job: LiveJob): void {
-  const { begun, unconfirmed } = core.deadlines;
-  const begunAt = beginningOf(core, job);
-  if (begunAt !== null) begun.set(job.id, begunAt);
+  const { attemptStart: start, unconfirmed } = core.deadlines;
+  const startedAt = beginningOf(core, job);
+  if (startedAt !== null) start.set(job.id, startedAt);
   if (job.status !== 'cancelling') return;
   const { unconfirmedMs } = core.times;
   const waitedMs = passed(job.stop.since, unconfirmedMs, core.time.now());

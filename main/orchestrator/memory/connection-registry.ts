@@ -41,7 +41,7 @@ interface Entry {
   absentSince: MonoMs | null;
   /** Whether `contactAt` is a real contact, and not the orchestrator's own start. */
   met: boolean;
-  rival: DuplicateInstance | null;
+  duplicate: DuplicateInstance | null;
   doubted: ReadonlySet<string>;
   /** When its stream broke; null while one is open, and after a clean end. */
   lostStreamAt: MonoMs | null;
@@ -98,7 +98,7 @@ export interface ConnectionRegistry {
   noteMissed(worker: WorkerId, missed: number): void;
   /** Records a heartbeat that does not name the job. Returns when the first of these in a row arrived. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
-  noteDuplicate(worker: WorkerId, rival: DuplicateInstance): void;
+  noteDuplicate(worker: WorkerId, duplicate: DuplicateInstance): void;
   /** The worker has reported what it runs: earlier heartbeats without its job no longer count. */
   clearAbsence(worker: WorkerId): void;
   /** Known GPU troubles that its last report did not name. */
@@ -116,7 +116,7 @@ const freshEntry = (now: MonoMs): Entry => ({
   load: unknownLoad,
   absentSince: null,
   met: false,
-  rival: null,
+  duplicate: null,
   doubted: noDoubts,
   lostStreamAt: null,
   missed: 0,
@@ -277,10 +277,10 @@ function noteCalls(
       const known = entries.get(worker);
       if (known !== undefined) known.doubted = doubted;
     },
-    noteDuplicate(worker, rival) {
+    noteDuplicate(worker, duplicate) {
       const known = entries.get(worker);
-      if (known !== undefined) known.rival = rival;
+      if (known !== undefined) known.duplicate = duplicate;
     },
-    duplicateOf: worker => entries.get(worker)?.rival ?? null,
+    duplicateOf: worker => entries.get(worker)?.duplicate ?? null,
   };
 }

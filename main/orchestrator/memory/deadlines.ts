@@ -6,7 +6,7 @@ export interface Deadlines {
   /** A job is not dispatched again before this. */
   readonly backoff: Map<JobId, MonoMs>;
   /** When the job's attempt started, if it runs, or if it was given up and may still run. */
-  readonly begun: Map<JobId, MonoMs>;
+  readonly attemptStart: Map<JobId, MonoMs>;
   /** After this, a person may stop waiting for an unconfirmed stop. */
   readonly unconfirmed: Map<JobId, MonoMs>;
   /** When the job of a draining worker is stopped. */
@@ -28,7 +28,7 @@ export const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
 
 export const createDeadlines = (): Deadlines => ({
   backoff: new Map(),
-  begun: new Map(),
+  attemptStart: new Map(),
   unconfirmed: new Map(),
   drain: new Map(),
   trial: new Map(),

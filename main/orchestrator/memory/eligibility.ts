@@ -34,23 +34,23 @@ export function patienceOf(
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 
-function factsOf(standing: EligibilityContext, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
-  const holdsBack = standing.holdingBack();
+function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
+  const holdsBack = context.holdingBack();
   return {
     worker,
-    connections: standing.connections.of(worker.id),
+    connections: context.connections.of(worker.id),
     jobId: read.liveJobOf(worker.id)?.id ?? null,
-    awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
-    offlineAfterMs: patienceOf(standing, worker).offlineMs,
-    trialAt: standing.deadlines.trial.get(worker.id) ?? null,
+    awaited: (context.deadlines.firstContact.get(worker.id) ?? now) > now,
+    offlineAfterMs: patienceOf(context, worker).offlineMs,
+    trialAt: context.deadlines.trial.get(worker.id) ?? null,
     isClosed: worker.local && settingsOf(read).maxLocalJobs === 0,
     troubles: worker.agent?.gpuTroubles.filter(({ kind }) => holdsBack[kind]) ?? [],
   };
 }
 
-export function statusOf(standing: EligibilityContext, read: Read, worker: Worker): DerivedStatus {
-  const now = standing.clock.mono();
-  return workerStatus(factsOf(standing, read, worker, now), now);
+export function statusOf(context: EligibilityContext, read: Read, worker: Worker): DerivedStatus {
+  const now = context.clock.mono();
+  return workerStatus(factsOf(context, read, worker, now), now);
 }
 
 interface Candidacy extends DerivedStatus {
@@ -60,9 +60,9 @@ interface Candidacy extends DerivedStatus {
   readonly trialAt: MonoMs | null;
 }
 
-export function candidacyOf(standing: EligibilityContext, read: Read, worker: Worker): Candidacy {
-  const now = standing.clock.mono();
-  const facts = factsOf(standing, read, worker, now);
+export function candidacyOf(context: EligibilityContext, read: Read, worker: Worker): Candidacy {
+  const now = context.clock.mono();
+  const facts = factsOf(context, read, worker, now);
   return {
     ...workerStatus(facts, now),
     ineligibilityReasons: ineligibilityReasonsOf(facts, now),
@@ -74,12 +74,12 @@ export function candidacyOf(standing: EligibilityContext, read: Read, worker: Wo
 export const offeringIn = (read: Read, worker: Worker): Offering =>
   offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
 
-const isOpen = (standing: EligibilityContext, read: Read, worker: Worker): boolean =>
-  candidacyOf(standing, read, worker).ineligibilityReasons.length === 0;
+const isOpen = (context: EligibilityContext, read: Read, worker: Worker): boolean =>
+  candidacyOf(context, read, worker).ineligibilityReasons.length === 0;
 
-export function isFree(standing: EligibilityContext, read: Read, id: WorkerId): boolean {
+export function isFree(context: EligibilityContext, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);
-  return worker !== null && isOpen(standing, read, worker);
+  return worker !== null && isOpen(context, read, worker);
 }
 
 const openQueue: QueueSettings = {

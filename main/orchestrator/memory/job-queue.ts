@@ -8,7 +8,7 @@ import {
 } from '../rules/job-blockers.ts';
 import { isLive, type Job, type MonoMs, type PendingJob, type QueueSettings } from '../model.ts';
 import { createAgenda } from './placement/agenda.ts';
-import type { JobInLine } from '../ports/candidates.ts';
+import type { PendingCandidate } from '../ports/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import { createTally } from './placement/tally.ts';
 import type { Read } from '../ports/index.ts';
@@ -18,11 +18,11 @@ import { candidacyOf, isFree, offeringIn, settingsOf, type EligibilityContext } 
  * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
  * A change is only noted at first. `next` and `takerFor` evaluate it from the stored facts.
  */
-export interface Line {
+export interface JobQueue {
   /** Adds a pending job at the orchestrator's start. */
-  takeWaiting(standing: EligibilityContext, job: JobInLine): void;
+  takeWaiting(context: EligibilityContext, job: PendingCandidate): void;
   /** Updates the queue with the current state of a job. */
-  takeJob(standing: EligibilityContext, job: Job): void;
+  takeJob(context: EligibilityContext, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
   /** Notes that the queue settings have changed. */
@@ -31,9 +31,9 @@ export interface Line {
    * The next placement that this transaction sees. Null when there is none, or when the queue is paused or at its
    * limit.
    */
-  next(standing: EligibilityContext, read: Read): Placement | null;
+  next(context: EligibilityContext, read: Read): Placement | null;
   /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
-  takerFor(standing: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
+  takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
 }
 
 /** When to check again workers that become available without a notification. */
@@ -94,7 +94,7 @@ function createLoads(index: PlacementIndex) {
   };
 }
 
-export function createLine(): Line {
+export function createJobQueue(): JobQueue {
   const index = createPlacementIndex();
   const loads = createLoads(index);
   const jobs = createAgenda<JobId>();
@@ -104,37 +104,37 @@ export function createLine(): Line {
    * the backoff.
    */
   const barred = new Set<JobId>();
-  const takeWaiting = (standing: EligibilityContext, job: JobInLine): void => {
+  const takeWaiting = (context: EligibilityContext, job: PendingCandidate): void => {
     if (job.team !== null) loads.noteTeam(job.team);
-    const ready = readyAt(standing, job.id);
-    if (blockersOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
+    const ready = readyAt(context, job.id);
+    if (blockersOf(job, ready, context.clock.mono()).length === 0) return index.addJob(job);
     if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
-  const takeJob = (standing: EligibilityContext, job: Job): void => {
+  const takeJob = (context: EligibilityContext, job: Job): void => {
     barred.delete(job.id);
     loads.note(job);
-    if (job.status === 'pending') takeWaiting(standing, inLine(job));
+    if (job.status === 'pending') takeWaiting(context, inLine(job));
     else index.removeJob(job.id);
   };
-  const judgeJob = (standing: EligibilityContext, read: Read, id: JobId): void => {
+  const judgeJob = (context: EligibilityContext, read: Read, id: JobId): void => {
     const job = read.job(id);
-    if (job !== null) return takeJob(standing, job);
+    if (job !== null) return takeJob(context, job);
     barred.delete(id);
     loads.drop(id);
     index.removeJob(id);
   };
-  const judgeWorker = (standing: EligibilityContext, read: Read, id: WorkerId): void => {
-    const againAt = placeWorker(standing, read, id, index);
+  const judgeWorker = (context: EligibilityContext, read: Read, id: WorkerId): void => {
+    const againAt = placeWorker(context, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
   /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
-  const lookAround = (standing: EligibilityContext, read: Read): boolean => {
-    const now = standing.clock.mono();
+  const lookAround = (context: EligibilityContext, read: Read): boolean => {
+    const now = context.clock.mono();
     const changed = [...workers.take(now)];
-    for (const id of changed) judgeWorker(standing, read, id);
+    for (const id of changed) judgeWorker(context, read, id);
     if (changed.length > 0) for (const id of barred) jobs.add(id);
-    for (const id of jobs.take(now)) judgeJob(standing, read, id);
+    for (const id of jobs.take(now)) judgeJob(context, read, id);
     return loads.takesJobs(read);
   };
   return {
@@ -143,21 +143,21 @@ export function createLine(): Line {
     noteJob: jobs.add,
     noteWorker: workers.add,
     noteQueue: loads.forgetSettings,
-    next(standing, read) {
-      while (lookAround(standing, read)) {
+    next(context, read) {
+      while (lookAround(context, read)) {
         const placement = index.next();
-        if (placement === null || !isBarred(standing, read, placement)) return placement;
+        if (placement === null || !isBarred(context, read, placement)) return placement;
         index.removeJob(placement.jobId);
         barred.add(placement.jobId);
-        jobs.addAt(placement.jobId, readyAt(standing, placement.jobId));
+        jobs.addAt(placement.jobId, readyAt(context, placement.jobId));
       }
       return null;
     },
-    takerFor(standing, read, job) {
+    takerFor(context, read, job) {
       if (job.approval === 'wanted') return null;
-      while (lookAround(standing, read)) {
+      while (lookAround(context, read)) {
         const worker = index.wouldPlace(inLine(job));
-        if (worker === null || isFree(standing, read, worker)) return worker;
+        if (worker === null || isFree(context, read, worker)) return worker;
         // Time has passed since the queue evaluated this worker, so evaluate it again.
         workers.add(worker);
       }
@@ -168,13 +168,13 @@ export function createLine(): Line {
 
 const readyAt = ({ deadlines }: EligibilityContext, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
 
-function isBarred(standing: EligibilityContext, read: Read, { jobId, workerId }: Placement): boolean {
+function isBarred(context: EligibilityContext, read: Read, { jobId, workerId }: Placement): boolean {
   const job = read.job(jobId);
   if (job?.status !== 'pending') return false;
-  return barredWorker(inLine(job), readyAt(standing, jobId), standing.clock.mono()) === workerId;
+  return barredWorker(inLine(job), readyAt(context, jobId), context.clock.mono()) === workerId;
 }
 
-export const inLine = (job: PendingJob): JobInLine => ({
+export const inLine = (job: PendingJob): PendingCandidate => ({
   id: job.id,
   requirements: job.spec.requirements,
   user: job.user,
@@ -193,7 +193,7 @@ export const inLine = (job: PendingJob): JobInLine => ({
  * will follow.
  */
 function placeWorker(
-  standing: EligibilityContext,
+  context: EligibilityContext,
   read: Read,
   id: WorkerId,
   index: PlacementIndex,
@@ -201,7 +201,7 @@ function placeWorker(
   const worker = read.worker(id);
   index.removeWorker(id);
   if (worker === null) return null;
-  const { status, reason, ineligibilityReasons, trialAt } = candidacyOf(standing, read, worker);
+  const { status, reason, ineligibilityReasons, trialAt } = candidacyOf(context, read, worker);
   if (ineligibilityReasons.length === 0) {
     index.addWorker({
       id,
@@ -212,7 +212,7 @@ function placeWorker(
     return null;
   }
   // After the trial time, something else blocks the worker, and a change of that notifies the queue.
-  if (status === 'idle') return trialAt !== null && trialAt > standing.clock.mono() ? trialAt : null;
-  if (reason === 'settling') return standing.connections.of(id)?.settledAt ?? null;
-  return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;
+  if (status === 'idle') return trialAt !== null && trialAt > context.clock.mono() ? trialAt : null;
+  if (reason === 'settling') return context.connections.of(id)?.settledAt ?? null;
+  return reason === 'silent' ? context.clock.mono() + lookAgainMs : null;
 }

@@ -19,7 +19,7 @@ export interface SteadyClock extends Clock {
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
   /** The last time that was returned. The clock never goes back before it. */
-  let told = clock.mono();
+  let lastReturned = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();
   let longPause = false;
@@ -31,7 +31,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     // Sleep may stop the monotonic clock; then only the wall clock shows it.
     const sleptMs = clock.wall() - wallTickedAt - (now - tickedAt);
     if (gapMs > times.lateMs) {
-      pausedMs = Math.min(pausedMs + gapMs, now - told);
+      pausedMs = Math.min(pausedMs + gapMs, now - lastReturned);
       tickedAt = now;
       wallTickedAt = clock.wall();
     }
@@ -42,8 +42,8 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
   };
   const steady = (): MonoMs => {
     notice();
-    told = clock.mono() - pausedMs;
-    return told;
+    lastReturned = clock.mono() - pausedMs;
+    return lastReturned;
   };
   const tick = (): void => {
     notice();

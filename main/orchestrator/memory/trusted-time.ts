@@ -29,11 +29,11 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
 
 /** Calls `read` for every query. `mark`: what the last run stored; null trusts the wall clock. */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
-  const begun = read();
-  const base = resumeTime(mark, begun);
+  const start = read();
+  const base = resumeTime(mark, start);
   const look = () => {
     const { wall, sinceBoot, bootId } = read();
-    const passedMs = sinceBoot - begun.sinceBoot;
+    const passedMs = sinceBoot - start.sinceBoot;
     const expected = base + Math.floor(passedMs);
     const isAgreed = agrees(wall, expected, passedMs);
     return { wall, sinceBoot, bootId, isAgreed, trusted: isAgreed ? wall : expected };

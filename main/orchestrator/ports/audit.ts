@@ -31,7 +31,7 @@ export interface SealedMark extends AuditMark {
 }
 
 /** Selects audit rows; null matches any value. */
-export interface AuditSieve {
+export interface AuditFilter {
   /** A type, or a prefix followed by `.*`, such as `worker.*`. */
   readonly type: string | null;
   /** Omitted: any type. */
@@ -46,7 +46,7 @@ export interface AuditSieve {
   readonly until: WallMs | null;
 }
 
-export interface AuditFilter extends AuditSieve {
+export interface AuditPage extends AuditFilter {
   readonly limit: number;
   readonly offset: number;
 }
@@ -69,13 +69,13 @@ export interface AuditFigures {
 /** Reads of the audit trail, for display and for verification. */
 export interface AuditTrail {
   /** Newest first. */
-  list(filter: AuditFilter): { readonly rows: readonly AuditRow[]; readonly total: number };
+  list(filter: AuditPage): { readonly rows: readonly AuditRow[]; readonly total: number };
   /** Rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];
   /** Like `after`, but only rows that the sieve selects. */
-  sifted(sieve: AuditSieve, after: number, limit: number): readonly AuditRow[];
+  sifted(filter: AuditFilter, after: number, limit: number): readonly AuditRow[];
   row(seq: number): AuditRow | null;
-  figures(sieve: AuditSieve): AuditFigures;
+  figures(filter: AuditFilter): AuditFigures;
   /** The newest row that retention has removed; null if it has removed none. */
   anchor(): SealedMark | null;
   /** The number of the newest row ever written, even if it has been removed. */

@@ -18,7 +18,7 @@ export interface WaitingJob {
 }
 
 /** Adds what may delay the placement. */
-export interface JobInLine extends WaitingJob {
+export interface PendingCandidate extends WaitingJob {
   readonly approval: Approval | null;
   readonly notBefore: WallMs;
   /** Why its last attempt ended; null if there is no cause. */

@@ -1,7 +1,7 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { Requirements } from '../../../protocol/job.ts';
 import type { PendingJob, QueueSettings, WallMs } from '../model.ts';
-import type { JobInLine } from './candidates.ts';
+import type { PendingCandidate } from './candidates.ts';
 
 /** Pending jobs with the same requirements. */
 export interface WaitingKind {
@@ -15,7 +15,7 @@ export interface QueueReads {
   /** In dispatch order: level, then submission. Includes jobs that wait for approval. */
   pendingJobs(): readonly PendingJob[];
   /** The same jobs in any order, with only what placement needs. */
-  waitingJobs(): readonly JobInLine[];
+  waitingJobs(): readonly PendingCandidate[];
   /** The first jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
   /** 1 for the next job. Jobs that wait for approval do not count. */

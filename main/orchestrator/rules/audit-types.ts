@@ -42,7 +42,7 @@ export const auditAliases: Readonly<Record<string, string>> = Object.fromEntries
 );
 
 /** Builds the filter for a requested type. `job.rejected` matches failed jobs with the cause `rejected`. */
-export function typeSieve(asked: string | null): Pick<AuditSieve, 'type' | 'types' | 'cause'> {
+export function typeFilter(asked: string | null): Pick<AuditSieve, 'type' | 'types' | 'cause'> {
   const types: readonly AuditType[] | undefined = Object.entries(documentedTypes).find(
     ([name]) => name === asked,
   )?.[1];

@@ -24,10 +24,10 @@ const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind
  */
 export function planTroubles(
   known: readonly GpuTrouble[],
-  said: readonly GpuTrouble[],
+  reported: readonly GpuTrouble[],
   doubted: ReadonlySet<string>,
 ): TroublePlan {
-  const named = new Map(said.map(trouble => [keyOf(trouble), trouble]));
+  const named = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
   const wasKnown = new Set(known.map(keyOf));
   const came = [...named.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
   const unnamed = known.filter(trouble => !named.has(keyOf(trouble)));

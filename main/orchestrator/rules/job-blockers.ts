@@ -1,6 +1,6 @@
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { MonoMs, QueueSettings } from '../model.ts';
-import type { JobInLine } from '../ports/candidates.ts';
+import type { PendingCandidate } from '../ports/candidates.ts';
 import { isWorkerLoss } from './retry.ts';
 
 /** A blocker: why no worker may take a job. */
@@ -22,7 +22,7 @@ export type JobBlocker =
  * worker only.
  */
 export function blockersOf(
-  { approval, lastCause }: Pick<JobInLine, 'approval' | 'lastCause'>,
+  { approval, lastCause }: Pick<PendingCandidate, 'approval' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): readonly JobBlocker[] {
@@ -34,7 +34,7 @@ export function blockersOf(
 
 /** The worker that lost the job and may not get it back yet; null for none. */
 export const barredWorker = (
-  { avoid, lastCause }: Pick<JobInLine, 'avoid' | 'lastCause'>,
+  { avoid, lastCause }: Pick<PendingCandidate, 'avoid' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);

@@ -95,11 +95,13 @@ export function createExplainer(core: Core, read: Read): Explainer {
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
     if (rivals === 0) return [];
     const params: JobWait['params'] = rivals > maxAhead ? {} : { count: rivals };
-    return [{ code: 'ahead', detail: tellRivals(rivals), wait: { code: 'ahead', params, workers: [] } }];
+    return [
+      { code: 'ahead', detail: describeJobsAhead(rivals), wait: { code: 'ahead', params, workers: [] } },
+    ];
   };
 
   const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
-    const told = blockersFor(job).map(blocker => ({
+    const described = blockersFor(job).map(blocker => ({
       ...describeBlocker(blocker, isoAt),
       wait: waitOf(blocker, isoAt),
     }));
@@ -107,7 +109,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     const reasons = [
       ...(core.store.takesChanges() ? [] : [noStorage]),
       ...(isUnmanned ? [noLocalWorker] : []),
-      ...told,
+      ...described,
     ];
     if (reasons.length > 0) return reasons.toSorted((a, b) => orderOf(a) - orderOf(b));
     if (!verdictOf(job.spec.requirements).someFit) return [];
@@ -175,7 +177,7 @@ interface ToldReason extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }
 
-function tellRivals(count: number): string {
+function describeJobsAhead(count: number): string {
   if (count > maxAhead) return 'An idle worker fits, and hundreds of jobs go first';
   return `An idle worker fits, and ${count} ${count === 1 ? 'job that it fits goes' : 'jobs that it fits go'} first`;
 }

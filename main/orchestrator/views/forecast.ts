@@ -91,8 +91,8 @@ function timeLeft(
   const job = read.job(jobId);
   if (job === null || !isLive(job)) return null;
   if (job.status === 'cancelling') return { freeInMs: core.times.stopGraceMs, source: 'measured' };
-  const begun = core.deadlines.begun.get(jobId);
-  const elapsedMs = begun === undefined ? null : core.clock.mono() - begun;
+  const start = core.deadlines.attemptStart.get(jobId);
+  const elapsedMs = start === undefined ? null : core.clock.mono() - start;
   const measured = job.status === 'running' ? remainingMs(job.progress, elapsedMs) : null;
   if (measured !== null) return { freeInMs: measured, source: 'measured' };
   return runMs === null ? null : { freeInMs: Math.max(0, runMs - (elapsedMs ?? 0)), source: 'usual' };

@@ -4,7 +4,7 @@ import { parseSearch } from '../../../protocol/job-search.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';
 import type { Core } from '../core.ts';
 import { createExplainer } from './explain.ts';
-import { maxLine } from './queue-positions.ts';
+import { maxPositions } from './queue-positions.ts';
 import type { WaitingKind } from '../ports/index.ts';
 import { createJobViewer } from './views.ts';
 
@@ -51,7 +51,7 @@ export function createQueueFigures(core: Core) {
     },
 
     /** Pending jobs, the next one first. */
-    line: (): readonly JobId[] => core.store.line(maxLine),
+    line: (): readonly JobId[] => core.store.line(maxPositions),
 
     /** Pending and running jobs of this user. */
     jobsOf(user: string) {

@@ -17,7 +17,7 @@ import {
   type Worker,
 } from '../model.ts';
 import type { StoredEvent } from '../events.ts';
-import { createPlaces } from './queue-positions.ts';
+import { createPositions } from './queue-positions.ts';
 import type { Read } from '../ports/index.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
@@ -54,7 +54,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
   const load = core.connections.loadOf(worker.id);
-  const rival = core.connections.duplicateOf(worker.id);
+  const duplicate = core.connections.duplicateOf(worker.id);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;
@@ -111,7 +111,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
       retry_at: core.clock.iso(worker.quarantine.since + core.times.trialMs),
     },
     gpu_troubles: [...(agent?.gpuTroubles ?? [])],
-    duplicate: rival && { ...rival, at: core.clock.iso(rival.at) },
+    duplicate: duplicate && { ...duplicate, at: core.clock.iso(duplicate.at) },
   };
 }
 
@@ -152,7 +152,7 @@ const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
 /** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
-  const placeOf = createPlaces(read);
+  const placeOf = createPositions(read);
   return job => ({
     id: job.id,
     job_id: job.id,

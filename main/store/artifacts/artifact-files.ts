@@ -86,14 +86,14 @@ function createEarlySync(): EarlySync {
   };
 }
 
-interface Begun {
+interface StartedFile {
   readonly at: number;
   readonly folders: readonly string[];
   readonly early: EarlySync;
 }
 
-function fileEnd(handle: FileHandle, { at: begun, folders, early }: Begun): FileEnd {
-  let at = begun;
+function fileEnd(handle: FileHandle, { at: started, folders, early }: StartedFile): FileEnd {
+  let at = started;
   let syncing: Promise<void> | null = null;
   return {
     async write(bytes) {

@@ -44,10 +44,10 @@ export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
     ofSegment: Math.min(maxOfSegment, Math.ceil(perAttempt / 4)),
     ofLine: maxOfLine,
   };
-  const shelf = createOpenLogCache({ folder, bounds, clock, log });
+  const cache = createOpenLogCache({ folder, bounds, clock, log });
 
   const take = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
-    const opened = await shelf.open(job, attempt);
+    const opened = await cache.open(job, attempt);
     const { place, isLast } = opened.head;
     // An agent sends an empty piece to learn where to start.
     if (isLast || piece.after !== place || isNothing(piece)) return accept(place);
@@ -56,12 +56,12 @@ export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
       await opened.append(piece, clock.wall());
       if (piece.isLast) await opened.sync();
     } catch (cause) {
-      await shelf.drop(job, attempt);
+      await cache.drop(job, attempt);
       if (!isFull(cause)) throw cause;
       log.warn('log.disk_full', { job_id: job, cause });
       return noRoom;
     }
-    shelf.noteChange(job, attempt, piece.isLast);
+    cache.noteChange(job, attempt, piece.isLast);
     return accept(opened.head.place);
   };
   const coming = new Map<JobId, number>();
@@ -71,30 +71,30 @@ export function createLogFiles(parts: LogFilesDeps): OpenLogFiles {
     else coming.set(job, left);
   };
   const snapshotOf = async (job: JobId, attempt: number): Promise<Snapshot> =>
-    snapshot(await shelf.look(job, attempt));
+    snapshot(await cache.look(job, attempt));
 
   return {
     attempts: job => attemptsIn(join(folder, job)),
     append(job, attempt, piece) {
-      if (shelf.isClosed()) return Promise.resolve(stopping);
+      if (cache.isClosed()) return Promise.resolve(stopping);
       const before = coming.get(job) ?? 0;
       if (before >= maxAtOnce) return Promise.resolve(tooMany);
       coming.set(job, before + 1);
-      return shelf.inTurn(job, () => take(job, attempt, piece)).finally(() => leave(job));
+      return cache.inTurn(job, () => take(job, attempt, piece)).finally(() => leave(job));
     },
     async facts(job, attempt) {
-      const opened = await shelf.look(job, attempt);
+      const opened = await cache.look(job, attempt);
       return opened === null ? null : factsOf(opened);
     },
     async *lines(job, attempt, from, maxBytes) {
       yield* linesFrom(await snapshotOf(job, attempt), from, maxBytes);
     },
     search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, maxOfLine),
-    watch: shelf.watch,
+    watch: cache.watch,
     jobs: () => jobsIn(folder),
     orphans: createOrphanMarks(folder),
-    remove: job => shelf.remove(job),
-    close: shelf.close,
+    remove: job => cache.remove(job),
+    close: cache.close,
   };
 }
 

@@ -31,7 +31,7 @@ interface Held {
 export function createOpenLogCache(parts: ShelfDeps) {
   const { folder, clock } = parts;
   const held = new Map<string, Held>();
-  const turns = createTurns();
+  const jobLocks = createTurns();
   const ears = createEars();
   const { open: take, drop, sync } = createHolding(parts, held);
   let isClosed = false;
@@ -54,7 +54,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
       // The previous round may not be finished on a slow disk.
       if (known.isDue) continue;
       known.isDue = true;
-      void turns.take(known.job, () => look(name, known));
+      void jobLocks.take(known.job, () => look(name, known));
     }
     arm();
   };
@@ -63,14 +63,14 @@ export function createOpenLogCache(parts: ShelfDeps) {
   };
   return {
     isClosed: () => isClosed,
-    inTurn: turns.take,
+    inTurn: jobLocks.take,
     open,
     drop: (job: JobId, attempt: number) => drop(nameOf(job, attempt)),
     /** Returns null when there is no log. */
     async look(job: JobId, attempt: number): Promise<OpenLog | null> {
       const known = held.get(nameOf(job, attempt));
       if (known !== undefined) known.usedAt = clock.mono();
-      const found = known?.log ?? (await turns.take(job, () => open(job, attempt)));
+      const found = known?.log ?? (await jobLocks.take(job, () => open(job, attempt)));
       return found.segments.length === 0 ? null : found;
     },
     noteChange(job: JobId, attempt: number, isSynced: boolean): void {
@@ -80,7 +80,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
     },
     watch: (job: JobId, attempt: number, ear: () => void) => ears.add(nameOf(job, attempt), ear),
     remove: (job: JobId): Promise<void> =>
-      turns.take(job, async () => {
+      jobLocks.take(job, async () => {
         for (const [name, known] of held) if (known.job === job) await drop(name);
         await rm(join(folder, job), { recursive: true, force: true });
         ears.callAll(`${job}/`);
@@ -88,7 +88,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
     async close(): Promise<void> {
       isClosed = true;
       takeBack?.();
-      await turns.done();
+      await jobLocks.done();
       for (const name of held.keys()) {
         await sync(name);
         await drop(name);

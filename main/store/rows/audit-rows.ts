@@ -12,7 +12,7 @@ import type {
 } from '../../orchestrator/ports/index.ts';
 
 /** A clock kept by a time server deviates by less. */
-const toldOffsetMs = 1_000;
+const minOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
@@ -44,7 +44,7 @@ export function createAuditAppend(
   /** Dates never decrease from row to row. `at` plus `clock_offset_ms` is the wall clock time. */
   const dateOf = (wall: number, least: number) => {
     const at = Math.max(time?.now() ?? wall, least);
-    return { at, offset: Math.abs(wall - at) < toldOffsetMs ? null : wall - at };
+    return { at, offset: Math.abs(wall - at) < minOffsetMs ? null : wall - at };
   };
   return {
     trimAudit(anchor) {
@@ -85,21 +85,21 @@ function lastSeqOf(db: Database): () => number {
   return () => last.get() ?? 0;
 }
 
-type SieveValues = Omit<AuditSieve, 'types' | 'cause'> & {
+type FilterValues = Omit<AuditSieve, 'types' | 'cause'> & {
   readonly prefix: string | null;
   /** A JSON array. */
   readonly types: string | null;
   readonly cause: string | null;
 };
 
-const valuesOf = <S extends AuditSieve>(sieve: S): Omit<S, 'types' | 'cause'> & SieveValues => ({
-  ...sieve,
-  types: sieve.types === undefined ? null : JSON.stringify(sieve.types),
-  cause: sieve.cause ?? null,
-  prefix: sieve.type?.endsWith('.*') ? sieve.type.slice(0, -1) : null,
+const valuesOf = <S extends AuditSieve>(filter: S): Omit<S, 'types' | 'cause'> & FilterValues => ({
+  ...filter,
+  types: filter.types === undefined ? null : JSON.stringify(filter.types),
+  cause: filter.cause ?? null,
+  prefix: filter.type?.endsWith('.*') ? filter.type.slice(0, -1) : null,
 });
 
-const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix)) = @prefix)
+const filtered = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix)) = @prefix)
   AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
   AND (@cause IS NULL OR CASE WHEN json_valid(details) THEN details ->> '$.cause' = @cause ELSE 0 END)
   AND (@actorId IS NULL OR actor_id = @actorId)
@@ -108,9 +108,9 @@ const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix
   AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
 
 /** Queries for one target use its index, so their cost does not grow with the trail. */
-function bySieve<S>(prepare: (condition: string) => S): (sieve: AuditSieve) => S {
-  const all = prepare(sieved);
-  const ofTarget = prepare(`target_id = @targetId AND ${sieved}`);
+function byFilter<S>(prepare: (condition: string) => S): (filter: AuditSieve) => S {
+  const all = prepare(filtered);
+  const ofTarget = prepare(`target_id = @targetId AND ${filtered}`);
   return ({ targetId }) => (targetId === null ? all : ofTarget);
 }
 
@@ -118,19 +118,19 @@ function bySieve<S>(prepare: (condition: string) => S): (sieve: AuditSieve) => S
 const maxCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {
-  const listed = bySieve(condition =>
-    db.prepare<[Omit<AuditFilter, 'types' | 'cause'> & SieveValues], AuditRow>(
+  const listed = byFilter(condition =>
+    db.prepare<[Omit<AuditFilter, 'types' | 'cause'> & FilterValues], AuditRow>(
       `SELECT ${columns} FROM audit WHERE ${condition} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
     ),
   );
-  const sum = bySieve(condition =>
-    db.prepare<[SieveValues], Sum>(
+  const sum = byFilter(condition =>
+    db.prepare<[FilterValues], Sum>(
       `SELECT count(*) AS total, min(at) AS firstAt, max(at) AS lastAt FROM audit WHERE ${condition}`,
     ),
   );
   const counted = (column: string) =>
-    bySieve(condition =>
-      db.prepare<[SieveValues], AuditCount>(
+    byFilter(condition =>
+      db.prepare<[FilterValues], AuditCount>(
         `SELECT ${column} AS name, count(*) AS count FROM audit WHERE ${condition}
          GROUP BY name ORDER BY count DESC, name LIMIT ${maxCounted}`,
       ),
@@ -140,8 +140,8 @@ export function createAuditTrail(db: Database): AuditTrail {
   const after = db.prepare<[number, number], AuditRow>(
     `SELECT ${columns} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
-  const sifted = bySieve(condition =>
-    db.prepare<[SieveValues & { readonly after: number; readonly limit: number }], AuditRow>(
+  const sifted = byFilter(condition =>
+    db.prepare<[FilterValues & { readonly after: number; readonly limit: number }], AuditRow>(
       `SELECT ${columns} FROM audit WHERE seq > @after AND ${condition} ORDER BY seq LIMIT @limit`,
     ),
   );
@@ -153,17 +153,17 @@ export function createAuditTrail(db: Database): AuditTrail {
       return { rows: listed(filter).all(values), total: sum(filter).get(values)?.total ?? 0 };
     },
     after: (seq, limit) => after.all(seq, limit),
-    sifted: (sieve, seq, limit) => sifted(sieve).all({ ...valuesOf(sieve), after: seq, limit }),
+    sifted: (filter, seq, limit) => sifted(filter).all({ ...valuesOf(filter), after: seq, limit }),
     row: seq => bySeq.get(seq) ?? null,
-    figures(sieve) {
-      const values = valuesOf(sieve);
-      const { total, firstAt, lastAt } = sum(sieve).get(values) ?? { total: 0, firstAt: null, lastAt: null };
+    figures(filter) {
+      const values = valuesOf(filter);
+      const { total, firstAt, lastAt } = sum(filter).get(values) ?? { total: 0, firstAt: null, lastAt: null };
       return {
         total,
         firstAt,
         lastAt,
-        types: types(sieve).all(values),
-        actors: actors(sieve).all(values),
+        types: types(filter).all(values),
+        actors: actors(filter).all(values),
       };
     },
     anchor: () => anchor.get() ?? null,

@@ -77,8 +77,8 @@ const bound = <C extends string>(
   });
 
 function createInsert<C extends string>(db: Database, table: string, columns: readonly C[]) {
-  const places = columns.map(() => '?').join(', ');
-  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`);
+  const placeholders = columns.map(() => '?').join(', ');
+  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${placeholders})`);
   return (row: Written<C>): void => void insert.run(...bound(columns, row));
 }
 

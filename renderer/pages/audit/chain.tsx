@@ -4,7 +4,7 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 
 type Verdict = ValueOf<typeof auditApi.verify>;
 
@@ -17,7 +17,7 @@ export function ChainBadge() {
     setVerdict('looking');
     const answer = await client.call(auditApi.verify);
     setVerdict(answer.ok ? answer.value : null);
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <div className="page-head" role="status">

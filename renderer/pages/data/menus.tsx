@@ -2,7 +2,7 @@ import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { shortVersion } from './cells.tsx';
 import { type Dataset, isUnused } from './datasets.ts';
 import type { AskToDelete } from './use-deletion.tsx';
@@ -73,7 +73,7 @@ function usePin(onDone: () => void) {
   const { client } = usePanel();
   return (version: DatasetView, pinned: boolean): void => {
     void client.call(datasetsApi.pin, { params: { id: version.id }, body: { pinned } }).then(answer => {
-      if (!answer.ok) tellFailure(t, answer.failure);
+      if (!answer.ok) showFailure(t, answer.failure);
       onDone();
     });
   };

@@ -4,7 +4,7 @@ import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tell, showFailure } from '../../ui/toast.tsx';
 import { sizeText } from '../jobs/figures.ts';
 import { Version } from './cells.tsx';
 
@@ -42,7 +42,7 @@ export function useDeletion(onDone: () => void): Deletion {
     async (versions: readonly DatasetView[], isDryRun: boolean) => {
       const ids = versions.slice(0, maxVersions).map(({ id }) => id);
       const answer = await client.call(datasetsApi.prune, { body: { versions: ids, dry_run: isDryRun } });
-      if (!answer.ok) tellFailure(t, answer.failure);
+      if (!answer.ok) showFailure(t, answer.failure);
       else if (answer.value.removed.length === 0) tell(t('data.delete.nothing'));
       else return answer.value;
       onDone();

@@ -5,7 +5,7 @@ import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { priorityChoices, priorityText } from './figures.ts';
 
 /** An action that needs a confirmation. */
@@ -56,7 +56,7 @@ function EndDialog({
   const values = { config: job.config_name, id: job.id, worker };
   const confirm = async (): Promise<void> => {
     const answer = await client.call(row, { params: { id: job.id } });
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <Confirm
@@ -77,7 +77,7 @@ function RejectDialog({ job, onClose }: JobDialogProps) {
   const reject = async (): Promise<void> => {
     const query = reason.trim() === '' ? {} : { reason: reason.trim() };
     const answer = await client.call(queueApi.reject, { params: { id: job.id }, query });
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <Confirm
@@ -104,7 +104,7 @@ function PriorityDialog({ job, onClose }: JobDialogProps) {
     onClose();
     void client
       .call(queueApi.setPriority, { params: { id: job.id }, body: { priority } })
-      .then(answer => !answer.ok && tellFailure(t, answer.failure));
+      .then(answer => !answer.ok && showFailure(t, answer.failure));
   };
   return (
     <Dialog title={t('jobs.priority.title', { config: job.config_name })} onClose={onClose}>

@@ -4,7 +4,7 @@ import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { relative, useNow } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { ConfigText } from './config-parts.tsx';
 import { aboutConfig } from './config-words.ts';
 import { type Draft, type Training, written } from './draft.ts';
@@ -26,7 +26,7 @@ export function ChosenConfig({ entry, change }: ChosenProps) {
     if (training !== null) return training;
     const answer = await readTraining(client, entry);
     if (answer.ok) setTraining(answer.value);
-    else tellFailure(t, answer.failure);
+    else showFailure(t, answer.failure);
     return answer.ok ? answer.value : null;
   };
   const edit = async (): Promise<void> => {

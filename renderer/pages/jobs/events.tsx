@@ -7,7 +7,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { useLastEvent } from './use-job.ts';
 
 const step = 100;
@@ -87,7 +87,7 @@ function useEntries(id: JobId) {
     void client.call(queueApi.events, { params: { id }, query, signal: over.signal }).then(answer => {
       if (over.signal.aborted) return;
       if (answer.ok) setRead(answer.value);
-      else tellFailure(t, answer.failure);
+      else showFailure(t, answer.failure);
     });
     return () => over.abort();
   }, [client, id, wanted, happened, t]);

@@ -9,7 +9,7 @@ import { sendLeaving } from '../../api/client.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import type { MenuItem } from '../../ui/menu.tsx';
-import { tell, tellFailure, tellUndoable } from '../../ui/toast.tsx';
+import { tell, showFailure, showUndo } from '../../ui/toast.tsx';
 import { isOffered, type JobAct, jobActs, whyNot } from './acts.ts';
 import { type Asked, AskedDialog } from './act-dialogs.tsx';
 
@@ -70,11 +70,11 @@ interface Parts {
 }
 
 function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): Acts['perform'] {
-  const failed = (failure: CallFailure): void => tellFailure(t, failure);
+  const failed = (failure: CallFailure): void => showFailure(t, failure);
   const cancelLater = ({ id, config_name: config }: JobView): void => {
     if (leaving.has(id)) return;
     leaving.add(id);
-    tellUndoable({
+    showUndo({
       text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
       undo: t('jobs.cancel.undo'),
       afterMs: undoMs,

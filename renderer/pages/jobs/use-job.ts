@@ -4,7 +4,7 @@ import type { JobDetail } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 
 /** Reads the attempts after each event of the job; all other data comes from the stream. */
 export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
@@ -23,7 +23,7 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
       if (answer.ok) setRead(answer.value);
       else if (answer.failure.kind === 'problem' && answer.failure.problem.code === 'job_not_found')
         setGone(true);
-      else tellFailure(t, answer.failure);
+      else showFailure(t, answer.failure);
     });
     return () => over.abort();
   }, [client, id, happened, t]);

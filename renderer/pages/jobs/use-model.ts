@@ -6,7 +6,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import type { May } from '../../api/person.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { type Draft, draftOf, emptyDraft, isNamed, type Origins } from './draft.ts';
 import { findTraining } from './use-configs.ts';
 
@@ -33,7 +33,7 @@ export function useModel(id: string | null): Model | 'loading' {
     void client.call(queueApi.get, { params: { id: jobId }, signal: over.signal }).then(async answer => {
       if (!answer.ok) {
         if (over.signal.aborted) return;
-        tellFailure(t, answer.failure);
+        showFailure(t, answer.failure);
         return setModel(blank);
       }
       const like = answer.value;

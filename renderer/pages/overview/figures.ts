@@ -145,9 +145,9 @@ export function needsOf(
 function offlineNeeds(
   workers: readonly WorkerView[],
   jobs: ReadonlyMap<JobId, JobView>,
-  told: NeedStats['waiting_for_offline'],
+  fromEvents: NeedStats['waiting_for_offline'],
 ): readonly Extract<Need, { kind: 'waitsForOffline' }>[] {
-  return told.flatMap(({ worker_id: id, worker_count: workerCount, job_id: jobId, count }) => {
+  return fromEvents.flatMap(({ worker_id: id, worker_count: workerCount, job_id: jobId, count }) => {
     const worker = workers.find(each => each.id === id);
     const job = jobs.get(jobId);
     if (worker?.status !== 'offline' || job === undefined || !isWaiting(job.status)) return [];

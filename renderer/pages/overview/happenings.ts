@@ -25,13 +25,13 @@ export function happenings(
   events: readonly UiEvent[],
   most: number,
 ): readonly Happening[] {
-  const told = events.flatMap(event => ofEvent(event) ?? []);
+  const fromEvents = events.flatMap(event => ofEvent(event) ?? []);
   const before = rows
     // Sign-ins are in the audit trail but concern neither jobs nor workers.
     .filter(({ target_type: kind }) => kind !== 'user')
     .map(ofRow)
-    .filter(row => !told.some(event => isSame(row, event)));
-  return [...told, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
+    .filter(row => !fromEvents.some(event => isSame(row, event)));
+  return [...fromEvents, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
 }
 
 function ofEvent(event: UiEvent): Happening | null {

@@ -6,7 +6,7 @@ import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tell, showFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { isOld, limitOf } from './order.ts';
 
@@ -33,7 +33,7 @@ export function Cleanup() {
     setCounting(true);
     const counted = await countOld(client, days);
     setCounting(false);
-    if ('kind' in counted) tellFailure(t, counted);
+    if ('kind' in counted) showFailure(t, counted);
     else if (counted.count === 0 && !counted.isMore) tell(t('queue.cleanup.none'));
     else setFound(counted);
   };
@@ -44,7 +44,7 @@ export function Cleanup() {
   const clean = async ({ days: wanted }: Found): Promise<void> => {
     const answer = await client.call(queueApi.cleanup, { query: { days: wanted } });
     if (answer.ok) tell(t('queue.cleanup.done', { count: answer.value.deleted }));
-    else tellFailure(t, answer.failure);
+    else showFailure(t, answer.failure);
   };
   return (
     <form className="card" aria-labelledby="queue-cleanup" onSubmit={submit}>

@@ -4,7 +4,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { TextField, Tick } from '../jobs/field.tsx';
 import { limitOf } from './order.ts';
 
@@ -91,7 +91,7 @@ export function LimitsForm({ limits }: LimitsProps) {
     event.preventDefault();
     void client
       .call(queueApi.limit, { body: wanted })
-      .then(answer => !answer.ok && tellFailure(t, answer.failure));
+      .then(answer => !answer.ok && showFailure(t, answer.failure));
   };
   const numbers = [
     ['queue.limits.all', all, setAll, wanted.max_concurrent],

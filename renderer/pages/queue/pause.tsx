@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 
 export function PauseButton() {
   const t = useT();
@@ -30,7 +30,7 @@ function PauseDialog({ onClose }: { readonly onClose: () => void }) {
     onClose();
     void client
       .call(queueApi.pause, { body: { note: note.trim() === '' ? null : note.trim() } })
-      .then(answer => !answer.ok && tellFailure(t, answer.failure));
+      .then(answer => !answer.ok && showFailure(t, answer.failure));
   };
   return (
     <Dialog title={t('queue.pause')} onClose={onClose}>
@@ -56,7 +56,7 @@ export function PausedBanner({ paused }: { readonly paused: NonNullable<QueueVie
   const { client } = usePanel();
   const resume = async (): Promise<void> => {
     const answer = await client.call(queueApi.resume);
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <div className="banner" role="status">

@@ -7,7 +7,7 @@ import { ShareTerms } from '../../app/share-terms.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { PathLine } from './path-line.tsx';
 import { SettingsForm } from './settings-form.tsx';
 import { Tls } from './tls.tsx';
@@ -84,7 +84,7 @@ function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
     const answer = await change({ shared, ...(shared && withTls !== isSecure && { tls: withTls }) });
     setSending(false);
     close();
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <div>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ChangeSettings, SettingsChange } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tell, showFailure } from '../../ui/toast.tsx';
 
 interface SettingsFormProps {
   /** The change that saving makes. */
@@ -20,7 +20,7 @@ export function SettingsForm({ wanted, isSame, change, children }: SettingsFormP
   const save = async (): Promise<void> => {
     const answer = await change(wanted);
     if (answer.ok) tell(t('settings.saved'));
-    else tellFailure(t, answer.failure);
+    else showFailure(t, answer.failure);
   };
   return (
     <form

@@ -4,7 +4,7 @@ import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { SettingsForm } from './settings-form.tsx';
 
 interface ThisMachineProps {
@@ -22,7 +22,7 @@ export function ThisMachine({ settings, change }: ThisMachineProps) {
     setSending(true);
     const answer = await change({ local_worker: { enabled: !enabled } });
     setSending(false);
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <section className="card" aria-labelledby="settings-here">

@@ -5,7 +5,7 @@ import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { PathLine } from './path-line.tsx';
 
 interface TlsProps {
@@ -25,7 +25,7 @@ export function Tls({ network, change }: TlsProps) {
     setSending(true);
     const answer = await change({ tls: !isOn });
     setSending(false);
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   return (
     <div className="settings-tls">

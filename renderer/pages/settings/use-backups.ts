@@ -3,7 +3,7 @@ import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tell, showFailure } from '../../ui/toast.tsx';
 
 /** The server copies and checks a large database; for a restore it does so twice. */
 const patienceMs = 290_000;
@@ -21,7 +21,7 @@ export function useBackups() {
     setWork({ kind: 'making' });
     const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
     setWork(null);
-    if (!answer.ok) return tellFailure(t, answer.failure);
+    if (!answer.ok) return showFailure(t, answer.failure);
     tell(t('backups.made'));
     return reload();
   };
@@ -34,7 +34,7 @@ export function useBackups() {
     });
     setWork(null);
     if (answer.ok) tell(t('backups.restored', { saved: answer.value.saved.name }));
-    else tellFailure(t, answer.failure);
+    else showFailure(t, answer.failure);
     reload();
   };
   const backups: readonly BackupView[] | null = value?.backups ?? null;

@@ -9,7 +9,7 @@ import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Progress } from '../../ui/progress.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { type Outcomes, useStart } from './acts.ts';
 import { inTurns } from './turns.ts';
 
@@ -41,7 +41,7 @@ export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
     void inTurns(workers, atOnce, async ({ id }) => {
       const answer = await client.call(workersApi.drain, { params: { id }, body });
       if (!isOne) onOutcome(id, answer.ok ? 'done' : answer.failure);
-      else if (!answer.ok) tellFailure(t, answer.failure);
+      else if (!answer.ok) showFailure(t, answer.failure);
     });
   };
   const values = { count: workers.length, name: workers[0]?.name ?? '' };

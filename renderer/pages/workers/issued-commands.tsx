@@ -6,7 +6,7 @@ import { perPlace } from '../../i18n/formats.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { useNow } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import {
   environmentCommands,
   type Joining,
@@ -151,7 +151,7 @@ function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
     const made = await askForOffer(client, id);
     setAsking(false);
     if (made.ok) onNew(made.value);
-    else tellFailure(t, made.failure);
+    else showFailure(t, made.failure);
   };
   const standing = standingOf(offer, now);
   const time = offer === null ? '' : timeOfDay(t).format(offer.until);

@@ -4,7 +4,7 @@ import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { useStart } from './acts.ts';
 import { losesJobOnRotation } from './facts.ts';
 import { askForOffer } from './join-offer.ts';
@@ -25,7 +25,7 @@ export function RotateDialog({ worker, onClose }: RotateDialogProps) {
   const rotate = async (): Promise<void> => {
     const { id, worker_type: type } = worker;
     const answer = await client.call(workersApi.rotateToken, { params: { id }, body: { mode } });
-    if (!answer.ok) return tellFailure(t, answer.failure);
+    if (!answer.ok) return showFailure(t, answer.failure);
     const { token, name } = answer.value;
     const made = await askForOffer(client, id);
     const offer = made.ok ? made.value : null;

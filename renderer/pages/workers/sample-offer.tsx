@@ -8,7 +8,7 @@ import { type ChangeSettings, useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 
 /** Offers a real training on the server's own machine to users without other workers. Hidden when the machine cannot run it. */
 export function SampleOffer() {
@@ -58,11 +58,11 @@ function useSample(change: ChangeSettings) {
     const turned = isOn ? null : await change({ local_worker: { enabled: true } });
     if (turned !== null && !turned.ok) {
       setRunning(false);
-      return tellFailure(t, turned.failure);
+      return showFailure(t, turned.failure);
     }
     const answer = await client.call(queueApi.submit, { body: { ...sampleTraining, target: 'local' } });
     setRunning(false);
-    if (!answer.ok) return tellFailure(t, answer.failure);
+    if (!answer.ok) return showFailure(t, answer.failure);
     navigate(`/jobs/${answer.value.job_id}`);
   };
   return { run, isRunning };

@@ -8,7 +8,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Progress } from '../../ui/progress.tsx';
 import { State } from '../../ui/state.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { labelsThatBind } from './facts.ts';
 
 interface TestJobProps {
@@ -34,7 +34,7 @@ export function TestJob({ worker }: TestJobProps) {
       body: { config_name: 'selftest', config, worker_labels: labels, max_retries: 0 },
     });
     setSent(answer.ok ? answer.value.job_id : null);
-    if (!answer.ok) tellFailure(t, answer.failure);
+    if (!answer.ok) showFailure(t, answer.failure);
   };
   // The result is shown here too, so the user must be allowed to read jobs.
   if (worker.protocol < 2 || !may(queueApi.submit) || !may(queueApi.get)) return null;

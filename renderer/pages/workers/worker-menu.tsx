@@ -4,7 +4,7 @@ import type { Call } from '../../../protocol/call.ts';
 import { useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
+import { showFailure } from '../../ui/toast.tsx';
 import { useStart } from './acts.ts';
 import { whyKept } from './facts.ts';
 
@@ -14,7 +14,7 @@ export function useTakeBack() {
   const t = useT();
   return (what: 'undrain' | 'unquarantine', { id }: WorkerView): void => {
     void client.call(workersApi[what], { params: { id } }).then(answer => {
-      if (!answer.ok) tellFailure(t, answer.failure);
+      if (!answer.ok) showFailure(t, answer.failure);
     });
   };
 }

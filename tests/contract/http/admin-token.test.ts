@@ -1,4 +1,3 @@
-/** A new admin token in the data folder of a running server. */
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -84,7 +83,7 @@ test('ends the streams of the old token and of its cookies, and keeps those of A
   );
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);
   replaceToken(server, newToken);
-  // This happens before the first ping would have noticed it.
+  // The stream ends before a ping would have detected the new token.
   await Promise.all(streams.map(stream => stream.text()));
   const client = adminClient(server.url, newToken);
   await client.call(tokensApi.create, { body: { ...body, name: 'other' } });

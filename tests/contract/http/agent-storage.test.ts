@@ -1,4 +1,4 @@
-/** The agent's file transfers against a real orchestrator, over connections that break. */
+// The connections run through a proxy that breaks.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** A proxy that breaks connections after this many bytes in one direction, this many times. */
+// Opens a proxy that breaks connections after this many bytes in one direction, this many times.
 async function openLine(direction: 'up' | 'down', bytes: number, times: number) {
   const passed = { up: 0, down: 0, cuts: 0 };
   const line = net.createServer(client => {
@@ -78,7 +78,7 @@ function fileOf(bytes: Uint8Array, key: string) {
 const thereOf = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
-test('a file that is large comes whole over a line that breaks, and little of it twice', async () => {
+test('uploads a large file over a breaking connection, and sends little of it twice', async () => {
   const line = await openLine('up', 700_000, 3);
   const bytes = randomBytes(4 * MiB + 5);
   expect(await uploadFile(fileOf(bytes, 'deep/large.bin'), partsOf(line.url))).toEqual({ kind: 'brought' });
@@ -87,7 +87,7 @@ test('a file that is large comes whole over a line that breaks, and little of it
   expect(line.passed.up).toBeLessThan(5 * MiB);
 });
 
-test('it is fetched again the same way', async () => {
+test('downloads a file over a breaking connection, and receives little of it twice', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
   const line = await openLine('down', 700_000, 3);
@@ -105,7 +105,7 @@ test('it is fetched again the same way', async () => {
 });
 
 test.each([1000, MiB + 1])(
-  'what is more than there may be (%d bytes more) is refused before it is sent',
+  'refuses an upload beyond the storage limit (by %d bytes) before it is sent',
   async more => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
     const line = await openLine('up', MiB, 0);
@@ -120,14 +120,14 @@ test.each([1000, MiB + 1])(
   },
 );
 
-test('a token that opens nothing ends it', async () => {
+test('ends an upload with an invalid token', async () => {
   const parts = partsOf(server.url, 'ut_none');
   expect(await uploadFile(fileOf(randomBytes(10), 'a'), parts)).toEqual({ kind: 'over' });
   expect(await uploadFile(fileOf(randomBytes(2 * MiB), 'a'), parts)).toEqual({ kind: 'over' });
   expect(await parts.storage.list(parts.signal)).toMatchObject({ ok: false, failure: { status: 401 } });
 });
 
-test('all that is there is listed', async () => {
+test('lists all stored files with their hashes', async () => {
   for (const key of ['a', 'deep/ü 1.bin'])
     await upload(server.url, job.token, key.split('/').map(encodeURIComponent).join('/'), { body: key });
   const { storage, signal } = partsOf(server.url);
@@ -137,7 +137,7 @@ test('all that is there is listed', async () => {
   });
 });
 
-test('a checkpoint whose manifest leads elsewhere, or has another digest, is written nowhere', async () => {
+test('writes nothing of a checkpoint with a bad path or hash in its manifest', async () => {
   const outputDir = join(temporaryFolder(), 'output');
   mkdirSync(outputDir);
   const bring = (key: string, body: string) => upload(server.url, job.token, key, { body });

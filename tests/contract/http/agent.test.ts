@@ -1,4 +1,3 @@
-/** The worker program, as rigs download it: without a token, and so that each rig can verify it. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
@@ -49,7 +48,7 @@ async function open(files: Readonly<Record<string, string>>, downloadLimits?: Li
 
 const both = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
 
-test('what is answered has the hashes that are told of it, to everybody', async () => {
+test('serves the worker programs without a token, with the hashes of the manifest', async () => {
   const { ask, manifest } = await open(both);
   const { version: told, programs, sha256: texts } = valueOf(await manifest());
   expect(told).toBe(version);
@@ -74,7 +73,7 @@ test('what is answered has the hashes that are told of it, to everybody', async 
   }
 });
 
-test('sha256sum checks them by SHA256SUMS, and the script has the same hashes', async () => {
+test('verifies the programs with SHA256SUMS, and puts the same hashes into the script', async () => {
   const { folder, ask } = await open(both);
   const sums = await (await ask('/agent/SHA256SUMS')).text();
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
@@ -85,7 +84,7 @@ test('sha256sum checks them by SHA256SUMS, and the script has the same hashes', 
   expect(script).toContain(`version='${version}'`);
 });
 
-test('a join command fetches it here, and is for this script alone', async () => {
+test('returns a join command that verifies the install script', async () => {
   const { admin, url, manifest } = await open(both);
   const made = valueOf(await admin.call(workersApi.create, { body: { name: "it's a rig" } }));
   const issued = valueOf(await admin.call(workersApi.createJoinToken, { params: { id: made.worker_id } }));
@@ -93,7 +92,7 @@ test('a join command fetches it here, and is for this script alone', async () =>
   expect(issued.install_command).toBe(joinLine(joining, valueOf(await manifest()).sha256.install));
 });
 
-test('who has it already is told so, and who was cut off goes on where it was', async () => {
+test('answers 304 for an unchanged program and continues an interrupted download', async () => {
   const { ask, url } = await open(both);
   for (const path of [`/agent/${executable}`, '/agent/install.sh']) {
     const { headers } = await ask(path);
@@ -105,7 +104,7 @@ test('who has it already is told so, and who was cut off goes on where it was', 
   expect([rest.status, await rest.text()]).toEqual([206, both[executable]?.slice(5)]);
 });
 
-test('another build counts from the next call on', async () => {
+test('serves a new build of a program from the next request on', async () => {
   const { folder, ask, manifest } = await open(both);
   await manifest();
   writeFileSync(join(folder, 'draft'), 'another one');
@@ -115,21 +114,21 @@ test('another build counts from the next call on', async () => {
   expect(await (await ask('/agent/install.sh')).text()).toContain(sha256('another one'));
 });
 
-test('without the executable there is the one file, and words for who asks for the other', async () => {
+test('serves only the bundle, and program_not_built for the executable, when that was not built', async () => {
   const { ask, code, manifest } = await open({ [bundle]: 'the one file' });
   expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
   expect(await code(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
   expect(await (await ask('/agent/install.sh')).text()).toContain("sha256_executable=''");
 });
 
-test('where nothing was built, that is what is said, and what to do', async () => {
+test('answers program_not_built with the remedy when nothing was built', async () => {
   const { ask, code } = await open({});
   for (const { path } of Object.values(agentApi))
     expect(await code(path)).toEqual([404, 'program_not_built']);
   expect(await (await ask('/agent/install.sh')).text()).toContain('npm run build');
 });
 
-test('nothing else is there, whatever it is called', async () => {
+test('serves no other file below /agent', async () => {
   const { folder, url } = await open(both);
   writeFileSync(join(folder, 'other'), 'secret');
   for (const path of [
@@ -147,14 +146,14 @@ test('nothing else is there, whatever it is called', async () => {
   }
 });
 
-/** Larger than the socket buffers, so that a download stalls when its client does not read. */
+// Larger than the socket buffers, so that a download stalls when its client does not read.
 const longProgram = 64 * 1_048_576;
 
 async function openLong(limits: Limits) {
   const opened = await open(both, limits);
   truncateSync(join(opened.folder, executable), longProgram);
   await opened.ask('/agent/manifest.json');
-  /** Sends a request as a client at this address behind the proxy, and reads only the headers. */
+  // Sends a request from this address behind the proxy, and reads only the headers.
   const begin = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const headers = { 'x-forwarded-for': address };
@@ -162,7 +161,7 @@ async function openLong(limits: Limits) {
       sent.once('error', reject);
       onTestFinished(() => void sent.destroy());
     });
-  /** Retries until a slot is free. The test's timeout ends it otherwise. */
+  // Retries until a slot is free, or the test times out.
   const admitted = async (address: string): Promise<void> => {
     const { statusCode } = await begin(address);
     if (statusCode !== 200) await admitted(address);
@@ -172,7 +171,7 @@ async function openLong(limits: Limits) {
 
 const patient = { spanMs: 60_000, minBytes: 1 };
 
-test('one address gets its share of the downloads, and other addresses still get theirs', async () => {
+test('limits the downloads of one address without blocking other addresses', async () => {
   const { ask, begin, admitted } = await openLong({ inAll: 5, perAddress: 3, pace: patient });
   const held = await Promise.all(['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(begin));
   expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
@@ -187,7 +186,7 @@ test('one address gets its share of the downloads, and other addresses still get
   await admitted('192.0.2.1');
 });
 
-test('a reader that makes too little progress is cut off, and its place is free again', async () => {
+test('cuts a download off that makes too little progress, and frees its slot', async () => {
   const { begin, admitted } = await openLong({
     inAll: 1,
     perAddress: 1,

@@ -1,4 +1,4 @@
-/** The security headers of every answer, whichever code sends it: docs/internals/faults.md, S2. */
+// See docs/internals/faults.md, S2.
 import { expect, onTestFinished, test } from 'vitest';
 import { sendRaw } from '../../support/raw-request.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -11,18 +11,18 @@ async function start() {
 }
 
 test.each<readonly [what: string, method: string, path: string, status: number]>([
-  ['an answer as JSON', 'GET', '/api/version', 200],
-  ['one that is asked for without its body', 'HEAD', '/api/version', 200],
-  ['a long one', 'GET', '/openapi.json', 200],
-  ['one with a tag', 'GET', '/agent/install.sh', 0],
-  ['text', 'GET', '/metrics', 200],
+  ['a JSON response', 'GET', '/api/version', 200],
+  ['a response to HEAD', 'HEAD', '/api/version', 200],
+  ['a long response', 'GET', '/openapi.json', 200],
+  ['a response with an ETag', 'GET', '/agent/install.sh', 0],
+  ['a text response', 'GET', '/metrics', 200],
   ['a page', 'GET', '/docs', 200],
-  ['a stream', 'GET', '/api/events', 200],
-  ['a path that is not there', 'GET', '/nowhere', 404],
-  ['a path that cannot be read', 'GET', '/api/queue/%zz/artifacts', 400],
-  ['another method', 'DELETE', '/api/version', 405],
-  ['a refusal of what was sent', 'POST', '/api/queue/submit', 400],
-])('%s', async (_what, method, path, status) => {
+  ['an event stream', 'GET', '/api/events', 200],
+  ['an unknown path', 'GET', '/nowhere', 404],
+  ['an invalid path', 'GET', '/api/queue/%zz/artifacts', 400],
+  ['an unknown method', 'DELETE', '/api/version', 405],
+  ['a refused body', 'POST', '/api/queue/submit', 400],
+])('sends all security headers with %s', async (_what, method, path, status) => {
   const { server, bearer } = await start();
   const answer = await sendRaw(server.url, {
     method,
@@ -41,7 +41,7 @@ test.each<readonly [what: string, method: string, path: string, status: number]>
   expect(answer.headers['x-powered-by']).toBeUndefined();
 });
 
-test('an answer as JSON says what it is and how long, whatever is in it', async () => {
+test('sends the exact type and length of a JSON response with any content', async () => {
   const { server, bearer } = await start();
   await server.createWorker({ name: 'Größe 1 – 日本' });
   const answer = await sendRaw(server.url, { path: '/api/admin/workers', headers: [bearer] });
@@ -52,13 +52,13 @@ test('an answer as JSON says what it is and how long, whatever is in it', async 
   });
 });
 
-test('who has what is there already gets it no second time', async () => {
+test('answers 304 to If-None-Match: *', async () => {
   const { server } = await start();
   const answer = await sendRaw(server.url, { path: '/api/version', headers: [['if-none-match', '*']] });
   expect([answer.status, answer.text]).toEqual([304, '']);
 });
 
-test('a page of another site is refused, also when it says twice that it is ours', async () => {
+test('refuses a cross-site page, also with a repeated Sec-Fetch-Site header', async () => {
   const { server, bearer } = await start();
   const same = ['sec-fetch-site', 'same-origin'] as const;
   const submit = { method: 'POST', path: '/api/sessions', body: '{}' };

@@ -1,4 +1,3 @@
-/** Requests to the trainer of a running job: the call, its answers and its refusals. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -35,7 +34,7 @@ async function ask(job: string, body: unknown): Promise<Readonly<Record<string, 
   return { ...((await response.json()) as object), status: response.status };
 }
 
-/** Resolves with the next command of this type on the rig's stream. */
+// Resolves with the next command of this type on the rig's stream.
 async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Promise<unknown> {
   let text = '';
   for await (const bytes of stream.values({ preventCancel: true })) {
@@ -48,7 +47,7 @@ async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Prom
   throw new Error(`${type} never came`);
 }
 
-test('the rig hears what is asked, and only that; who asked it is written down', async () => {
+test('sends a trainer action to the rig, and audits who requested it', async () => {
   const job = await server.submit({ config: { $requests: { save: { file: 'save.now' } } } });
   expect(await ask(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
   const { body } = await asRig(`/api/workers/stream?worker_id=${rig.id}`);
@@ -75,21 +74,21 @@ test('the rig hears what is asked, and only that; who asked it is written down',
 });
 
 test.each<[string, unknown]>([
-  ['nothing', {}],
-  ['something unknown', { what: 'pause' }],
+  ['no action', {}],
+  ['an unknown action', { what: 'pause' }],
   ['a signal of its own', { what: 'save', signal: 'SIGKILL' }],
-  ['a list', { what: ['save'] }],
-  ['no object', 'save'],
-])('a body with %s is refused', async (_what, body) => {
+  ['a list of actions', { what: ['save'] }],
+  ['a text', 'save'],
+])('refuses a body with %s', async (_what, body) => {
   expect(await ask('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
-test('an unknown job is', async () => {
+test('returns job_not_found for a trainer action of an unknown job', async () => {
   expect(await ask('j_nothere', { what: 'save' })).toMatchObject({ status: 404, code: 'job_not_found' });
 });
 
 test.each([true, false])(
-  'a config that cannot be read is refused where it is submitted, dry run: %s',
+  'refuses to submit a config with invalid $requests (dry run: %s)',
   async dry_run => {
     expect(
       await server.admin.call(queueApi.submit, { body: { config_name: 'typo', dry_run } }),

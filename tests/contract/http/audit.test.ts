@@ -1,4 +1,3 @@
-/** The audit trail as clients read it: filters, counts, export, ranges. */
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
@@ -25,8 +24,8 @@ type Query = NonNullable<Parameters<typeof server.admin.call<typeof auditApi.lis
 const list = async (query: Query) => valueOf(await server.admin.call(auditApi.list, { query }));
 const types = async (query: Query) => (await list(query)).entries.map(({ event_type: type }) => type);
 
-describe('a list', () => {
-  test('is sifted by type, by the beginning of types, by who, by what, and by time', async () => {
+describe('listing the audit trail', () => {
+  test('filters by type, type prefix, actor, target and time', async () => {
     expect(await types({})).toEqual(['worker.draining', 'token.created', 'worker.created', 'worker.created']);
     expect(await types({ event_type: 'worker.created' })).toHaveLength(2);
     expect(await types({ event_type: 'worker.*' })).toHaveLength(3);
@@ -44,7 +43,7 @@ describe('a list', () => {
     expect(await types({ since: elsewhere, event_type: 'worker.draining' })).toHaveLength(1);
   });
 
-  test('takes dates alone, times without a zone, and the names of types that SimpleTuner documents', async () => {
+  test("accepts dates, times without a zone, and SimpleTuner's names of types", async () => {
     const today = new Date().toISOString().slice(0, 10);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     expect(await types({ since: today, event_type: 'worker.created' })).toHaveLength(2);
@@ -65,7 +64,7 @@ describe('a list', () => {
     ['credential.created', ['worker.created', 'worker.created']],
     ['credential.*', ['worker.created', 'worker.created']],
     ['credential.deleted', []],
-  ])('finds the rows of acts that SimpleTuner documents as %s', async (documented, found) => {
+  ])('finds the rows of the SimpleTuner type %s', async (documented, found) => {
     expect(await types({ event_type: documented })).toEqual(found);
   });
 
@@ -99,7 +98,7 @@ describe('a list', () => {
     expect(total).toBe(1);
   });
 
-  test('is that of one user, or of what matters for security, where it is asked for', async () => {
+  test('lists the rows of one user, and the rows about security', async () => {
     const of = async (id: string) =>
       valueOf(await server.admin.call(auditApi.user, { params: { id } })).entries.map(
         ({ event_type: type }) => type,
@@ -117,7 +116,7 @@ describe('a list', () => {
     ['limit=501', 'limit'],
     ['offset=-1', 'offset'],
     [`event_type=${'x'.repeat(101)}`, 'event_type'],
-  ])('with %s is refused', async (query, field) => {
+  ])('refuses the query %s', async (query, field) => {
     const response = await fetch(`${server.url}/api/audit?${query}`, {
       headers: { authorization: `Bearer ${server.adminToken}` },
     });
@@ -126,7 +125,7 @@ describe('a list', () => {
   });
 });
 
-test('what was done is counted by type and by who did it', async () => {
+test('counts rows by type and by actor', async () => {
   const stats = valueOf(await server.admin.call(auditApi.stats, { query: { event_type: 'worker.*' } }));
   expect(stats).toMatchObject({
     total: 3,
@@ -144,7 +143,7 @@ test('what was done is counted by type and by who did it', async () => {
   expect(none).toEqual({ total: 0, first_at: null, last_at: null, by_type: [], by_actor: [] });
 });
 
-test('every type that there is can be asked for', async () => {
+test('lists every type and alias that a filter accepts', async () => {
   const { types: all, aliases } = valueOf(await server.admin.call(auditApi.types));
   expect(all).toEqual(expect.arrayContaining([aliases['auth.login.success'], aliases['job.rejected']]));
   expect(all).toContain('worker.created');
@@ -153,7 +152,7 @@ test('every type that there is can be asked for', async () => {
   for (const type of await types({})) expect(all).toContain(type);
 });
 
-test('the export has every entry, oldest first, as the list shows it', async () => {
+test('exports every entry as JSON lines, oldest first', async () => {
   const response = await fetch(`${server.url}/api/audit/export?event_type=worker.*`, {
     headers: { authorization: `Bearer ${server.adminToken}` },
   });
@@ -164,7 +163,7 @@ test('the export has every entry, oldest first, as the list shows it', async () 
   expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(entries.toReversed());
 });
 
-test('a range is verified, and what vouches for the trail is shown', async () => {
+test('verifies a range of rows, and returns the head and the anchor', async () => {
   const verify = async (query: {
     readonly from?: number;
     readonly to?: number;

@@ -46,8 +46,8 @@ const forMachines = [...forWorkers, ...forJoining, ...forTrainers];
 const forPeople = guarded.filter(row => !forMachines.includes(row));
 const name = ({ method, path }: Call): string => `${method} ${path}`;
 
-describe('who may call what', () => {
-  test('every row of the contract says it', () => {
+describe('authority of every call', () => {
+  test('is open for exactly the calls of this list', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
       'GET /agent/manifest.json',
       'GET /agent/SHA256SUMS',
@@ -68,12 +68,12 @@ describe('who may call what', () => {
     expect(new Set(rows.map(name)).size).toBe(rows.length);
   });
 
-  test.each(guarded.map(row => [name(row), row] as const))('%s wants a token', async (_, row) => {
+  test.each(guarded.map(row => [name(row), row] as const))('requires a token for %s', async (_, row) => {
     expect(await refusal(await send(row, {}))).toEqual(problem(401, 'token_missing'));
   });
 
   const wrong = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
-  test.each(guarded.map(row => [name(row), row] as const))('%s takes no wrong token', async (_, row) => {
+  test.each(guarded.map(row => [name(row), row] as const))('refuses an invalid token for %s', async (_, row) => {
     for (const token of wrong) {
       const header: Record<string, string> = forPeople.includes(row)
         ? { authorization: `Bearer ${token}` }
@@ -84,27 +84,27 @@ describe('who may call what', () => {
     }
   });
 
-  test.each(forPeople.map(row => [name(row), row] as const))('%s is not for workers', async (_, row) => {
+  test.each(forPeople.map(row => [name(row), row] as const))('refuses a worker token for the user call %s', async (_, row) => {
     const asHeader = await send(row, { 'x-worker-token': workerToken });
     expect(await refusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
     const asBearer = await send(row, { authorization: `Bearer ${workerToken}` });
     expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
   });
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('%s is for workers only', async (_, row) => {
+  test.each(forWorkers.map(row => [name(row), row] as const))('refuses an admin token for the worker call %s', async (_, row) => {
     const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
     expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
     const asHeader = await send(row, { 'x-worker-token': server.adminToken });
     expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
   });
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('%s takes no join token', async (_, row) => {
+  test.each(forWorkers.map(row => [name(row), row] as const))('refuses a join token for the worker call %s', async (_, row) => {
     expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
       problem(401, 'token_invalid'),
     );
   });
 
-  test.each(forPeople.map(row => [name(row), row] as const))('%s takes no join token', async (_, row) => {
+  test.each(forPeople.map(row => [name(row), row] as const))('refuses a join token for the user call %s', async (_, row) => {
     expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
       problem(403, 'wrong_token_kind'),
     );
@@ -113,7 +113,7 @@ describe('who may call what', () => {
     );
   });
 
-  test.each(forTrainers.map(row => [name(row), row] as const))('%s is for trainers only', async (_, row) => {
+  test.each(forTrainers.map(row => [name(row), row] as const))('refuses other tokens for the upload call %s', async (_, row) => {
     const people = { authorization: `Bearer ${server.adminToken}` };
     expect(await refusal(await send(row, people))).toEqual(problem(403, 'wrong_token_kind'));
     const workers = { 'x-worker-token': workerToken };
@@ -124,20 +124,20 @@ describe('who may call what', () => {
       );
   });
 
-  test.each(forPeople.map(row => [name(row), row] as const))('%s takes no upload token', async (_, row) => {
+  test.each(forPeople.map(row => [name(row), row] as const))('refuses an upload token for the user call %s', async (_, row) => {
     const asBearer = { authorization: `Bearer ${uploadToken}` };
     expect(await refusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
     const asHeader = { 'x-upload-token': uploadToken };
     expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
   });
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('%s takes no upload token', async (_, row) => {
+  test.each(forWorkers.map(row => [name(row), row] as const))('refuses an upload token for the worker call %s', async (_, row) => {
     const asHeader = { 'x-worker-token': uploadToken };
     expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
   });
 
   test.each(forJoining.map(row => [name(row), row] as const))(
-    '%s is for join tokens only',
+    'refuses other tokens for the join call %s',
     async (_, row) => {
       const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
       expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
@@ -151,8 +151,8 @@ describe('who may call what', () => {
   );
 });
 
-describe('what a token opens', () => {
-  test('is its own worker only', async () => {
+describe('worker tokens', () => {
+  test('refuses the token of another worker', async () => {
     const other = await server.createWorker({ name: 'rig-2' });
     const headers = { 'x-worker-token': workerToken, 'content-type': 'application/json' };
     const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${other.id}`, { headers });
@@ -165,7 +165,7 @@ describe('what a token opens', () => {
     expect(await refusal(beat)).toEqual(problem(403, 'not_your_worker'));
   });
 
-  test('is nothing any more once it is rotated, its stream closed by then', async () => {
+  test('invalidates a rotated token after closing its stream', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-3' });
     const register = (): Promise<Response> =>
       fetch(`${server.url}/api/workers/register`, {
@@ -184,7 +184,7 @@ describe('what a token opens', () => {
     expect(await refusal(await register())).toEqual(problem(401, 'token_invalid'));
   });
 
-  test('is never shown again, and stands nowhere in the clear', async () => {
+  test('never shows or stores a token in plain text', async () => {
     const { token } = await server.createWorker({ name: 'rig-4' });
     const { readFile } = await import('node:fs/promises');
     const listed = JSON.stringify(await server.admin.call(workersApi.list, {}));

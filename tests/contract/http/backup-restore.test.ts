@@ -1,4 +1,3 @@
-/** Restoring a backup on the running server. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -26,13 +25,13 @@ const workersOf = async ({ admin }: TestServer): Promise<readonly string[]> =>
   valueOf(await admin.call(workersApi.list, {})).workers.map(({ name }) => name);
 const backupsOf = async ({ admin }: TestServer): Promise<readonly BackupView[]> =>
   valueOf(await admin.call(backupApi.list, {})).backups;
-/** Oldest first. */
+// Oldest first.
 const rowsOf = async ({ admin }: TestServer) =>
   valueOf(await admin.call(auditApi.list, { query: { limit: 500 } })).entries.toReversed();
 const verdictOf = async ({ admin }: TestServer) => valueOf(await admin.call(auditApi.verify, {}));
 
-describe('a restore', () => {
-  test('goes back to the backup, keeps what there was, and can be taken back', async () => {
+describe('restoring a backup', () => {
+  test('restores a backup, keeps the previous database, and can undo that', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -52,7 +51,7 @@ describe('a restore', () => {
     expect(existsSync(join(server.dataDir, 'trainyard.db.restoring'))).toBe(false);
   });
 
-  test('is written into the trail that comes back: which backup, by whom, where the trail stood; and it verifies', async () => {
+  test('records a restore in the restored trail, which still verifies', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -75,13 +74,13 @@ describe('a restore', () => {
       },
     });
     expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
-    // The trail continues, and so does the head that vouches for its end.
+    // The trail continues, and so does its head.
     await server.createWorker({ name: 'rig-4' });
     expect(await verdictOf(server)).toMatchObject({ valid: true });
     expect(server.log.join('\n')).not.toContain('audit.broken');
   });
 
-  test('keeps every row of the audit trail that it replaces, unchanged and in its place', async () => {
+  test('keeps every audit row from before the restore unchanged', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -94,7 +93,7 @@ describe('a restore', () => {
     expect(await workersOf(server)).toEqual(['rig-1']);
   });
 
-  test('cannot erase rows, however often the same backup is restored', async () => {
+  test('erases no audit rows when the same backup is restored repeatedly', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     const evidence: string[] = [];
@@ -107,7 +106,7 @@ describe('a restore', () => {
     expect(await verdictOf(server)).toMatchObject({ valid: true });
   });
 
-  test('keeps the rows of the running database when a backup with a longer trail comes back', async () => {
+  test('keeps the audit rows of the running database when a backup has a longer trail', async () => {
     const server = await openServer();
     const early = await makeBackup(server);
     await server.createWorker({ name: 'rig-1' });
@@ -119,7 +118,7 @@ describe('a restore', () => {
     expect(await verdictOf(server)).toMatchObject({ valid: true });
   });
 
-  test('ends the streams of readers, who are told to read all anew when they come back', async () => {
+  test('ends event streams and resets their readers on reconnection', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     await server.createWorker({ name: 'rig-1' });
@@ -149,7 +148,7 @@ describe('a restore', () => {
     expect(event.seq).toBeGreaterThan(last);
   });
 
-  test('never gives up the port: whoever calls meanwhile is answered, and told to try again', async () => {
+  test('keeps its port, and answers 503 restoring meanwhile', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -174,7 +173,7 @@ describe('a restore', () => {
     expect(heard.get(503)).toMatch(/^\d+$/);
   });
 
-  test('brings back the tokens of the backup: those made since open nothing, the admin token everything', async () => {
+  test('restores the tokens of the backup, and keeps the admin token', async () => {
     const server = await openServer();
     const kept = valueOf(
       await server.admin.call(tokensApi.create, { body: { name: 'kept', permissions: ['queue.view'] } }),
@@ -203,7 +202,7 @@ describe('a restore', () => {
     expect(await statusWith(newer)).toBe(401);
   });
 
-  test('leaves what is not in a backup as it is: settings, and where it listens', async () => {
+  test('keeps settings and sockets, which are not part of a backup', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     const change = { public_url: 'https://yard.example', audit_retention_days: 90 };
@@ -216,8 +215,8 @@ describe('a restore', () => {
   });
 });
 
-describe('what is refused changes nothing', () => {
-  /** No client was disconnected, no backup was created, and no audit row was written. */
+describe('refused restores', () => {
+  // Expects no disconnected client, no new backup, and no new audit row.
   async function untouched(server: TestServer, act: () => Promise<unknown>): Promise<void> {
     await server.createWorker({ name: 'rig-1' });
     const backups = await backupsOf(server);
@@ -238,7 +237,7 @@ describe('what is refused changes nothing', () => {
     'unfinished',
     '..',
     'nul\0name',
-  ])('a name that no backup has: %j', async name => {
+  ])('refuses the unknown backup name %j', async name => {
     const server = await openServer();
     await untouched(server, async () => {
       const answer = await fetch(`${server.url}/api/backup/${encodeURIComponent(name)}/restore`, {
@@ -254,7 +253,7 @@ describe('what is refused changes nothing', () => {
   test.each([
     ['', 400],
     ['another', 400],
-  ])('the name once more, but not the same: %j', async (confirm, status) => {
+  ])('refuses the confirmation %j', async (confirm, status) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     await untouched(server, async () => {
@@ -274,7 +273,7 @@ describe('what is refused changes nothing', () => {
       },
       /newer version/,
     ],
-  ])('a backup that is %s', async (_what, spoil, says) => {
+  ])('refuses a backup that is %s', async (_what, spoil, says) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     spoil(join(server.dataDir, 'backups', name));
@@ -286,7 +285,7 @@ describe('what is refused changes nothing', () => {
     });
   });
 
-  test('a second one while one is under way', async () => {
+  test('refuses a second restore while one is running', async () => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     const answers = await Promise.all([restore(server, name), restore(server, name)]);
@@ -296,7 +295,7 @@ describe('what is refused changes nothing', () => {
     expect(codes.toSorted()).toEqual(['done', 'restore_under_way']);
   });
 
-  test('a token that may do everything but this', async () => {
+  test('refuses a token without the permission to restore', async () => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     const others = ['queue.manage', 'admin.workers', 'admin.audit'] as const;
@@ -312,7 +311,7 @@ describe('what is refused changes nothing', () => {
   });
 });
 
-test('what there is can not be saved: the database that there was is served again, and it says why', async () => {
+test('serves the old database again when it cannot be backed up', async () => {
   const server = await openServer();
   await server.createWorker({ name: 'rig-1' });
   const { name } = await makeBackup(server);

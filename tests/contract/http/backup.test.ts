@@ -1,4 +1,3 @@
-/** Backups on request: of the running server, verified, and audited. */
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,7 +12,7 @@ async function openServer(): Promise<TestServer> {
   return server;
 }
 
-test('one holds what there was, is for its owner alone, is listed, and stands in the audit trail', async () => {
+test('creates a private backup of the current data, lists it, and audits it', async () => {
   const server = await openServer();
   const { id } = await server.createWorker({ name: 'rig-1' });
   const made = valueOf(await server.admin.call(backupApi.make, {}));
@@ -30,7 +29,7 @@ test('one holds what there was, is for its owner alone, is listed, and stands in
   expect(entries).toMatchObject([{ event_type: 'backup.made', actor_id: 'admin', target_type: 'backup' }]);
 });
 
-test('several that are asked for at once are made one after the other; the newest ten are kept', async () => {
+test('creates concurrent backups one after the other, and keeps the newest ten', async () => {
   const server = await openServer();
   const made = await Promise.all(Array.from({ length: 12 }, () => server.admin.call(backupApi.make, {})));
   const names = made.map(answer => valueOf(answer).name);
@@ -39,7 +38,7 @@ test('several that are asked for at once are made one after the other; the newes
   expect(backups).toHaveLength(10);
 });
 
-test('one that can not be made says why, and leaves everything as it was', async () => {
+test('explains why a backup failed, and changes nothing', async () => {
   const server = await openServer();
   const path = join(server.dataDir, 'backups');
   rmSync(path, { recursive: true, force: true });

@@ -24,19 +24,19 @@ const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Resp
     ...(body !== undefined && { body }),
   });
 const submit = '/api/queue/submit';
-/** docs/internals/faults.md, S14. */
+// See docs/internals/faults.md, S14.
 const tenThousand = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
-describe('bad input gets a code, a sentence, and changes nothing', () => {
+describe('invalid input', () => {
   test.each<readonly [what: string, sent: Sent, status: number, code: string, says: RegExp]>([
     [
-      'no JSON',
+      'a body that is not JSON',
       { path: submit, body: '{"config_name": ' },
       400,
       'malformed_json',
       /could not be read as JSON/,
     ],
-    ['no UTF-8', { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'malformed_json', /UTF-8/],
+    ['a body that is not UTF-8', { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'malformed_json', /UTF-8/],
     [
       'brackets 1,000 deep',
       { path: submit, body: `{"config":${'{"a":['.repeat(500)}"}"${']}'.repeat(500)}}` },
@@ -51,8 +51,8 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       'malformed_json',
       /more than 200 deep/,
     ],
-    ['an array', { path: submit, body: '[]' }, 400, 'invalid_request', /body/],
-    ['nothing', { path: submit }, 400, 'invalid_request', /config_name/],
+    ['an array as body', { path: submit, body: '[]' }, 400, 'invalid_request', /body/],
+    ['an empty body', { path: submit }, 400, 'invalid_request', /config_name/],
     [
       'a misspelled key',
       { path: submit, body: '{"config_name":"good","worker_label":{}}' },
@@ -61,35 +61,35 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       /worker_label/,
     ],
     [
-      'a strange target',
+      'an unknown target',
       { path: submit, body: '{"config_name":"good","target":"moon"}' },
       400,
       'invalid_request',
       /target/,
     ],
     [
-      'four stars',
+      'a pattern with four stars',
       { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*b"}}' },
       400,
       'invalid_request',
       /worker_labels\.a: at most 3/,
     ],
     [
-      'five stars',
+      'a pattern with five stars',
       { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*a*b"}}' },
       400,
       'invalid_request',
       /worker_labels\.a: at most 3/,
     ],
     [
-      'labels without end',
+      'too many labels of a job',
       { path: submit, body: JSON.stringify({ config_name: 'good', worker_labels: tenThousand }) },
       400,
       'invalid_request',
       /worker_labels: at most 64/,
     ],
     [
-      'labels without end for a worker',
+      'too many labels of a worker',
       { path: '/api/admin/workers', body: JSON.stringify({ name: 'rig', labels: tenThousand }) },
       400,
       'invalid_request',
@@ -110,49 +110,49 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       /nowhere\.json/,
     ],
     [
-      'a path as config',
+      'a path outside the folder as config',
       { path: submit, body: '{"config_name":"../good"}' },
       400,
       'invalid_request',
       /the path of a config below the configs folder/,
     ],
     [
-      'a strange num_processes',
+      'an invalid num_processes',
       { path: submit, body: '{"config_name":"bad-count"}' },
       422,
       'config_invalid',
       /num_processes/,
     ],
     [
-      'target local',
+      'the target local',
       { path: submit, body: '{"config_name":"good","target":"local"}' },
       409,
       'target_unavailable',
       /worker/,
     ],
     [
-      'text/plain',
+      'a text/plain body',
       { path: submit, headers: { 'content-type': 'text/plain' }, body: '{}' },
       415,
       'media_type',
       /JSON/,
     ],
     [
-      'a packed body',
+      'a compressed body',
       { path: submit, headers: { 'content-encoding': 'gzip' }, body: 'x' },
       415,
       'media_type',
       /uncompressed/,
     ],
     [
-      '2 MB',
+      'a body of 2 MB',
       { path: submit, body: JSON.stringify({ config: { a: 'x'.repeat(2e6) } }) },
       413,
       'body_too_large',
       /larger/,
     ],
     ['an unknown job', { path: '/api/queue/j_nothere', method: 'GET' }, 404, 'job_not_found', /j_nothere/],
-    ['an unknown job to cancel', { path: '/api/queue/j_nothere/cancel' }, 404, 'job_not_found', /j_nothere/],
+    ['the cancel of an unknown job', { path: '/api/queue/j_nothere/cancel' }, 404, 'job_not_found', /j_nothere/],
     [
       'an id with a path in it',
       { path: '/api/queue/..%2f..%2fetc', method: 'GET' },
@@ -161,7 +161,7 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       /id/,
     ],
     ['an id with a NUL', { path: '/api/queue/a%00b', method: 'GET' }, 400, 'invalid_request', /id/],
-    ['an id that is no URL text', { path: '/api/queue/%zz', method: 'GET' }, 400, 'invalid_request', /./],
+    ['an id with invalid encoding', { path: '/api/queue/%zz', method: 'GET' }, 400, 'invalid_request', /./],
     [
       'an id of 10 kB',
       { path: `/api/queue/${'x'.repeat(10_000)}`, method: 'GET' },
@@ -184,7 +184,7 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       /name/,
     ],
     [
-      'a name that turns around',
+      'a name with a text direction override',
       { path: '/api/admin/workers', body: '{"name":"a\\u202eb"}' },
       400,
       'invalid_request',
@@ -197,8 +197,8 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       'route_not_found',
       /GET \/api\/nothing/,
     ],
-    ['a wrong method', { path: submit, method: 'PUT' }, 405, 'method_not_allowed', /PUT/],
-  ])('%s', async (_, sent, status, code, says) => {
+    ['an unknown method', { path: submit, method: 'PUT' }, 405, 'method_not_allowed', /PUT/],
+  ])('refuses %s with a code and a message, and changes nothing', async (_, sent, status, code, says) => {
     const before = valueOf(await server.admin.call(queueApi.list, {}));
     const response = await send(sent);
     const body = (await response.json()) as Readonly<Record<string, unknown>>;
@@ -210,13 +210,13 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
     expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before.as_of_seq);
   });
 
-  test('all wrong fields are named at once', async () => {
+  test('names all invalid fields at once', async () => {
     const response = await send({ path: submit, body: '{"config_name":"good","priority":"x","target":1}' });
     const { errors } = (await response.json()) as { readonly errors: readonly { readonly field: string }[] };
     expect(errors.map(({ field }) => field).toSorted()).toEqual(['priority', 'target']);
   });
 
-  test("curl's form type is JSON beside a bearer header, and nowhere else", async () => {
+  test("reads curl's form type as JSON only beside a bearer header", async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const taken = await send({ path: submit, headers: form, body: '{"config_name":"good"}' });
     expect(taken.status).toBe(200);
@@ -229,7 +229,7 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
     expect(refused.status).toBe(415);
   });
 
-  test("a config's own GPU need counts in either spelling, the submit's before it", async () => {
+  test('reads the GPU count of a config in either spelling, and prefers that of the submit', async () => {
     const count = async (body: Parameters<TestServer['submit']>[0]): Promise<number> => {
       const id = await server.submit(body);
       return valueOf(await server.admin.call(queueApi.get, { params: { id } })).gpu_count;
@@ -241,7 +241,7 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
   });
 });
 
-describe('a worker that reports what is not its own', () => {
+describe('reports of a worker about a foreign job', () => {
   const report = (token: string, job: string, body: object): Promise<Response> =>
     fetch(`${server.url}/api/workers/job/${job}/status`, {
       method: 'POST',
@@ -255,7 +255,7 @@ describe('a worker that reports what is not its own', () => {
     [{ status: null }, 400, 'invalid_request'],
     [{ status: '__proto__' }, 400, 'invalid_request'],
     [{ status: 'completed', attempt_id: '../x' }, 400, 'invalid_request'],
-  ])('%j', async (body, status, code) => {
+  ])('refuses the report %j about a foreign job', async (body, status, code) => {
     const { token } = await server.createWorker({ name: 'rig-2' });
     const job = await server.submit({ config: {} });
     const response = await report(token, job, body);
@@ -265,7 +265,7 @@ describe('a worker that reports what is not its own', () => {
     });
   });
 
-  test('or that is not known at all', async () => {
+  test('returns job_not_found for a report about an unknown job', async () => {
     const { token } = await server.createWorker({ name: 'rig-2' });
     const response = await report(token, 'j_nothere', { status: 'completed' });
     expect([response.status, await response.json()]).toMatchObject([404, { code: 'job_not_found' }]);

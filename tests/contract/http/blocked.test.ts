@@ -1,4 +1,3 @@
-/** A job that waits for approval has the same status everywhere. */
 import { expect, it, onTestFinished } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
@@ -19,7 +18,7 @@ async function openBlocked() {
   return { admin, submitted, blocked: id, pending, listed };
 }
 
-it('is blocked in every reply while it waits for approval', async () => {
+it('shows a job that needs approval as blocked in every response', async () => {
   const { admin, submitted, blocked } = await openBlocked();
   const params = { id: blocked };
   expect(submitted.status).toBe('blocked');
@@ -45,7 +44,7 @@ it.each([
   ['status=queued', { status: 'queued' }, ['pending', 'blocked']],
   ['status=blocked,running', { status: 'blocked,running' }, ['blocked']],
   ['status=running', { status: 'running' }, []],
-] as const)('lists the jobs that %s names', async (_what, query, expected) => {
+] as const)('lists the jobs that %s selects', async (_what, query, expected) => {
   const { blocked, pending, listed } = await openBlocked();
   const ids = { blocked, pending };
   expect(await listed(query)).toEqual(expected.map(which => ids[which]));

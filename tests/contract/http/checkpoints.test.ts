@@ -1,4 +1,3 @@
-/** The checkpoint that a retry resumes from, and which checkpoints are kept. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { manifestName } from '../../../protocol/artifact.ts';
@@ -34,7 +33,7 @@ const measure = (points: readonly (readonly [step: number, loss: number])[], of:
       points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
     }),
   });
-/** The worker registers again without the job, so the job is offered again. */
+// The worker registers again without the job, so the job is offered again.
 async function lose(): Promise<Offered> {
   await rig.register();
   return rig.offered();
@@ -51,8 +50,8 @@ const resumedOf = async () =>
     ({ resumed }) => resumed,
   );
 
-describe('a further attempt', () => {
-  test('is offered the newest whole checkpoint, and says what was lost', async () => {
+describe('resuming a further attempt', () => {
+  test('offers the newest complete checkpoint to the next attempt, and reports the lost steps', async () => {
     await bring('checkpoint-000100.bin');
     await bring('checkpoint-200/model.bin');
     await bring(`checkpoint-200/${manifestName}`);
@@ -64,7 +63,7 @@ describe('a further attempt', () => {
     expect(await resumedOf()).toEqual([null, { checkpoint: 'checkpoint-200', step: 200, steps_lost: 137 }]);
   });
 
-  test('is offered the same when the offer is repeated, whatever came meanwhile', async () => {
+  test('offers the same checkpoint when the offer is repeated', async () => {
     await bring('checkpoint-000100.bin');
     const next = await lose();
     await bring('checkpoint-000150.bin', next);
@@ -72,13 +71,13 @@ describe('a further attempt', () => {
     expect(await rig.offered()).toEqual(next);
   });
 
-  test('without any begins anew, and that is said', async () => {
+  test('starts from the beginning without a checkpoint, and reports the lost steps', async () => {
     await rig.report(job, 'running', { progress: { step: 41 } });
     expect((await lose()).resume).toBeNull();
     expect(await resumedOf()).toEqual([null, { checkpoint: null, step: null, steps_lost: 41 }]);
   });
 
-  test("of another job's checkpoints knows nothing", async () => {
+  test('ignores the checkpoints of another job', async () => {
     await bring('checkpoint-000100.bin');
     await rig.report(job, 'completed');
     const other = await startJob(server, rig);
@@ -88,8 +87,8 @@ describe('a further attempt', () => {
   });
 });
 
-describe('checkpoints', () => {
-  test('are listed with what is known of each, the newest first', async () => {
+describe('listing and pruning checkpoints', () => {
+  test('lists checkpoints with their facts, the newest first', async () => {
     await measure([
       [100, 3],
       [150, 1],
@@ -128,14 +127,14 @@ describe('checkpoints', () => {
     ]);
   });
 
-  test('of a job that there is none of are not found', async () => {
+  test('returns 404 for the checkpoints of an unknown job', async () => {
     const answer = await server.admin.call(artifactsApi.checkpoints, {
       params: { id: JobId.parse('j_none') },
     });
     expect(answer).toMatchObject({ ok: false, failure: { status: 404 } });
   });
 
-  test('stay if they are among the newest, or the best; what else there is stays, too', async () => {
+  test('keeps the newest checkpoints, the best one, and all other files', async () => {
     await measure([
       [100, 1],
       [200, 3],
@@ -178,7 +177,7 @@ describe('checkpoints', () => {
     ]);
   });
 
-  test('of which one is the best keep it, however many come after it and whatever went before it', async () => {
+  test('keeps the best checkpoint however many follow it', async () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
     await measure(Object.entries(loss).map(([step, value]) => [Number(step), value]));
     for (const step of Object.keys(loss)) await bring(`checkpoint-000${step}.bin`);

@@ -1,4 +1,4 @@
-/** The calls of the configs folder as a client sees them: docs/internals/faults.md S8, S12, S22, S23. */
+// See docs/internals/faults.md, S8, S12, S22 and S23.
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(() => {
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Unparsed text. */
+  // Unparsed text.
   readonly body?: string;
 }
 
@@ -49,7 +49,7 @@ const trail = async () => valueOf(await server.admin.call(auditApi.list, { query
 const list = async (query: object = {}) => valueOf(await server.admin.call(configsApi.list, { query }));
 
 describe('GET /api/configs', () => {
-  test('says where the folder is, and of each config what a person chooses by', async () => {
+  test('returns the folder and the facts of each config', async () => {
     server.config('flux', {
       '--model_family': 'flux',
       model_type: 'lora',
@@ -112,7 +112,7 @@ describe('GET /api/configs', () => {
     data: [],
   });
 
-  test('asks for as many GPUs as a submit by that name does', async () => {
+  test('shows the GPU count that a submit of the config uses', async () => {
     server.config('flux', { num_processes: 3 });
     const [entry] = (await list()).entries;
     const id = await server.submit({ config_name: 'flux' });
@@ -121,7 +121,7 @@ describe('GET /api/configs', () => {
     );
   });
 
-  test('goes page by page', async () => {
+  test('lists configs page by page', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) server.config(name, {});
     const first = await list({ limit: 2 });
     const second = await list({ limit: 2, cursor: first.next_cursor });
@@ -132,7 +132,7 @@ describe('GET /api/configs', () => {
   });
 
   test.each(['?limit=0', '?limit=501', '?limit=x', `?q=${'x'.repeat(201)}`, `?cursor=${'x'.repeat(701)}`])(
-    'refuses %s',
+    'refuses the query %s',
     async query => {
       const answer = await send(query);
       expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);
@@ -141,7 +141,7 @@ describe('GET /api/configs', () => {
 });
 
 describe('GET /api/configs/{name}', () => {
-  test('is the config as it is, with its tag, and kept by no cache', async () => {
+  test('returns the config unchanged with its ETag, and forbids caching', async () => {
     server.config('flux', { z: 1, a: { b: [null] } });
     const { status, json, etag, headers } = await send('/flux');
     expect([status, json, etag]).toEqual([
@@ -152,7 +152,7 @@ describe('GET /api/configs/{name}', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('can be had although its dataloader is missing, and the dataloader then not', async () => {
+  test('returns a config without its missing dataloader, and 422 for the dataloader', async () => {
     server.config('flux', { data_backend_config: 'data.json' });
     expect(await send('/flux')).toMatchObject({ status: 200, json: { data_backend_config: 'data.json' } });
     const without = await send('/flux/dataloader');
@@ -164,17 +164,17 @@ describe('GET /api/configs/{name}', () => {
   });
 
   test.each([
-    ['an unknown one', 'none', 404, 'config_not_found'],
-    ['a way up', '..%2fadmin-token', 400, 'invalid_request'],
-    ['a way up in other words', '..%5cadmin-token', 400, 'invalid_request'],
-    ['a way to the root', '%2fetc%2fpasswd', 400, 'invalid_request'],
-    ['a NUL', 'a%00', 400, 'invalid_request'],
+    ['an unknown config', 'none', 404, 'config_not_found'],
+    ['an encoded parent path', '..%2fadmin-token', 400, 'invalid_request'],
+    ['an encoded parent path with a backslash', '..%5cadmin-token', 400, 'invalid_request'],
+    ['an encoded absolute path', '%2fetc%2fpasswd', 400, 'invalid_request'],
+    ['a NUL character', 'a%00', 400, 'invalid_request'],
     ['a name of 300 characters', 'x'.repeat(300), 400, 'invalid_request'],
-    ['what cannot be decoded', '%ff', 400, 'invalid_request'],
-    ['a link that leads out', 'out', 404, 'config_not_found'],
-    ['one that is broken', 'broken', 422, 'config_invalid'],
+    ['an invalid encoding', '%ff', 400, 'invalid_request'],
+    ['a link that leads out of the folder', 'out', 404, 'config_not_found'],
+    ['an invalid config', 'broken', 422, 'config_invalid'],
     ['a list', 'data', 422, 'config_invalid'],
-  ])('refuses %s', async (_what, name, status, code) => {
+  ])('refuses to read or delete %s', async (_what, name, status, code) => {
     symlinkSync(join(server.dataDir, 'admin-token'), join(folder, 'out.json'));
     writeFileSync(join(folder, 'broken.json'), 'no');
     writeFileSync(join(folder, 'data.json'), '[]');
@@ -192,7 +192,7 @@ describe('GET /api/configs/{name}', () => {
 });
 
 describe('PUT /api/configs/{name}', () => {
-  test('makes a config that jobs can be submitted by, and says so in the trail, without its content', async () => {
+  test('creates a config for submits, and audits it without its content', async () => {
     const made = await put('flux', { num_processes: 2, hub_token: 'hf_canary' }, { 'if-none-match': '*' });
     expect(made).toMatchObject({
       status: 200,
@@ -219,7 +219,7 @@ describe('PUT /api/configs/{name}', () => {
     expect(texts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
   });
 
-  test('changes no job that was submitted before, and a deletion neither', async () => {
+  test('changes no submitted job when its config is replaced or deleted', async () => {
     await put('flux', { lr: 1 });
     const id = await server.submit({ config_name: 'flux' });
     await put('flux', { lr: 2 });
@@ -228,7 +228,7 @@ describe('PUT /api/configs/{name}', () => {
     expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null });
   });
 
-  test('takes the files that it names along, by the same conditions', async () => {
+  test('stores companion files under the same conditions', async () => {
     const body = { config: { data_backend_config: 'sets/data.json' }, files: { 'sets/data.json': '[]' } };
     const putBundle = (sent: unknown, headers: Readonly<Record<string, string>> = {}) =>
       send('/flux/bundle', { method: 'PUT', headers, body: JSON.stringify(sent) });
@@ -247,7 +247,7 @@ describe('PUT /api/configs/{name}', () => {
     expect(readdirSync(join(folder, 'flux')).toSorted()).toEqual(['config.json', 'data.json']);
   });
 
-  test('warns of what keeps a job from being submitted by it', async () => {
+  test('warns about problems that prevent a submit of the config', async () => {
     const { json } = await put('flux', { data_backend_config: 'data.json', num_processes: -1 });
     expect(json).toMatchObject({
       warnings: [
@@ -257,7 +257,7 @@ describe('PUT /api/configs/{name}', () => {
     });
   });
 
-  test('is refused to the second of two who have read the same', async () => {
+  test('refuses the second of two writes with the same ETag', async () => {
     const { etag } = await put('flux', { lr: 1 });
     const headers = { 'if-match': etag ?? '' };
     expect((await put('flux', { lr: 2 }, headers)).status).toBe(200);
@@ -278,16 +278,16 @@ describe('PUT /api/configs/{name}', () => {
     ['a tag without quotes', { 'if-match': 'abc' }],
     ['a weak tag', { 'if-match': 'W/"abc"' }],
     ['an empty tag', { 'if-match': '' }],
-    ['a tag that is to be another', { 'if-none-match': '"abc"' }],
-    ['both', { 'if-match': '*', 'if-none-match': '*' }],
-  ])('refuses %s', async (_what, headers) => {
+    ['a tag in If-None-Match', { 'if-none-match': '"abc"' }],
+    ['If-Match and If-None-Match together', { 'if-match': '*', 'if-none-match': '*' }],
+  ])('refuses %s as a condition', async (_what, headers) => {
     server.config('flux', { lr: 1 });
     const answer = await put('flux', { lr: 2 }, headers);
     expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);
     expect((await send('/flux')).json).toEqual({ lr: 1 });
   });
 
-  test('with If-Match: * replaces what is there, whatever it is', async () => {
+  test('replaces any existing config with If-Match: *', async () => {
     const none = await put('flux', { lr: 2 }, { 'if-match': '*' });
     expect([none.status, codeOf(none)]).toEqual([412, 'config_changed']);
     server.config('flux', { lr: 1 });
@@ -295,16 +295,16 @@ describe('PUT /api/configs/{name}', () => {
   });
 
   test.each([
-    ['nothing', undefined, 400, 'invalid_request'],
+    ['no body', undefined, 400, 'invalid_request'],
     ['an empty object', '{}', 400, 'invalid_request'],
     ['null', 'null', 400, 'invalid_request'],
     ['a list', '[1]', 400, 'invalid_request'],
     ['a text', '"lr"', 400, 'invalid_request'],
-    ['no JSON', '{"lr": 1,}', 400, 'malformed_json'],
-    ['more than a config can hold', `{"a": "${'x'.repeat(1_000_000)}"}`, 413, 'body_too_large'],
-    ['more than any call takes', `{"a": "${'x'.repeat(1_100_000)}"}`, 413, 'body_too_large'],
-    ['what is too deep', `${'{"a":'.repeat(201)}1${'}'.repeat(201)}`, 400, 'malformed_json'],
-  ])('refuses %s, and leaves what is there', async (_what, body, status, code) => {
+    ['invalid JSON', '{"lr": 1,}', 400, 'malformed_json'],
+    ['a config that is too large', `{"a": "${'x'.repeat(1_000_000)}"}`, 413, 'body_too_large'],
+    ['a body that is too large', `{"a": "${'x'.repeat(1_100_000)}"}`, 413, 'body_too_large'],
+    ['JSON that is too deep', `${'{"a":'.repeat(201)}1${'}'.repeat(201)}`, 400, 'malformed_json'],
+  ])('refuses %s and keeps the existing config', async (_what, body, status, code) => {
     server.config('flux', { lr: 1 });
     const answer = await send('/flux', { method: 'PUT', ...(body !== undefined && { body }) });
     expect([answer.status, codeOf(answer)]).toEqual([status, code]);
@@ -312,7 +312,7 @@ describe('PUT /api/configs/{name}', () => {
     expect(readdirSync(folder)).toEqual(['flux.json']);
   });
 
-  test('drops nothing but what no object can have', async () => {
+  test('removes only the key __proto__', async () => {
     const body = '{"__proto__": {"polluted": 1}, "constructor": 2, "a": {"__proto__": 3}}';
     await send('/flux', { method: 'PUT', body });
     expect(JSON.stringify((await send('/flux')).json)).toMatch(/"constructor":2,"a":\{"__proto__":3\}/);
@@ -320,14 +320,14 @@ describe('PUT /api/configs/{name}', () => {
   });
 
   test.each([
-    ['a way up', '..%2ftrainyard', 400, 'invalid_request'],
+    ['a parent path', '..%2ftrainyard', 400, 'invalid_request'],
     ['a hidden name', '.hidden', 400, 'invalid_request'],
-    ['a device', 'con', 400, 'invalid_request'],
-    ['the ending of a file', 'flux.json', 400, 'invalid_request'],
-    ['the name of another in other case', 'FLUX', 409, 'config_in_the_way'],
+    ['a device name', 'con', 400, 'invalid_request'],
+    ['a name with a file extension', 'flux.json', 400, 'invalid_request'],
+    ['a name that exists in another case', 'FLUX', 409, 'config_in_the_way'],
     ['a link', 'link', 409, 'config_in_the_way'],
     ['a dataloader', 'data', 409, 'config_in_the_way'],
-  ])('refuses %s as its name', async (_what, name, status, code) => {
+  ])('refuses to write to %s', async (_what, name, status, code) => {
     server.config('flux', { lr: 1 });
     writeFileSync(join(folder, 'data.json'), '[]');
     symlinkSync(join(folder, 'flux.json'), join(folder, 'link.json'));
@@ -337,8 +337,8 @@ describe('PUT /api/configs/{name}', () => {
     expect((await send('/flux')).json).toEqual({ lr: 1 });
   });
 
-  test('is answered 507 where the folder takes no changes, and no temporary file is left', async () => {
-    // A folder is in the way of the temporary file.
+  test('answers 507 when the folder is not writable, and leaves no temporary file', async () => {
+    // A folder blocks the name of the temporary file.
     mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
     const answer = await put('flux', { lr: 1 });
     expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '5']);
@@ -347,7 +347,7 @@ describe('PUT /api/configs/{name}', () => {
 });
 
 describe('DELETE /api/configs/{name}', () => {
-  test('takes the config alone, and says so in the trail', async () => {
+  test('deletes only the config and audits it', async () => {
     mkdirSync(join(folder, 'flux'));
     writeFileSync(join(folder, 'flux/config.json'), '{"data_backend_config": "data.json"}');
     writeFileSync(join(folder, 'flux/data.json'), '[]');
@@ -362,8 +362,8 @@ describe('DELETE /api/configs/{name}', () => {
   });
 });
 
-describe('the config of a job', () => {
-  test('is what it was submitted with, in line, too, with its dataloader', async () => {
+describe('config of a job', () => {
+  test('returns the submitted config and dataloader of a job', async () => {
     const dataloader = [{ id: 'images', type: 'local' }];
     const id = await server.submit({ config: { lr: 1, hub_token: 'hf_x' }, dataloader });
     const call = { params: { id } };
@@ -382,22 +382,22 @@ describe('the config of a job', () => {
     expect(shown).not.toContain('hf_x');
   });
 
-  test('is that of the submission, although any GPUs will do', async () => {
+  test('keeps the config of a submit with any_gpu, without the GPU selection', async () => {
     server.config('pinned', { accelerate_visible_devices: [2], lr: 1 });
     const id = await server.submit({ config_name: 'pinned', any_gpu: true });
     const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
     expect(own.config).toEqual({ lr: 1 });
   });
 
-  test('is not there for a job that nobody knows', async () => {
+  test('returns job_not_found for the config of an unknown job', async () => {
     const answer = await server.admin.call(queueApi.config, { params: { id: 'j_none' } });
     expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'job_not_found' } } });
   });
 
   test.each([
-    ['without its config', { config_name: 'flux', dataloader: [] }],
-    ['that is a text', { config: {}, dataloader: 'data.json' }],
-  ])('brings no dataloader %s', async (_what, body) => {
+    ['without a config', { config_name: 'flux', dataloader: [] }],
+    ['that is text', { config: {}, dataloader: 'data.json' }],
+  ])('refuses a dataloader %s', async (_what, body) => {
     server.config('flux', {});
     const response = await fetch(`${server.url}/api/queue/submit`, {
       method: 'POST',

@@ -1,4 +1,4 @@
-/** Connection timeouts and limits: the product's real sockets with a request handler of this test. */
+// The product's real sockets run a request handler of this test.
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,11 +18,11 @@ async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
 
 interface Caller {
   readonly socket: Socket;
-  /** Resolves with all received data when the connection has ended. */
+  // Resolves with all received data when the connection has ended.
   readonly ended: Promise<string>;
 }
 
-/** Connects and sends this text. */
+// Connects and sends this text.
 async function say(port: number, text: string): Promise<Caller> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   let got = '';
@@ -37,7 +37,7 @@ async function say(port: number, text: string): Promise<Caller> {
 const head = (method: string, more = ''): string => `${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
 const bodyOf2 = 'Content-Length: 2\r\n';
 
-test('a call whose body has come is not waited for, however long its answer takes', async () => {
+test('does not time out a complete request while its answer takes long', async () => {
   const answers: (() => void)[] = [];
   let heard = Promise.withResolvers<void>();
   const { port } = await listen(
@@ -62,7 +62,7 @@ test('a call whose body has come is not waited for, however long its answer take
   for (const { ended } of posts) expect(await ended).toMatch(/^HTTP\/1\.1 200 .*done/s);
 });
 
-test('a body that does not come behind another call is waited for no longer than any', async () => {
+test('answers 408 when the body of a pipelined request does not arrive', async () => {
   const { port } = await listen(
     (request, response) => void (request.method === 'GET' && response.end('first')),
     {
@@ -73,7 +73,7 @@ test('a body that does not come behind another call is waited for no longer than
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
-test('who has taken a body over may wait for it', async () => {
+test('lets a handler that took the body over wait longer for it', async () => {
   const { port, calls } = await listen(
     (request, response) => {
       if (request.url === '/taken') calls.takeOver(request);

@@ -1,4 +1,3 @@
-/** Metrics that workers report during a training, and how clients read them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
@@ -40,8 +39,8 @@ const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = jo
 const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {}) =>
   (await read({ keys: key, ...query })).attempts.flatMap(({ series }) => series.flatMap(each => each.points));
 
-describe('points', () => {
-  test('are kept in their order, once each, and what was taken is said', async () => {
+describe('posting points', () => {
+  test('stores each point once in order, and returns how far it is', async () => {
     expect(await bring([])).toEqual([200, { success: true, next: 0, last_step: null, last_elapsed_ms: 0 }]);
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
@@ -60,7 +59,7 @@ describe('points', () => {
     ]);
   });
 
-  test('with a value that is no number leave a gap that is seen', async () => {
+  test('stores a gap for a value that is not a number', async () => {
     await bring([point(0), point(1, { loss: null }), point(2)]);
     expect((await seriesOf('loss')).map(({ mean, count, gaps }) => [mean, count, gaps])).toEqual([
       [0, 1, 0],
@@ -72,7 +71,7 @@ describe('points', () => {
     expect((await read()).keys).toMatchObject([{ key: 'loss' }, { key: 'bad', value: null, step: 3 }]);
   });
 
-  test('of more keys than there is room for: those that were first go on', async () => {
+  test('keeps the first keys when there are too many', async () => {
     const named = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${from + at}`, at]));
     await bring([point(0, named(0, 60)), point(1, named(60, 10)), point(2, { ...named(0, 1), late: 1 })]);
@@ -83,17 +82,17 @@ describe('points', () => {
 
   test.each([
     ['no attempt', { points: [] }],
-    ['no points, but a word', { attempt_id: 'A', points: 'all' }],
-    ['too many at once', { attempt_id: 'A', points: Array.from({ length: 501 }, (_, n) => point(n)) }],
-    ['a number below zero', { attempt_id: 'A', points: [point(-1)] }],
-    ['a broken number', { attempt_id: 'A', points: [point(1.5)] }],
-    ['a time below zero', { attempt_id: 'A', points: [point(1, {}, { elapsed_ms: -1 })] }],
+    ['a text as points', { attempt_id: 'A', points: 'all' }],
+    ['too many points', { attempt_id: 'A', points: Array.from({ length: 501 }, (_, n) => point(n)) }],
+    ['a negative number', { attempt_id: 'A', points: [point(-1)] }],
+    ['a fractional number', { attempt_id: 'A', points: [point(1.5)] }],
+    ['a negative time', { attempt_id: 'A', points: [point(1, {}, { elapsed_ms: -1 })] }],
     ['no time', { attempt_id: 'A', points: [{ n: 1, values: {} }] }],
-    ['a value in words', { attempt_id: 'A', points: [{ ...point(1), values: { loss: 'NaN' } }] }],
-    ['a key without a letter', { attempt_id: 'A', points: [point(1, { '': 1 })] }],
+    ['a text as value', { attempt_id: 'A', points: [{ ...point(1), values: { loss: 'NaN' } }] }],
+    ['an empty key', { attempt_id: 'A', points: [point(1, { '': 1 })] }],
     ['a key with a comma', { attempt_id: 'A', points: [point(1, { 'a,b': 1 })] }],
     ['a key with a line break', { attempt_id: 'A', points: [point(1, { 'a\nb': 1 })] }],
-    ['a key without an end', { attempt_id: 'A', points: [point(1, { ['k'.repeat(65)]: 1 })] }],
+    ['a key that is too long', { attempt_id: 'A', points: [point(1, { ['k'.repeat(65)]: 1 })] }],
     [
       'too many keys',
       {
@@ -101,13 +100,13 @@ describe('points', () => {
         points: [point(1, Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 1])))],
       },
     ],
-  ])('with %s are refused, all of them', async (_what, body) => {
+  ])('refuses all points when one has %s', async (_what, body) => {
     const own = 'attempt_id' in body ? { ...body, attempt_id: job.attemptId } : body;
     expect(answered(await post(own))).toMatchObject([400, { code: 'invalid_request' }]);
     expect((await read()).attempts).toEqual([]);
   });
 
-  test('with a number that there is not are refused', async () => {
+  test('refuses points with a number beyond the range', async () => {
     const text = JSON.stringify({ attempt_id: job.attemptId, points: [point(1)] }).replace(
       '"loss":1',
       '"loss":1e999',
@@ -116,8 +115,8 @@ describe('points', () => {
   });
 });
 
-describe('whose they are', () => {
-  test("another worker's are refused, and that is written down", async () => {
+describe('ownership of points', () => {
+  test('refuses and audits points of another worker', async () => {
     const other = await openRig(server, 'rig-2');
     expect(await bring([point(0)], job, other)).toMatchObject([
       403,
@@ -130,7 +129,7 @@ describe('whose they are', () => {
     expect((await read()).attempts).toEqual([]);
   });
 
-  test('an attempt or a job that there never was is none', async () => {
+  test('refuses points of an unknown attempt or job', async () => {
     expect(await bring([], { ...job, attemptId: 'at_none' })).toMatchObject([403, { code: 'not_your_job' }]);
     expect(await bring([], { ...job, jobId: 'j_none' as JobId })).toMatchObject([
       404,
@@ -138,14 +137,14 @@ describe('whose they are', () => {
     ]);
   });
 
-  test('its last ones come after its end, too', async () => {
+  test('accepts the last points after the end of the attempt', async () => {
     await bring([point(0)]);
     await rig.report(job, 'completed', { exit_code: 0 });
     expect(await bring([point(1)])).toMatchObject([200, { next: 2 }]);
     expect(await seriesOf('loss')).toHaveLength(2);
   });
 
-  test('a job that goes on has one curve with a break, and points of both attempts', async () => {
+  test('shows one curve with a break for a job with two attempts', async () => {
     await bring([point(0), point(1)]);
     // The rig has lost its running job.
     await rig.report(job, 'failed', { cause: 'preempted' });
@@ -169,7 +168,7 @@ describe('whose they are', () => {
     expect((await read({ attempt: '7' })).attempts).toEqual([]);
   });
 
-  test('they go with their job', async () => {
+  test('deletes the points with their job', async () => {
     await bring([point(0)]);
     await rig.report(job, 'completed', { exit_code: 0 });
     const { jobId: id } = job;
@@ -179,7 +178,7 @@ describe('whose they are', () => {
   });
 });
 
-describe('a curve', () => {
+describe('reading a curve', () => {
   const spikeAt = 777;
   const long = async (count: number) => {
     for (let n = 0; n < count; n += 500)
@@ -190,7 +189,7 @@ describe('a curve', () => {
       );
   };
 
-  test('is read by range and as finely as asked for, and a spike stays', async () => {
+  test('reads a range at the requested resolution, and keeps spikes', async () => {
     await long(3_000);
     const all = await seriesOf('loss', { points: '5000' });
     expect(all.length).toBeLessThanOrEqual(2_048);
@@ -211,7 +210,7 @@ describe('a curve', () => {
     expect(attempts[0]?.series.map(({ key }) => key)).toEqual(['loss']);
   });
 
-  test('of many that are full at once some are halved at a time, and none grows beyond a bound', async () => {
+  test('halves only some of many full curves at a time, within a bound', async () => {
     const keys = Array.from({ length: 12 }, (_, at) => `key-${at}`);
     const values = Object.fromEntries(keys.map((key, at) => [key, at]));
     const lengths = async () => {
@@ -238,12 +237,12 @@ describe('a curve', () => {
     { attempt: '0' },
     { from_step: '-1' },
     { to_ms: 'noon' },
-  ])('is not asked for by %o', async query => {
+  ])('refuses the query %o', async query => {
     const answer = await server.admin.call(metricsApi.read, { params: { id: job.jobId }, query });
     expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
   });
 
-  test('comes as comma-separated values, with a name to be kept by', async () => {
+  test('exports a curve as CSV with a file name', async () => {
     await bring([point(0, { loss: 1, '=cmd': 2 }), point(1, { loss: null, 'a"b': 3 }, { step: undefined })]);
     const answer = await fetch(`${server.url}/api/queue/${job.jobId}/metrics/csv`, {
       headers: { authorization: `Bearer ${server.adminToken}` },
@@ -271,7 +270,7 @@ describe('a curve', () => {
   });
 });
 
-test("SimpleTuner's own worker brings none: its progress is one, a point a step", async () => {
+test("derives points from the progress of SimpleTuner's own worker, one per step", async () => {
   const { id, token } = await server.createWorker({ name: 'old', labels: { age: 'old' } });
   const call = async (path: string, body: object): Promise<void> => {
     const answer = await sendRaw(server.url, {

@@ -1,4 +1,3 @@
-/** Datasets: pushing from a workstation, use in jobs, and removal. */
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +52,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   ((await response.json()) as { readonly code?: unknown }).code,
 ];
 
-/** Files by path, as a manifest lists them. */
+// Files by path, as a manifest lists them.
 const filesOf = (texts: Readonly<Record<string, string>>): readonly DatasetFile[] =>
   Object.entries(texts)
     .map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), sha256: sha256(text) }))
@@ -77,7 +76,7 @@ const pruneVersions = async (
   { by = admin(), isDryRun = false }: { readonly by?: Person; readonly isDryRun?: boolean } = {},
 ) => valueOf(await by.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
-/** The files on disk with these hashes. */
+// The files on disk with these hashes.
 const onDisk = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
@@ -85,8 +84,8 @@ const onDisk = (): readonly string[] => {
 
 const photos = { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' };
 
-describe('a pushed dataset', () => {
-  test('is listed with its files, their size and who has pushed it', async () => {
+describe('pushing a dataset', () => {
+  test('lists a pushed dataset with its files, size and owner', async () => {
     const made = valueOf(await push('photos', photos));
     const manifest = manifestText(filesOf(photos));
     const bytes = 'onea captiontwo'.length;
@@ -104,13 +103,13 @@ describe('a pushed dataset', () => {
     });
   });
 
-  test('makes no second version when its files are the same', async () => {
+  test('creates no new version when the files are the same', async () => {
     const first = valueOf(await push('photos', photos));
     expect(valueOf(await push('photos', photos)).id).toBe(first.id);
     expect((await list(true)).datasets).toHaveLength(1);
   });
 
-  test('gets a new version when a caption changes, and one more when it changes back', async () => {
+  test('creates a new version when a caption changes, and another when it changes back', async () => {
     const first = valueOf(await push('photos', photos));
     const second = valueOf(await push('photos', { ...photos, 'a.txt': 'a better caption' }));
     const third = valueOf(await push('photos', photos));
@@ -122,7 +121,7 @@ describe('a pushed dataset', () => {
     ]);
   });
 
-  test('shares the files that another dataset has', async () => {
+  test('shares the content of files with other datasets', async () => {
     await push('photos', photos);
     const { stored_bytes: before } = await list();
     await push('others', { 'renamed.jpg': 'one' });
@@ -130,7 +129,7 @@ describe('a pushed dataset', () => {
     expect((await list()).stored_bytes).toBe(before + manifest.length);
   });
 
-  test('is recorded in the audit trail', async () => {
+  test('audits the push and the pin of a dataset', async () => {
     const made = valueOf(await push('photos', photos));
     await server.admin.call(datasetsApi.pin, { params: { id: made.id }, body: { pinned: true } });
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 2 } }));
@@ -142,7 +141,7 @@ describe('a pushed dataset', () => {
     ]);
   });
 
-  test('is refused while one of its files is not stored', async () => {
+  test('refuses to publish a dataset while one of its files is missing', async () => {
     const manifest = manifestText(filesOf(photos));
     await put('one');
     await put(manifest);
@@ -151,12 +150,12 @@ describe('a pushed dataset', () => {
     });
     expect(outcome).toMatchObject({ ok: false, failure: { problem: { code: 'content_not_found' } } });
     expect((await list(true)).datasets).toEqual([]);
-    // Stored files remain for the next try.
+    // Stored files remain for the next attempt.
     expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
   });
 
   test.each([
-    ['a path that leads out', [{ path: '../a', bytes: 1, sha256: sha256('a') }], 'has the name .. in it'],
+    ['a path outside the folder', [{ path: '../a', bytes: 1, sha256: sha256('a') }], 'has the name .. in it'],
     ['no files', [], 'has no files'],
     [
       'two names of one file on systems that ignore case',
@@ -166,7 +165,7 @@ describe('a pushed dataset', () => {
       ],
       'ignore case',
     ],
-  ])('is refused with %s', async (_what, files, words) => {
+  ])('refuses to publish a dataset with %s', async (_what, files, words) => {
     const manifest = manifestText(files);
     await put('a');
     await put(manifest);
@@ -177,7 +176,7 @@ describe('a pushed dataset', () => {
     });
   });
 
-  test('is refused when its manifest is no manifest', async () => {
+  test('refuses to publish a dataset whose manifest is invalid', async () => {
     await put('not a manifest');
     const body = { name: 'photos', version: sha256('not a manifest') };
     expect(await server.admin.call(datasetsApi.publish, { body })).toMatchObject({
@@ -187,15 +186,15 @@ describe('a pushed dataset', () => {
   });
 });
 
-describe('a file of a dataset', () => {
-  test('is stored once it has the announced content, and is no longer missing', async () => {
+describe('uploading a file of a dataset', () => {
+  test('stores a file with the announced content', async () => {
     expect(await missing(sha256('one'))).toEqual([sha256('one')]);
     expect((await put('one')).status).toBe(200);
     expect(await missing(sha256('one'))).toEqual([]);
     expect(onDisk()).toEqual([sha256('one')]);
   });
 
-  test('is refused, and nothing of it kept, when its content is another one', async () => {
+  test('refuses a file with different content and keeps nothing of it', async () => {
     expect(await codeOf(await put('one', admin(), { name: sha256('two') }))).toEqual([
       400,
       'checksum_mismatch',
@@ -203,7 +202,7 @@ describe('a file of a dataset', () => {
     expect(onDisk()).toEqual([]);
   });
 
-  test('goes on where an interrupted upload has ended', async () => {
+  test('continues an interrupted upload of a file', async () => {
     const name = sha256('0123456789');
     expect((await put('01234', admin(), { name, range: 'bytes 0-4/10' })).status).toBe(200);
     const params = { digest: name };
@@ -222,18 +221,18 @@ describe('a file of a dataset', () => {
     });
   });
 
-  test('that is empty is stored, too', async () => {
+  test('stores an empty file', async () => {
     expect((await put('')).status).toBe(200);
     expect(await missing(sha256(''))).toEqual([]);
   });
 
-  test('is refused when the datasets would take more than their limit', async () => {
+  test('refuses a file beyond the storage limit of datasets', async () => {
     const large = 'x'.repeat(100_001);
     expect(await codeOf(await put(large))).toEqual([413, 'quota_exceeded']);
     expect(onDisk()).toEqual([]);
   });
 
-  test('is refused when parts of files that never became complete take the room', async () => {
+  test('refuses a file when incomplete parts use the storage limit', async () => {
     const part = (text: string) =>
       put('x'.repeat(40_000), admin(), { name: sha256(text), range: 'bytes 0-39999/50000' });
     expect([(await part('one')).status, (await part('two')).status]).toEqual([200, 200]);
@@ -243,7 +242,7 @@ describe('a file of a dataset', () => {
     expect((await put('y'.repeat(10), admin(), rest)).status).toBe(200);
   });
 
-  test('is not taken from a token that may not submit jobs', async () => {
+  test('refuses a file from a token without permission to submit jobs', async () => {
     const viewer = await enrol('viewer', ['queue.view']);
     expect(await codeOf(await put('one', viewer))).toEqual([403, 'permission_missing']);
   });
@@ -258,7 +257,7 @@ describe('a job with data', () => {
       },
     });
 
-  test('lets its worker read its files and its manifest, and nothing else', async () => {
+  test("lets the worker of a job read only the job's files and manifest", async () => {
     const rig = await openRig(server, 'rig-1', { datasets: [] });
     const made = valueOf(await push('photos', photos));
     await push('secrets', { 'key.txt': 'a secret' });
@@ -276,7 +275,7 @@ describe('a job with data', () => {
     expect(await codeOf(await get('../../trainyard.db'))).toEqual([404, 'route_not_found']);
   });
 
-  test('waits for a worker that can fetch data, and says so', async () => {
+  test('keeps the job pending until a worker can fetch data, and explains that', async () => {
     await openRig(server, 'rig-old');
     const made = valueOf(await push('photos', photos));
     const job = valueOf(await submit(made.version));
@@ -284,7 +283,7 @@ describe('a job with data', () => {
     expect('reason' in job && job.reason).toContain('cannot fetch data');
   });
 
-  test('goes to the worker that has its data, as soon as the worker has said so', async () => {
+  test('dispatches to the worker that reports to have the data', async () => {
     const made = valueOf(await push('photos', photos));
     const [first, second] = [
       await openRig(server, 'rig-1', { datasets: [] }),
@@ -305,7 +304,7 @@ describe('a job with data', () => {
     ]);
   });
 
-  test('is listed by the worker that has its data, for those who may see it', async () => {
+  test('lists the datasets on a worker for users who may see them', async () => {
     const alice = await enrol('alice', ['queue.view.own']);
     const made = valueOf(await push('photos', photos));
     await push('others', { 'a.jpg': 'another' });
@@ -322,7 +321,7 @@ describe('a job with data', () => {
     expect(unknown).toMatchObject({ ok: false, failure: { problem: { code: 'worker_not_found' } } });
   });
 
-  test('is refused when its data is not stored', async () => {
+  test('refuses a job whose data is not stored', async () => {
     expect(await submit(sha256('nothing'))).toMatchObject({
       ok: false,
       failure: {
@@ -334,7 +333,7 @@ describe('a job with data', () => {
     });
   });
 
-  test('may not use the data of somebody else whose jobs are not visible either', async () => {
+  test('refuses a job with data of another user whose jobs are not visible', async () => {
     const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
     const made = valueOf(await push('photos', photos));
     expect(await submit(made.version, alice)).toMatchObject({
@@ -355,7 +354,7 @@ describe('a job with data', () => {
   const detailOf = async (id: string, by: Person = admin()) =>
     valueOf(await by.client.call(queueApi.get, { params: { id: JobId.parse(id) } }));
 
-  test('shows its data with the dataset that it came from', async () => {
+  test('shows the data of a job with its dataset', async () => {
     const made = valueOf(await push('photos', photos));
     const job = valueOf(await submit(made.version));
     expect((await detailOf(String(job.job_id))).data).toEqual([
@@ -370,7 +369,7 @@ describe('a job with data', () => {
     ]);
   });
 
-  test('shows the dataset of its own user when several users have pushed the same files', async () => {
+  test("shows the user's own dataset when several users pushed the same files", async () => {
     const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
     const own = valueOf(await push('alices', photos, alice));
     const job = valueOf(await submit(own.version, alice));
@@ -379,7 +378,7 @@ describe('a job with data', () => {
     expect(data.map(({ dataset }) => dataset)).toEqual([{ id: own.id, name: 'alices' }]);
   });
 
-  test('does not name a dataset that its user may no longer use', async () => {
+  test('does not name a dataset that the user may no longer use', async () => {
     const made = valueOf(await push('photos', photos));
     const reader = await enrol('reader', ['queue.view', 'queue.submit']);
     const job = valueOf(await submit(made.version, reader));
@@ -390,12 +389,12 @@ describe('a job with data', () => {
     expect(data.map(({ version, dataset }) => [version, dataset])).toEqual([[made.version, null]]);
   });
 
-  test('shows no data when it was submitted without any', async () => {
+  test('shows no data for a job without data', async () => {
     const job = valueOf(await server.admin.call(queueApi.submit, { body: { config: {} } }));
     expect((await detailOf(String(job.job_id))).data).toEqual([]);
   });
 
-  test('keeps its version, until the job is deleted', async () => {
+  test('keeps the version that a job uses until the job is deleted', async () => {
     const first = valueOf(await push('photos', photos));
     const job = valueOf(await submit(first.version));
     await push('photos', { 'a.jpg': 'another' });
@@ -407,8 +406,8 @@ describe('a job with data', () => {
   });
 });
 
-describe('pruning', () => {
-  test('removes older versions, and the files that nothing else has', async () => {
+describe('pruning datasets', () => {
+  test('removes older versions and files that nothing else uses', async () => {
     await push('photos', photos);
     await push('photos', { 'a.jpg': 'one' });
     expect((await prune()).removed).toHaveLength(1);
@@ -416,7 +415,7 @@ describe('pruning', () => {
     expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
   });
 
-  test('removes a named dataset altogether, unless it is pinned', async () => {
+  test('removes a named dataset completely, unless it is pinned', async () => {
     const { id } = valueOf(await push('photos', photos));
     await server.admin.call(datasetsApi.pin, { params: { id }, body: { pinned: true } });
     expect((await prune(['photos'])).removed).toEqual([]);
@@ -426,14 +425,14 @@ describe('pruning', () => {
     expect(await list(true)).toMatchObject({ datasets: [], stored_bytes: 0 });
   });
 
-  test('only says what it would remove when it is tried out', async () => {
+  test('only lists what a dry run would remove', async () => {
     await push('photos', photos);
     const body = { names: ['photos'], dry_run: true };
     expect(valueOf(await server.admin.call(datasetsApi.prune, { body })).removed).toHaveLength(1);
     expect((await list()).datasets).toHaveLength(1);
   });
 
-  test('removes exactly the versions that it is given, the newest one included', async () => {
+  test('removes exactly the given versions, including the newest one', async () => {
     const first = valueOf(await push('photos', photos));
     const second = valueOf(await push('photos', { 'a.jpg': 'another' }));
     const other = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
@@ -442,7 +441,7 @@ describe('pruning', () => {
     expect((await list(true)).datasets.map(({ id, newest }) => [id, newest])).toEqual([[first.id, true]]);
   });
 
-  test("leaves a version that is pinned, or another user's, although its id was given", async () => {
+  test('keeps a given version that is pinned or belongs to another user', async () => {
     const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
     const pinned = valueOf(await push('photos', photos));
     await server.admin.call(datasetsApi.pin, { params: { id: pinned.id }, body: { pinned: true } });
@@ -452,7 +451,7 @@ describe('pruning', () => {
     expect((await list()).datasets).toHaveLength(2);
   });
 
-  test('frees the files that no other version has, each content once', async () => {
+  test('counts the freed bytes of each content once', async () => {
     const manifest = (texts: Readonly<Record<string, string>>): number => manifestText(filesOf(texts)).length;
     const first = { 'a.jpg': 'shared', 'b.jpg': 'first', 'c.jpg': 'first' };
     const older = valueOf(await push('photos', first));
@@ -466,7 +465,7 @@ describe('pruning', () => {
     expect((await prune()).freed_bytes).toBe(0);
   });
 
-  test('is refused when names and versions are both given', async () => {
+  test('refuses names together with versions', async () => {
     const body = { names: ['photos'], versions: [1] };
     expect(await server.admin.call(datasetsApi.prune, { body })).toMatchObject({
       ok: false,

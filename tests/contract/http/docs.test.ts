@@ -1,4 +1,3 @@
-/** The API page: served correctly, complete, and harmless whatever the document contains. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsPage } from '../../../main/http/docs/page.ts';
@@ -16,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The visible text. */
+// Returns the visible text.
 const textOf = (markup: string): string =>
   markup
     .replaceAll(/<style>.*?<\/style>/gs, '')
@@ -26,8 +25,8 @@ const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"'
 
 const ids = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
 
-describe('it is served', () => {
-  test('to everybody, as a page that may load, run and frame nothing', () => {
+describe('serving /docs', () => {
+  test('serves the page to everybody with a policy that allows only its own style', () => {
     expect(response.status).toBe(200);
     const { headers } = response;
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -40,7 +39,7 @@ describe('it is served', () => {
     );
   });
 
-  test('and has nothing in it that the policy would stop', () => {
+  test('contains nothing that its own policy would block', () => {
     expect(page.match(/<style>/g)).toHaveLength(1);
     expect(page).not.toMatch(/<(script|link|img|iframe|object|embed|form|base)\b/i);
     expect(page).not.toMatch(/<[^>]* (style|on\w+|src)=/i);
@@ -49,7 +48,7 @@ describe('it is served', () => {
     expect(page).toContain('color-scheme: light dark');
   });
 
-  test('by GET and HEAD alone', async () => {
+  test('allows only GET and HEAD', async () => {
     const head = await fetch(`${server.url}/docs`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     const post = await fetch(`${server.url}/docs`, { method: 'POST' });
@@ -58,9 +57,9 @@ describe('it is served', () => {
   });
 });
 
-describe('it shows', () => {
+describe('contents of /docs', () => {
   test.each(rows.map(row => [`${row.method} ${row.path.replaceAll(/[:*](\w+)/g, '{$1}')}`, row] as const))(
-    '%s, and who may call it',
+    'describes %s and who may call it',
     (name, { summary, authority, own }) => {
       const [section = ''] =
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
@@ -80,7 +79,7 @@ describe('it shows', () => {
     },
   );
 
-  test('each call and shape under an address of its own, and leads nowhere that is not there', () => {
+  test('gives each call and schema an anchor, and links only to existing ones', () => {
     const known = ids(page);
     expect(new Set(known).size).toBe(known.length);
     const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
@@ -90,13 +89,13 @@ describe('it shows', () => {
     expect(levels.filter(level => level === 1)).toHaveLength(1);
   });
 
-  test('how a call can fail, and every shape of an event', () => {
+  test('describes how calls fail, and every kind of event', () => {
     expect(page.match(/<p>Else a <a href="#problems">problem<\/a>.<\/p>/g)).toHaveLength(rows.length);
     const events = textOf(page.slice(page.indexOf('id="schema-UiEvent"')));
     expect(events).toMatch(/kind required "worker".*kind required "job".*kind required "reset"/s);
   });
 
-  test('what a submit takes: fields, limits, defaults', () => {
+  test('describes the fields, limits and defaults of a submit', () => {
     const text = textOf(page);
     expect(text).toContain('priority integer (at least 0, at most 50) or "low" or "normal"');
     expect(text).toContain('or "critical" (10 unless given)');
@@ -111,7 +110,7 @@ describe('it shows', () => {
   });
 });
 
-describe('hostile text', () => {
+describe('hostile text in the document', () => {
   const evil = `<script>alert('1')</script>"&`;
   const shape = { type: 'object', properties: { [evil]: { enum: [evil], default: evil } }, required: [evil] };
   const content = { [evil]: { schema: shape } };
@@ -141,7 +140,7 @@ describe('hostile text', () => {
     },
   };
 
-  test('is shown as it is, and nothing of it counts', () => {
+  test('escapes hostile text everywhere', () => {
     const markup = docsPage(hostile);
     expect(markup).not.toMatch(/<script/i);
     expect(markup.match(/<style>/g)).toHaveLength(1);
@@ -152,7 +151,7 @@ describe('hostile text', () => {
   });
 });
 
-test('a document without anything in it makes a page, too', () => {
+test('renders an empty document', () => {
   const empty = { info: { title: 'x', version: '1' }, paths: {}, components: {} };
   expect(textOf(docsPage(empty))).toContain('x 1: the API');
 });

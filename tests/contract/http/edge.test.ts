@@ -1,4 +1,4 @@
-/** Every call from a page of another site or with a foreign host name: docs/internals/faults.md, S1 to S3. */
+// See docs/internals/faults.md, S1 to S3.
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
@@ -9,7 +9,7 @@ import { sendBytes } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
-/** The session cookie of a user with all permissions. */
+// The session cookie of a user with all permissions.
 let cookie: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
@@ -32,7 +32,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** `fetch` sends only its own Host header. */
+// `fetch` sends only its own Host header.
 function send(
   row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -71,7 +71,7 @@ function send(
   });
 }
 
-/** The headers that browsers send for a page of another site. */
+// The headers that browsers send for a page of another site.
 const elsewhere: readonly Readonly<Record<string, string>>[] = [
   { origin: 'https://evil.example' },
   { origin: 'null' },
@@ -87,14 +87,14 @@ const invitations = ({ headers }: Answer): readonly string[] =>
 const bearer = () => ({ authorization: `Bearer ${server.adminToken}` });
 const ownHost = () => new URL(server.url).host;
 
-describe.each(named)('%s', (_name, row) => {
-  test('is not answered under the name of somebody else', async () => {
+describe.each(named)('edge checks of %s', (_name, row) => {
+  test('refuses a foreign or repeated host name', async () => {
     for (const host of ['evil.example', '127.evil.example', `evil.example:${new URL(server.url).port}`])
       expect(await send(row, { host, ...bearer() })).toMatchObject({ status: 421, code: 'wrong_host' });
     expect((await send(row, { host: [ownHost(), ownHost()], ...bearer() })).status).toBe(400);
   });
 
-  test('does nothing for a page of another site, and invites none', async () => {
+  test('refuses changes from a page of another site, without CORS headers', async () => {
     for (const headers of elsewhere)
       for (const method of changing) {
         const answer = await send({ method, path: row.path }, { host: ownHost(), ...headers, cookie });
@@ -109,7 +109,7 @@ describe.each(named)('%s', (_name, row) => {
     expect(invitations(preflight)).toEqual([]);
   });
 
-  test('tells a page of another site nothing, whoever has signed in there', async () => {
+  test('answers a cross-site page as if nobody were signed in', async () => {
     for (const headers of elsewhere) {
       const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
       // Public calls answer such pages, too, but browsers do not let those pages read the answer.
@@ -119,7 +119,7 @@ describe.each(named)('%s', (_name, row) => {
   });
 });
 
-test('after all of that nothing has been done', async () => {
+test('changes nothing during all of these requests', async () => {
   const { total, entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
   expect(entries.map(({ event_type: type }) => type).filter(type => type !== 'auth.refused')).toEqual([
     'auth.signed_in',
@@ -128,7 +128,7 @@ test('after all of that nothing has been done', async () => {
   expect(total).toBe(entries.length);
 });
 
-test('without a name there is no answer, in any version of HTTP', async () => {
+test('refuses a request without a host name in HTTP 1.0 and 1.1', async () => {
   const lines = ['Connection: close', `Authorization: Bearer ${server.adminToken}`, '', ''].join('\r\n');
   for (const version of ['1.0', '1.1'])
     for (const host of ['', 'Host:\r\n', 'Host: \r\n'])
@@ -137,12 +137,12 @@ test('without a name there is no answer, in any version of HTTP', async () => {
       );
 });
 
-test('a name that was allowed is ours, as is every address of the loopback', async () => {
+test('accepts an allowed host name and every loopback address', async () => {
   for (const host of ['trainyard.example', 'Trainyard.Example:443', 'localhost:1', '127.0.0.9', '[::1]:5'])
     expect((await send({ method: 'GET', path: '/health/live' }, { host })).status).toBe(200);
 });
 
-test('a name that is not ours is answered and logged with the flag that allows it', async () => {
+test('names the flag that allows a foreign host name, in the answer and once in the log', async () => {
   const detail = async (host: string): Promise<unknown> => {
     const answer = await send({ method: 'GET', path: '/health/live' }, { host });
     return [answer.status, answer.detail];
@@ -165,7 +165,7 @@ test('a name that is not ours is answered and logged with the flag that allows i
   ]);
 });
 
-test('every answer says that it is shown in no frame, sniffed for nothing and refers to nobody', async () => {
+test('sends headers against framing, sniffing and referrers with every answer', async () => {
   for (const path of ['/health/live', '/no/such/call', '/api/queue'] as const)
     expect((await send({ method: 'GET', path }, { host: ownHost() })).headers).toMatchObject({
       'x-frame-options': 'DENY',

@@ -1,4 +1,3 @@
-/** The answers to why a job is pending, and what would happen to a new job. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -26,7 +25,7 @@ async function send(path: string, body?: unknown): Promise<readonly [status: num
   return [response.status, await response.json()];
 }
 
-test('a job is explained, with each worker and every check', async () => {
+test('explains a pending job with every worker and every check', async () => {
   const { id } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'h100' } });
   const job = await server.submit({ config: {}, gpu_count: 4, worker_labels: { gpu_type: 'a100*' } });
   const [status, body] = await send(`/api/queue/${job}/explain`);
@@ -68,11 +67,11 @@ test('a job is explained, with each worker and every check', async () => {
   await server.admin.call(workersApi.remove, { params: { id } });
 });
 
-test('a job that is not there is not explained', async () => {
+test('returns job_not_found for the explanation of an unknown job', async () => {
   expect(await send('/api/queue/j_nobody/explain')).toMatchObject([404, { code: 'job_not_found' }]);
 });
 
-test('a dry run leaves no job, and its key unused', async () => {
+test('creates no job in a dry run, and does not use its key', async () => {
   const wish = { config: { num_processes: 2 }, priority: 20 };
   const jobs = async (): Promise<number> =>
     valueOf(await server.admin.call(queueApi.list, { query: {} })).entries.length;
@@ -102,7 +101,7 @@ test('a dry run leaves no job, and its key unused', async () => {
   expect(await jobs()).toBe(before + 1);
 });
 
-test('a dry run is refused where a job would be', async () => {
+test('refuses a dry run where a submit would be refused', async () => {
   const answer = await send('/api/queue/submit', { config: { num_processes: 'many' }, dry_run: true });
   expect(answer).toMatchObject([422, { code: 'config_invalid' }]);
   expect(await send('/api/queue/submit', { config: {}, dry_run: 'yes' })).toMatchObject([400, {}]);

@@ -1,4 +1,3 @@
-/** Calls for when machines fail, and their audit trail. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -20,8 +19,8 @@ const post = async (path: string, body: unknown): Promise<readonly [number, stri
   return [response.status, code];
 };
 
-describe('a drain', () => {
-  test('says when its deadline is', async () => {
+describe('draining a worker', () => {
+  test('returns the deadline of a drain', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const body = { reason: 'new disk', deadline_s: 90 };
     const { drain } = valueOf(await server.admin.call(workersApi.drain, { params: { id }, body }));
@@ -29,33 +28,33 @@ describe('a drain', () => {
     expect(Date.parse(drain?.deadline ?? '') - Date.parse(drain?.since ?? '')).toBe(90_000);
   });
 
-  test.each([-1, '90', null, 1e12, {}])('takes no deadline of %j', async deadline => {
+  test.each([-1, '90', null, 1e12, {}])('validates the deadline %j of a drain', async deadline => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const [status] = await post(`/api/admin/workers/${id}/drain`, { deadline_s: deadline });
     expect(status).toBe(deadline === null ? 200 : 400);
   });
 });
 
-test('a rotation knows two modes', async () => {
+test('accepts exactly the two modes of a rotation', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   expect(await post(`/api/admin/workers/${id}/token`, { mode: 'later' })).toEqual([400, 'invalid_request']);
   expect(await post(`/api/admin/workers/${id}/token`, { mode: 'after_job' })).toEqual([200, undefined]);
 });
 
-test('a quarantine that is none is ended without ado, and nobody knows a worker that is not there', async () => {
+test('accepts an unquarantine without a quarantine, and returns 404 for an unknown worker', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const view = valueOf(await server.admin.call(workersApi.unquarantine, { params: { id } }));
   expect(view.quarantine).toBeNull();
   expect(await post('/api/admin/workers/w_nobody/unquarantine', {})).toEqual([404, 'worker_not_found']);
 });
 
-test('a job that waits for nobody can not be released', async () => {
+test('refuses to release a job that waits for no worker', async () => {
   const id = await server.submit({ config: {} });
   expect(await post(`/api/queue/${id}/release`, {})).toEqual([409, 'nothing_to_release']);
   expect(await post('/api/queue/j_none/release', {})).toEqual([404, 'job_not_found']);
 });
 
-test('a submit says what the job asks for when it fails', async () => {
+test('returns the failure options that a submit requested', async () => {
   const body = {
     config: {},
     timeout_s: 90,
@@ -67,8 +66,8 @@ test('a submit says what the job asks for when it fails', async () => {
   expect(job).toMatchObject({ timeout_s: 90, retry_on: ['timeout'], on_lost_contact: 'stop', hold: null });
 });
 
-describe('the trail', () => {
-  test('says who did it, from where, and can be checked', async () => {
+describe('audit trail of these calls', () => {
+  test('records who did it and from where, and verifies', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     await server.submit({ config: {} });
     const { entries, total } = valueOf(await server.admin.call(auditApi.list, {}));

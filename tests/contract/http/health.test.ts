@@ -1,4 +1,3 @@
-/** Health checks and system status at SimpleTuner's paths. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { healthApi, HealthReport, SystemStatus } from '../../../protocol/health-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
@@ -24,13 +23,13 @@ describe('liveness and readiness', () => {
   it.each([
     ['/api/cloud/health/live', { status: 'ok' }],
     ['/api/cloud/health/ready', { status: 'ready' }],
-  ])('answer without a token: %s', async (path, answer) => {
+  ])('answers without a token: %s', async (path, answer) => {
     const response = await get(path);
     expect([response.status, await response.json()]).toEqual([200, answer]);
   });
 });
 
-describe('the health report', () => {
+describe('GET /api/cloud/health', () => {
   it.each(['/api/cloud/health', '/api/cloud/health?include_providers=true'])(
     'checks every component: %s',
     async path => {
@@ -49,7 +48,7 @@ describe('the health report', () => {
     },
   );
 
-  it.each(['/api/cloud/health', '/api/system/status'])('needs a token with queue.view: %s', async path => {
+  it.each(['/api/cloud/health', '/api/system/status'])('requires a token with queue.view: %s', async path => {
     expect((await get(path)).status).toBe(401);
     const weak = await tokenFor(`weak${path.replaceAll('/', '-')}`, ['queue.submit']);
     expect((await get(path, weak)).status).toBe(403);
@@ -57,7 +56,7 @@ describe('the health report', () => {
     expect((await get(path, own)).status).toBe(403);
   });
 
-  it('is open to a token with queue.view alone', async () => {
+  it('accepts a token with only queue.view', async () => {
     const token = await tokenFor('watcher', ['queue.view']);
     expect((await get('/api/cloud/health', token)).status).toBe(200);
     expect((await get('/api/system/status', token)).status).toBe(200);
@@ -76,8 +75,8 @@ describe('the health report', () => {
   });
 });
 
-describe('the system status', () => {
-  it('shows load and memory, and no allocation unless asked', async () => {
+describe('GET /api/system/status', () => {
+  it('shows load and memory, and no allocation by default', async () => {
     const status = SystemStatus.parse(await (await get('/api/system/status', server.adminToken)).json());
     expect(status.memory_percent).toBeGreaterThan(0);
     expect(status.memory_percent).toBeLessThanOrEqual(100);
@@ -85,7 +84,7 @@ describe('the system status', () => {
     expect(Math.abs(status.timestamp - Date.now() / 1_000)).toBeLessThan(60);
   });
 
-  it('shows which job holds which GPU of which worker', async () => {
+  it('shows which job uses which GPU of which worker', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-gpus' });
     const agent = new Agent();
     const worker = createLightWorker({ url: server.url, id, token, agent });

@@ -1,4 +1,3 @@
-/** Searching, sorting and counting in the list of jobs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
@@ -28,7 +27,7 @@ async function walk(query: object): Promise<readonly string[]> {
   return seen;
 }
 
-test('sorts by name and by priority over all pages, in both directions', async () => {
+test('sorts jobs by name and by priority across pages in both directions', async () => {
   const byName = ['alpha', 'alpha-2', 'beta', 'delta', 'epsilon', 'gamma'];
   expect(await names({ sort: 'name', order: 'asc' })).toEqual(byName);
   expect(await walk({ sort: 'name', order: 'asc' })).toEqual(byName);
@@ -37,7 +36,7 @@ test('sorts by name and by priority over all pages, in both directions', async (
   expect((await walk({ order: 'asc' }))[0]).toBe('beta');
 });
 
-test('filters by the terms of a search', async () => {
+test('filters jobs by search terms', async () => {
   expect(await names({ q: 'state:blocked,cancelled', sort: 'name', order: 'asc' })).toEqual([
     'delta',
     'epsilon',
@@ -46,7 +45,7 @@ test('filters by the terms of a search', async () => {
   expect(await names({ q: 'user:admin alpha', sort: 'name', order: 'asc' })).toEqual(['alpha', 'alpha-2']);
 });
 
-test('counts what matches on all pages, and by status what the search finds in any state', async () => {
+test('counts matching jobs on all pages, and by status', async () => {
   expect((await list({ limit: 1 })).counts).toBeUndefined();
   expect((await list({ limit: 1, counts: true })).counts).toEqual({
     total: 6,
@@ -65,12 +64,12 @@ test('counts what matches on all pages, and by status what the search finds in a
 });
 
 test.each([
-  ['a sort that does not exist', { sort: 'age' }, /sort/],
-  ['an order that does not exist', { order: 'up' }, /order/],
+  ['an unknown sort', { sort: 'age' }, /sort/],
+  ['an unknown order', { order: 'up' }, /order/],
   ['nine terms', { q: 'a b c d e f g h i' }, /8 terms/],
-  ['a number as the cursor of a sort by name', { sort: 'name', cursor: '12' }, /cursor/],
-  ['a cursor that no server made', { sort: 'name', cursor: 'W10' }, /cursor/],
-])('refuses %s', async (_what, query, says) => {
+  ['a number as cursor of a sort by name', { sort: 'name', cursor: '12' }, /cursor/],
+  ['an invalid cursor', { sort: 'name', cursor: 'W10' }, /cursor/],
+])('refuses a list with %s', async (_what, query, says) => {
   const answer = await server.admin.call(queueApi.list, { query: { ...query } as object });
   if (answer.ok || answer.failure.kind !== 'problem') throw new Error('the query was not refused');
   expect(answer.failure.problem).toMatchObject({

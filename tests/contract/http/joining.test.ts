@@ -1,4 +1,3 @@
-/** Joining over HTTP: authorization, input, limits and audit. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/host/system.ts';
@@ -18,7 +17,7 @@ afterEach(() => server.close());
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const offer = async (id: Awaited<ReturnType<TestServer['createWorker']>>['id'], body: object = {}) =>
+const createJoinToken = async (id: Awaited<ReturnType<TestServer['createWorker']>>['id'], body: object = {}) =>
   valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id }, body }));
 
 async function post(
@@ -39,9 +38,9 @@ const join = (joinToken: string, token: string) =>
 const register = (token: string) =>
   post('/api/workers/register', { 'x-worker-token': token }, { name: 'rig' });
 
-test('a machine joins with it, and is the worker from then on', async () => {
+test('joins a machine with a join token, which then is the worker', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1', worker_type: 'ephemeral' });
-  const made = await offer(id);
+  const made = await createJoinToken(id);
   expect(made).toEqual({
     worker_id: id,
     name: 'rig-1',
@@ -59,10 +58,10 @@ test('a machine joins with it, and is the worker from then on', async () => {
   expect((await register(token))[0]).toBe(401);
 });
 
-describe('it works once:', () => {
-  test('the same token again is answered the same, another one is refused', async () => {
+describe('single use of a join token', () => {
+  test('returns the same answer for the same token, and refuses another one', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const { join_token: joinToken } = await offer(id);
+    const { join_token: joinToken } = await createJoinToken(id);
     const first = await join(joinToken, 'wt_mine');
     expect(await join(joinToken, 'wt_mine')).toEqual(first);
     expect(await join(joinToken, 'wt_theirs')).toMatchObject([401, { code: 'join_token_used' }]);
@@ -70,9 +69,9 @@ describe('it works once:', () => {
     expect((await register('wt_theirs'))[0]).toBe(401);
   });
 
-  test('of many that ask at once, one joins', async () => {
+  test('accepts exactly one of many concurrent joins', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const { join_token: joinToken } = await offer(id);
+    const { join_token: joinToken } = await createJoinToken(id);
     const tokens = Array.from({ length: 20 }, (_, n) => `wt_${n}`);
     const answers = await Promise.all(tokens.map(token => join(joinToken, token)));
     expect(answers.filter(([status]) => status === 200)).toHaveLength(1);
@@ -81,41 +80,41 @@ describe('it works once:', () => {
     expect((await register(winner))[0]).toBe(200);
   });
 
-  test('not after its time, and a new one does', async () => {
+  test('refuses an expired join token and accepts a new one', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const { join_token: joinToken } = await offer(id, { expires_in_s: 60 });
+    const { join_token: joinToken } = await createJoinToken(id, { expires_in_s: 60 });
     clock.aheadMs = 60_000;
     const [status, problem] = await join(joinToken, 'wt_mine');
     expect([status, problem['code']]).toEqual([401, 'join_token_invalid']);
     expect(problem['detail']).toMatch(/has expired; make a new join command/);
-    const again = await offer(id);
+    const again = await createJoinToken(id);
     expect((await join(again.join_token, 'wt_mine'))[0]).toBe(200);
   });
 
-  test('not after a newer one, a new token of the worker, or its end', async () => {
+  test('refuses a join token after a newer one, a rotation, or the removal of its worker', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const params = { id };
     const refused = async (joinToken: string) =>
       expect(await join(joinToken, 'wt_mine')).toMatchObject([401, { code: 'join_token_invalid' }]);
-    const first = await offer(id);
-    const second = await offer(id);
+    const first = await createJoinToken(id);
+    const second = await createJoinToken(id);
     await refused(first.join_token);
     valueOf(await server.admin.call(workersApi.rotateToken, { params, body: {} }));
     await refused(second.join_token);
-    const third = await offer(id);
+    const third = await createJoinToken(id);
     valueOf(await server.admin.call(workersApi.remove, { params }));
     await refused(third.join_token);
   });
 });
 
-describe('what it is not made of', () => {
+describe('creating a join token', () => {
   test.each([
     { expires_in_s: 59 },
     { expires_in_s: 604_801 },
     { expires_in_s: 60.5 },
     { expires_in_s: '60' },
     { more: 1 },
-  ])('%j', async body => {
+  ])('refuses the body %j for a join token', async body => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const [status, { code }] = await post(
       `/api/admin/workers/${id}/join-token`,
@@ -125,7 +124,7 @@ describe('what it is not made of', () => {
     expect([status, code]).toEqual([400, 'invalid_request']);
   });
 
-  test('a token that may not change workers', async () => {
+  test('refuses a join token to a token that may not change workers', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const body = { name: 'viewer', permissions: ['queue.view' as const] };
     const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -134,7 +133,7 @@ describe('what it is not made of', () => {
   });
 });
 
-describe('what does not join, and uses nothing up:', () => {
+describe('invalid joins', () => {
   test.each([
     [{}],
     [{ token_sha256: '' }],
@@ -143,9 +142,9 @@ describe('what does not join, and uses nothing up:', () => {
     [{ token_sha256: 7 }],
     [{ token_sha256: 'a'.repeat(64), token: 'wt_mine' }],
     [[]],
-  ])('%j', async body => {
+  ])('refuses to join with the body %j, and keeps the join token unused', async body => {
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const { join_token: joinToken } = await offer(id);
+    const { join_token: joinToken } = await createJoinToken(id);
     expect(await post('/api/join', { 'x-worker-token': joinToken }, body)).toMatchObject([
       400,
       { code: 'invalid_request' },
@@ -153,20 +152,20 @@ describe('what does not join, and uses nothing up:', () => {
     expect((await join(joinToken, 'wt_mine'))[0]).toBe(200);
   });
 
-  test('an agent that takes it for a worker token is told what it is', async () => {
+  test('explains the error when an agent registers with a join token', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const { join_token: joinToken } = await offer(id);
+    const { join_token: joinToken } = await createJoinToken(id);
     const [status, { detail }] = await register(joinToken);
     expect([status, detail]).toEqual([401, expect.stringContaining('a join token is not a worker token')]);
   });
 });
 
-test('wrong, old and used ones stand in the trail with eight characters of their hash', async () => {
+test('audits invalid, expired and used join tokens with the start of their hash', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
-  const expired = (await offer(id, { expires_in_s: 60 })).join_token;
+  const expired = (await createJoinToken(id, { expires_in_s: 60 })).join_token;
   clock.aheadMs = 60_000;
   await join(expired, 'wt_mine');
-  const used = (await offer(id)).join_token;
+  const used = (await createJoinToken(id)).join_token;
   await join(used, 'wt_mine');
   await join(used, 'wt_theirs');
   await join('tj_wrong', 'wt_mine');
@@ -188,9 +187,9 @@ test('wrong, old and used ones stand in the trail with eight characters of their
     expect(text).not.toContain(secret);
 });
 
-test('too many wrong ones are held back, and a good one of the same address is not', async () => {
+test('limits failed joins of an address, but accepts a valid join token from it', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
-  const { join_token: joinToken } = await offer(id);
+  const { join_token: joinToken } = await createJoinToken(id);
   const answers = await Promise.all(Array.from({ length: 80 }, (_, n) => join(`tj_${n}`, 'wt_mine')));
   expect(answers.filter(([status]) => status === 401).length).toBeGreaterThanOrEqual(60);
   expect(answers.some(([status, { code }]) => status === 429 && code === 'too_many_failures')).toBe(true);
@@ -200,7 +199,7 @@ test('too many wrong ones are held back, and a good one of the same address is n
 test.each([
   ['/api/join', 'join'],
   ['/api/workers/register', 'worker'],
-])('%s says which token it wants, whether it came with none or with one for people', async (path, kind) => {
+])("names the required token of %s when none or a user's token is sent", async (path, kind) => {
   const asBearer = { authorization: `Bearer ${server.adminToken}` };
   for (const [headers, status] of [[{}, 401] as const, [asBearer, 403] as const]) {
     const [answered, { detail }] = await post(path, headers, {});
@@ -211,9 +210,9 @@ test.each([
   }
 });
 
-test('no token that was made stands in the database', async () => {
+test('stores join tokens only as hashes', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
-  const { join_token: joinToken } = await offer(id);
+  const { join_token: joinToken } = await createJoinToken(id);
   await join(joinToken, 'wt_mine');
   const { readFile } = await import('node:fs/promises');
   const stored = await Promise.all(
@@ -223,7 +222,7 @@ test('no token that was made stands in the database', async () => {
   expect(stored.join('')).toContain(sha256(joinToken));
 });
 
-test('a machine that joins while the old one listens takes its place at once', async () => {
+test('replaces a connected machine immediately when another one joins', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const introduce = (header: string, instance: string) =>
     post(
@@ -237,7 +236,7 @@ test('a machine that joins while the old one listens takes its place at once', a
   });
   onTestFinished(() => void stream.body?.cancel().catch(() => {}));
   const ended = stream.text();
-  const { join_token: joinToken } = await offer(id);
+  const { join_token: joinToken } = await createJoinToken(id);
   expect((await join(joinToken, 'wt_mine'))[0]).toBe(200);
   await ended;
   expect((await introduce('wt_mine', 'new'))[0]).toBe(200);

@@ -1,4 +1,3 @@
-/** Logs as people and scripts read them: pages, search, download, and the answers when there is no log. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -38,15 +37,15 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   ((await response.json()) as { readonly code: unknown }).code,
 ];
 
-describe('reading', () => {
-  test('shows the last lines unless told, and what there is of the open one', async () => {
+describe('reading a log', () => {
+  test('returns the last lines and the open line by default', async () => {
     const page = await read({ limit: 3 });
     expect(page.lines.map(({ line }) => line)).toEqual([997, 998, 999]);
     expect(page).toMatchObject({ total_lines: 1_000, open_line: '20%' });
     expect((await read()).lines).toHaveLength(200);
   });
 
-  test('begins with any line', async () => {
+  test('starts at any line', async () => {
     expect(textsOf(await read({ line: 500, limit: 2 }))).toEqual(['step 499', 'step 500']);
     expect((await read({ line: 999, limit: 2_000 })).lines).toHaveLength(1);
     expect((await read({ line: 1_000 })).lines).toEqual([]);
@@ -55,22 +54,22 @@ describe('reading', () => {
     expect(all.map(({ line }) => line)).toEqual(texts.map((_, n) => n));
   });
 
-  test('shows of bars that were drawn over the last one, and of what is too long the beginning', async () => {
+  test('shows the final state of progress bars, and cuts long lines', async () => {
     const [first, bar, coloured] = textsOf(await read({ line: 0, limit: 3 }));
     expect([first, bar, coloured]).toEqual([texts[0], '49%|##    | loss=49', texts[2]]);
     expect((await read({ limit: 1 })).lines).toMatchObject([{ text: 'x'.repeat(16_384), is_cut: true }]);
   });
 
   test.each(['limit=0', 'limit=2001', 'limit=x', 'line=-1', 'line=1.5', 'line=1e99', 'attempt=0'])(
-    'with ?%s is refused',
+    'refuses to read with ?%s',
     async query => {
       expect(await codeOf(await get(`?${query}`))).toEqual([400, 'invalid_request']);
     },
   );
 });
 
-describe('searching', () => {
-  test('finds lines whatever their case and colours, and counts all of them', async () => {
+describe('searching a log', () => {
+  test('finds lines regardless of case and colours, and counts all matches', async () => {
     expect(await search({ q: 'GRÜSSE' })).toMatchObject({ total_matches: 1, matches: [{ line: 0 }] });
     expect(await search({ q: 'STEP 1 LOSS' })).toMatchObject({ total_matches: 1, matches: [{ line: 2 }] });
     const some = await search({ q: 'step 1', line: 100, limit: 2 });
@@ -79,21 +78,21 @@ describe('searching', () => {
     expect(await search({ q: 'step 1', line: 2 ** 50 })).toMatchObject({ matches: [], total_matches: 111 });
   });
 
-  test('does not find what was drawn over, nor the line that is not ended', async () => {
+  test('finds neither overwritten text nor the open line', async () => {
     expect(await search({ q: 'loss=48' })).toMatchObject({ matches: [], total_matches: 0 });
     expect(await search({ q: '20%' })).toMatchObject({ total_matches: 0 });
     expect(await search({ q: 'loss=49' })).toMatchObject({ total_matches: 1 });
   });
 
   test.each(['', 'q=', `q=${'x'.repeat(201)}`, 'q=a&limit=0', 'q=a&limit=1001', 'q=a&line=x'])(
-    'with ?%s is refused',
+    'refuses to search with ?%s',
     async query => {
       expect(await codeOf(await get(`/search?${query}`))).toEqual([400, 'invalid_request']);
     },
   );
 });
 
-test('a download is a file of all lines, with bars drawn over', async () => {
+test('downloads all lines as a file with final progress bars', async () => {
   const answer = await get('/text');
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     'content-type': 'text/plain; charset=utf-8',
@@ -105,7 +104,7 @@ test('a download is a file of all lines, with bars drawn over', async () => {
   expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
 });
 
-/** The status of a download that no client reads. The connection stays open until the test ends. */
+// The status of a download that no client reads. The connection stays open until the test ends.
 const openUnread = (id: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.adminToken}` };
@@ -115,7 +114,7 @@ const openUnread = (id: string): Promise<number | undefined> =>
     onTestFinished(() => void sent.once('error', () => {}).destroy());
   });
 
-test('downloads that nobody reads are limited for each token', async () => {
+test('limits unread downloads per token', async () => {
   const other = await openRig(server, 'rig-long');
   const long = await startJob(server, other);
   await createShipper(server.url, other, long).print(`${'x'.repeat(4_095)}\n`.repeat(4_000), true);
@@ -124,7 +123,7 @@ test('downloads that nobody reads are limited for each token', async () => {
   expect(answers.filter(status => status === 429)).toHaveLength(92);
 }, 60_000);
 
-describe('where there is no log', () => {
+describe('missing logs', () => {
   const refused = async (id: string, query = ''): Promise<readonly unknown[]> => {
     const calls = ['', '/stream', '/search?q=a', '/text'].map(async path => {
       const url = `${server.url}/api/queue/${id}/logs${path}`;
@@ -138,7 +137,7 @@ describe('where there is no log', () => {
     return [one?.status, one?.code, one?.detail];
   };
 
-  test('every call says why, and whether there will be one', async () => {
+  test('explains why there is no log yet, and whether there will be one', async () => {
     expect(await refused('j_nowhere')).toEqual([404, 'job_not_found', expect.stringContaining('j_nowhere')]);
     const waiting = await server.submit({ config: {}, worker_labels: { no: 'such' } });
     expect(await refused(waiting)).toEqual([
@@ -156,7 +155,7 @@ describe('where there is no log', () => {
     ]);
   });
 
-  test("SimpleTuner's own agent is named for it, and what to do", async () => {
+  test("explains that SimpleTuner's own agent sends no log, and what to do", async () => {
     const { id, token } = await server.createWorker({ name: 'rig-v1' });
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
     const body = '{"gpu_count": 1, "gpu_name": "A100", "gpu_vram_gb": 80, "accelerator_type": "cuda"}';

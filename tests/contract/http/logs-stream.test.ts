@@ -1,4 +1,3 @@
-/** Following a log to its end, without gaps or repeats. */
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/host/system.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -33,7 +32,7 @@ const numbers = (stream: Awaited<ReturnType<typeof follow>>): readonly number[] 
 const upTo = (end: number, from = 0): readonly number[] =>
   Array.from({ length: end - from }, (_, n) => from + n);
 
-test('tells what is there and then what comes, each line once, and its end', async () => {
+test('streams existing and new lines once each, and the end', async () => {
   const { job, shipper } = await begin();
   await shipper.print('0\n1\n2\n');
   const stream = await follow(job.jobId, '?line=0');
@@ -47,7 +46,7 @@ test('tells what is there and then what comes, each line once, and its end', asy
   expect(stream.events.at(-1)).toEqual({ id: 41, event: { type: 'end', next_attempt: null } });
 });
 
-test('without a line begins with what comes from now on, and tells the line that is open', async () => {
+test('starts with new lines by default, and sends the open line', async () => {
   const { job, shipper } = await begin();
   await shipper.print('old\n\r10%');
   const stream = await follow(job.jobId);
@@ -65,7 +64,7 @@ test('without a line begins with what comes from now on, and tells the line that
   expect(stream.events.at(-1)?.event).toMatchObject({ open_line: null });
 });
 
-test('a bar that is drawn without end is told a few times a second', async () => {
+test('sends an updated progress bar only a few times per second', async () => {
   const { job, shipper } = await begin();
   await shipper.print('0\n');
   const stream = await follow(job.jobId);
@@ -76,7 +75,7 @@ test('a bar that is drawn without end is told a few times a second', async () =>
   expect(stream.events.length).toBeLessThanOrEqual(2 + 4 * seconds);
 });
 
-test('goes on behind the event that is named, whatever the query says', async () => {
+test('continues after Last-Event-ID, regardless of the query', async () => {
   const { job, shipper } = await begin();
   await shipper.print(`${upTo(5_000).join('\n')}\n`);
   const first = await follow(job.jobId, '?line=0');
@@ -90,14 +89,14 @@ test('goes on behind the event that is named, whatever the query says', async ()
   expect(numbers(again)).toEqual(upTo(5_001, id));
 });
 
-test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])('a Last-Event-ID of "%s" is refused', async id => {
+test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])('refuses the Last-Event-ID "%s"', async id => {
   const { job, shipper } = await begin();
   await shipper.print('0\n');
   const { response } = await follow(job.jobId, '', { 'last-event-id': id });
   expect(response.status).toBe(400);
 });
 
-test('a reader that is slow gets all of it, and no more than it takes is made ready', async () => {
+test('sends everything to a slow reader without buffering it all', async () => {
   const { job, shipper } = await begin();
   const line = 'ä'.repeat(100);
   const stream = await follow(job.jobId, '?line=0').catch(() => null);
@@ -117,7 +116,7 @@ test('a reader that is slow gets all of it, and no more than it takes is made re
   expect(slow.events.at(-1)?.event.type).toBe('end');
 });
 
-test('at its end names the attempt that has begun meanwhile', async () => {
+test('names the next attempt at the end of a log', async () => {
   const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
   await shipper.print('first\n', true);
   const second = await openRig(server, 'rig-2');
@@ -128,7 +127,7 @@ test('at its end names the attempt that has begun meanwhile', async () => {
   expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: 2 });
 });
 
-test('of a worker that is lost ends when the attempt is over for a while', async () => {
+test('ends the stream of a lost worker some time after its attempt', async () => {
   let later = 0;
   const clock = { ...systemClock, wall: () => Date.now() + later };
   const yard = await startTestServer({ clock });
@@ -147,7 +146,7 @@ test('of a worker that is lost ends when the attempt is over for a while', async
   expect((await readLog(yard, job.jobId)).is_complete).toBe(true);
 });
 
-test('ends when the job is deleted, and when the token of its reader is revoked', async () => {
+test("ends the stream when the job is deleted or the reader's token is revoked", async () => {
   const { job, shipper, rig } = await begin();
   await shipper.print('0\n');
   const made = valueOf(

@@ -1,4 +1,3 @@
-/** Trainer logs: received from workers and read by people. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,7 +13,7 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 let shipper: Shipper;
-/** How far the server's wall clock is ahead, in ms. */
+// How far the server's wall clock is ahead, in ms.
 let skewMs = 0;
 beforeEach(async () => {
   skewMs = 0;
@@ -32,10 +31,10 @@ const refusalOf = async (call: Promise<{ readonly ok: boolean }>): Promise<reado
     throw new Error(`no refusal: ${JSON.stringify(answer)}`);
   return [answer.failure.status, answer.failure.problem.code];
 };
-const look = (query: object = {}) => server.admin.call(logsApi.read, { params: { id: job.jobId }, query });
+const readLogs = (query: object = {}) => server.admin.call(logsApi.read, { params: { id: job.jobId }, query });
 
-describe('a chunk', () => {
-  test('is taken where the log ends, and its lines are there at once', async () => {
+describe('shipping a chunk of a log', () => {
+  test('appends a chunk at the end of the log, and shows its lines immediately', async () => {
     expect(await shipper.ship({ to: 8, text: 'one\ntwo\n' })).toBe(8);
     expect(await shipper.ship({ after: 8, from: 8, to: 13, text: 'three' })).toBe(13);
     const page = await read();
@@ -61,7 +60,7 @@ describe('a chunk', () => {
     expect(statSync(join(server.dataDir, 'logs')).mode & 0o777).toBe(0o700);
   });
 
-  test('that comes again is answered with where the log ends, and not taken again', async () => {
+  test('ignores a repeated chunk and returns the end of the log', async () => {
     const chunk = { to: 4, text: 'one\n' };
     await shipper.ship(chunk);
     await shipper.ship({ after: 4, from: 4, to: 8, text: 'two\n' });
@@ -70,7 +69,7 @@ describe('a chunk', () => {
     expect(textsOf(await read())).toEqual(['one', 'two']);
   });
 
-  test('that many send at once is taken once', async () => {
+  test('appends a chunk once when several requests send it concurrently', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) => shipper.ship({ to: 10, text: `by ${n}, all\n` })),
     );
@@ -78,9 +77,9 @@ describe('a chunk', () => {
     expect((await read()).total_lines).toBe(1);
   });
 
-  test('of nothing asks where the log ends, and leaves nothing', async () => {
+  test('returns the end of the log for an empty chunk, without writing', async () => {
     expect(await shipper.ship({})).toBe(0);
-    expect(await refusalOf(look())).toEqual([404, 'log_not_begun']);
+    expect(await refusalOf(readLogs())).toEqual([404, 'log_not_begun']);
     await shipper.print('one\n');
     expect(await shipper.ship({})).toBe(4);
     const sizes = (): readonly number[] => {
@@ -92,7 +91,7 @@ describe('a chunk', () => {
     expect(sizes()).toEqual(before);
   });
 
-  test('behind a gap leaves a note in its place', async () => {
+  test('adds a note for a gap before the chunk', async () => {
     await shipper.ship({ to: 3, text: 'cut' });
     expect(await shipper.ship({ after: 3, from: 1_003, to: 1_008, text: 'next\n' })).toBe(1_008);
     expect((await read()).lines.map(({ text, note }) => [text, note])).toEqual([
@@ -102,7 +101,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  test('that is the last one ends the log and its last line; none is taken after it', async () => {
+  test('ends the log with the last chunk, and ignores later ones', async () => {
     await shipper.ship({ to: 4, text: 'done', is_last: true });
     expect(await shipper.ship({ after: 4, from: 4, to: 9, text: 'more\n' })).toBe(4);
     expect(await read()).toMatchObject({
@@ -113,18 +112,18 @@ describe('a chunk', () => {
     });
   });
 
-  test('may be empty: what was printed was drawn over, or the log just ends', async () => {
+  test('accepts empty chunks of overwritten text and of the end', async () => {
     expect(await shipper.ship({ to: 500 })).toBe(500);
     expect(await shipper.ship({ after: 500, from: 500, to: 500, is_last: true })).toBe(500);
     expect(await read()).toMatchObject({ lines: [], total_lines: 0, is_complete: true });
   });
 
-  test('of whatever is in it is text without what a terminal would obey, but for colours', async () => {
+  test('removes terminal control characters except colours', async () => {
     await shipper.ship({ to: 20, text: 'a\u0000b\u0007c\u009b1m\td\u001b[31me\ud83d\r\nnext' });
     expect(textsOf(await read())).toEqual(['a\ufffdb\ufffdc\ufffd1m\td\u001b[31me\ufffd']);
   });
 
-  test('comes from the worker that has the attempt, and from no other', async () => {
+  test('refuses chunks of other workers, unknown attempts and unknown jobs', async () => {
     const other = await openRig(server, 'rig-2');
     const foreign = createShipper(server.url, other, job);
     expect(await refusalOf(foreign.call({ to: 4, text: 'one\n' }))).toEqual([403, 'not_your_job']);
@@ -132,25 +131,25 @@ describe('a chunk', () => {
     expect(await refusalOf(unknown)).toEqual([403, 'not_your_job']);
     const nowhere = createShipper(server.url, rig, { ...job, jobId: 'j_nowhere' as Offered['jobId'] });
     expect(await refusalOf(nowhere.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
-    expect(await refusalOf(look())).toEqual([404, 'log_not_begun']);
+    expect(await refusalOf(readLogs())).toEqual([404, 'log_not_begun']);
   });
 
   test.each([
-    ['that ends before it begins', { after: 0, from: 5, to: 4 }],
-    ['that begins before the log ends', { after: 5, from: 4, to: 9 }],
-    ['at no place', { to: -1 }],
-    ['at half a place', { to: 1.5 }],
+    ['that ends before it starts', { after: 0, from: 5, to: 4 }],
+    ['that starts before the end of the log', { after: 5, from: 4, to: 9 }],
+    ['at a negative offset', { to: -1 }],
+    ['at a fractional offset', { to: 1.5 }],
     ['that is too long', { to: maxChunk + 1, text: 'x'.repeat(maxChunk + 1) }],
-    ['of no attempt', { attempt_id: '../../etc' }],
-    ['with text at no place', { to: 0, text: 'x' }],
-  ])('%s is refused', async (_, chunk) => {
+    ['with an invalid attempt id', { attempt_id: '../../etc' }],
+    ['with text but no bytes', { to: 0, text: 'x' }],
+  ])('refuses a chunk %s', async (_, chunk) => {
     expect(await refusalOf(shipper.call(chunk as Parameters<Shipper['call']>[0]))).toEqual([
       400,
       'invalid_request',
     ]);
   });
 
-  test.each(['failed', 'cancelled', 'completed'])('comes after the job is %s, too', async status => {
+  test.each(['failed', 'cancelled', 'completed'])('accepts chunks after the job is %s', async status => {
     await shipper.ship({ to: 4, text: 'one\n' });
     if (status === 'cancelled')
       valueOf(await server.admin.call(queueApi.cancel, { params: { id: job.jobId } }));
@@ -161,7 +160,7 @@ describe('a chunk', () => {
     expect(textsOf(await read())).toEqual(['one', 'ValueError']);
   });
 
-  test('of an attempt that was taken over goes to the log of that one', async () => {
+  test('appends chunks to the log of the attempt that they name', async () => {
     const first = await openRig(server, 'rig-2');
     const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
     const second = await openRig(server, 'rig-3');
@@ -182,7 +181,7 @@ describe('a chunk', () => {
   });
 });
 
-test('after a new start of the orchestrator the log goes on where it was, and a repeat is known', async () => {
+test('continues a log after a restart, and recognizes repeated chunks', async () => {
   const dataDir = openFolder();
   const first = await startTestServer({ dataDir });
   const ours = await openRig(first);
@@ -198,8 +197,8 @@ test('after a new start of the orchestrator the log goes on where it was, and a 
   expect(textsOf(await readLog(again, offered.jobId))).toEqual(['one', 'two', 'three']);
 });
 
-describe('deleting', () => {
-  test.each(['alone', 'with a cleanup'])('a job %s deletes its logs', async how => {
+describe('deleting jobs', () => {
+  test.each(['alone', 'with a cleanup'])('deletes the logs of a job that is deleted %s', async how => {
     await shipper.print('one\n', true);
     await rig.report(job, 'completed');
     await server.watch.jobEnd(job.jobId);
@@ -210,7 +209,7 @@ describe('deleting', () => {
     }
     const folders = (): readonly string[] => readdirSync(join(server.dataDir, 'logs'));
     await expect.poll(folders, { timeout: 10_000 }).toEqual([]);
-    expect(await refusalOf(look())).toEqual([404, 'job_not_found']);
+    expect(await refusalOf(readLogs())).toEqual([404, 'job_not_found']);
     expect(await refusalOf(shipper.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
   });
 });

@@ -1,4 +1,3 @@
-/** Monitoring of the orchestrator: health, and metrics for Prometheus. */
 import { expect, onTestFinished, test } from 'vitest';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
@@ -17,7 +16,7 @@ async function figures(server: TestServer, token = server.adminToken): Promise<R
   return new Map(lines.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
 
-test('the figures are those of the fleet, the calls and the process', async () => {
+test('reports figures of the fleet, the calls and the process', async () => {
   const server = await openServer();
   await server.createWorker({ name: 'rig-1' });
   await server.submit({ config: {} });
@@ -45,7 +44,7 @@ test('the figures are those of the fleet, the calls and the process', async () =
   expect([...found.keys()].some(name => name.startsWith('trainyard_build_info{version='))).toBe(true);
 });
 
-test('calls are counted by their path in the contract, whatever stands in the address', async () => {
+test('counts calls by their route, not by their URL', async () => {
   const server = await openServer();
   for (const id of ['a', 'b', 'c'])
     await fetch(`${server.url}/api/queue/${id}`, {
@@ -58,7 +57,7 @@ test('calls are counted by their path in the contract, whatever stands in the ad
   expect(names).toEqual([['http_requests_total{method="GET",route="/api/queue/:id",status="404"}', 3]]);
 });
 
-test('they need a token that may look at the queue, and no more', async () => {
+test('requires a token with queue.view for the metrics', async () => {
   const server = await openServer();
   expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
   const make = async (permission: 'queue.view' | 'queue.submit') =>
@@ -72,7 +71,7 @@ test('they need a token that may look at the queue, and no more', async () => {
   expect(status).toBe(403);
 });
 
-test('a server that takes changes says that it is ready, to anybody', async () => {
+test('answers that a working server is ready, without a token', async () => {
   const server = await openServer();
   const response = await fetch(`${server.url}/health/ready`);
   expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);

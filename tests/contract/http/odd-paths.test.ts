@@ -1,4 +1,4 @@
-/** Strange values in place of an id or name in the path of every call that has one: docs/internals/faults.md, S9. */
+// See docs/internals/faults.md, S9.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Call } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const named = everyCall.filter(({ path }) => path.includes(':'));
 
-/** The values as they appear in the path. */
+// The values as they appear in the path.
 const odd: readonly string[] = [
   '..',
   '.',
@@ -65,10 +65,10 @@ const send = (row: Call, value: string): Promise<RawAnswer> =>
     ...(row.method !== 'GET' && { body: '{}' }),
   });
 
-/** Values that look strange but are valid names. */
+// Values that look odd but are valid names.
 const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
 
-/** A missing body is refused, too. The check is that the refusal names the path. */
+// A missing body is refused, too, so the refusal must name the path.
 function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
   if (status === 404) return code !== null;
   // A valid bucket name refers to a job of another owner.
@@ -88,13 +88,13 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
   );
 }
 
-test('there are calls with a parameter, and each has one that is checked here', () => {
+test('covers one checked parameter in each path that has parameters', () => {
   expect(named.length).toBeGreaterThan(20);
   for (const { path } of named) expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);
 });
 
-describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
-  test('takes no such thing, opens nothing and changes nothing', async () => {
+describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))('odd values in the path of %s', (_name, row) => {
+  test('refuses every odd value, reveals nothing and changes nothing', async () => {
     const before = valueOf(await server.admin.call(queueApi.list, {})).as_of_seq;
     for (const value of odd) {
       const answer = await send(row, value);

@@ -1,4 +1,4 @@
-/** Worker reports about foreign jobs, and unusable ones: docs/internals/faults.md, S6 and S7. */
+// See docs/internals/faults.md, S6 and S7.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -19,7 +19,7 @@ interface Rig {
   readonly openStream: (of: WorkerId) => Promise<number>;
 }
 
-/** A simulated agent that does only what the test tells it to. */
+// Adds a simulated agent that sends only what the test tells it to.
 async function addRig(name: string): Promise<Rig> {
   const { id, token } = await server.createWorker({ name, labels: { rig: name } });
   const own = ['x-worker-token', token] as const;
@@ -48,7 +48,7 @@ async function addRig(name: string): Promise<Rig> {
 
 const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 
-/** Submits a job that runs on the rig, as far as the orchestrator knows. */
+// Submits a job that runs on the rig, as far as the orchestrator knows.
 async function runOn(rig: Rig, name: string): Promise<JobId> {
   const job = await server.submit({ config: {}, worker_labels: { rig: name } });
   expect((await rig.post(`/api/workers/job/${job}/status`, { status: 'running' })).status).toBe(200);
@@ -56,8 +56,8 @@ async function runOn(rig: Rig, name: string): Promise<JobId> {
   return job;
 }
 
-describe("a worker that has a token, and wants what is another's", () => {
-  test('reports nothing of its jobs, opens no stream in its name and speaks in no name but its own; all of it is written down', async () => {
+describe('calls of a worker about another worker', () => {
+  test('refuses reports, streams and heartbeats about another worker, and audits them', async () => {
     const [mine, other] = [await addRig('a-1'), await addRig('a-2')];
     const job = await runOn(mine, 'a-1');
     const before = await jobOf(job);
@@ -108,7 +108,7 @@ describe("a worker that has a token, and wants what is another's", () => {
       });
   });
 
-  test('fills the trail with that no further than with wrong tokens, and is served on', async () => {
+  test('limits the audit rows of these refusals, and still serves the worker', async () => {
     const [mine, other] = [await addRig('b-1'), await addRig('b-2')];
     for (let n = 0; n < 200; n += 1)
       expect((await other.post('/api/workers/heartbeat', { worker_id: mine.id })).status).toBe(403);
@@ -124,7 +124,7 @@ describe("a worker that has a token, and wants what is another's", () => {
 const nested = (levels: number, text: string): string =>
   `${'{"a":['.repeat(levels)}${text}${']}'.repeat(levels)}`;
 
-/** The JSON text of a progress field in a report or a heartbeat. */
+// The JSON text of a progress field in a report or a heartbeat.
 const strangeProgress: readonly (readonly [what: string, progress: string])[] = [
   ['NaN', 'NaN'],
   ['a step that is no number', '{"step":NaN}'],
@@ -141,9 +141,9 @@ const strangeProgress: readonly (readonly [what: string, progress: string])[] = 
   ['null', 'null'],
 ];
 
-describe('figures that are none', () => {
+describe('unusable values in reports', () => {
   test.each(strangeProgress)(
-    '%s: refused, or left out; the job goes on, and what is told of it stays small',
+    'refuses or drops the progress %s, and the job continues',
     async (_what, progress) => {
       const name = `c-${strangeProgress.findIndex(([, text]) => text === progress)}`;
       const rig = await addRig(name);
@@ -166,7 +166,7 @@ describe('figures that are none', () => {
         expect(figure).toBeLessThanOrEqual(1e12);
       }
       for (const event of server.watch.seen) UiEvent.parse(event);
-      // The orchestrator still accepts the end, whatever accompanies it.
+      // The orchestrator still accepts the end with the same progress.
       const end = await rig.post(
         `/api/workers/job/${job}/status`,
         `{"status":"completed","exit_code":0,"progress":${/NaN/.test(progress) ? '0' : progress}}`,
@@ -185,7 +185,7 @@ describe('figures that are none', () => {
     '{}',
     '""',
     '"COMPLETED"',
-  ])('a status of %s is refused and changes nothing', async status => {
+  ])('refuses the status %s and changes nothing', async status => {
     const name = `d-${status.replaceAll(/\W/g, '') || 'none'}-${status.length}`;
     const rig = await addRig(name);
     const job = await runOn(rig, name);

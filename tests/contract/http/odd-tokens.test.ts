@@ -1,4 +1,4 @@
-/** Tokens in every invalid form on every call: docs/internals/faults.md, S5. */
+// See docs/internals/faults.md, S5.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -27,7 +27,7 @@ const guarded = everyCall.filter(({ authority }) => authority !== 'open');
 const long = `tk_${'x'.repeat(10_000)}`;
 const wrong = 'tk_first-of-two';
 
-/** The token that the call requires, and the header that carries it. */
+// The token that the call requires, and the header that carries it.
 function right({ authority }: Call): {
   readonly token: string;
   readonly asHeader: (token: string) => Header;
@@ -75,8 +75,8 @@ const forms: readonly Form[] = [
   ['a good one by another scheme', row => [['authorization', `Basic ${right(row).token}`]], 'token_missing'],
 ];
 
-describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
-  test('is opened by a right token alone', async () => {
+describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))('tokens of %s', (_name, row) => {
+  test('refuses every invalid form of a token and accepts the valid one', async () => {
     for (const [what, headersOf, code] of forms) {
       const answer = await send(row, headersOf(row));
       expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
@@ -90,14 +90,14 @@ describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))('
 test.each([
   ['authorization', 'Bearer tk_'],
   ['x-worker-token', 'wt_'],
-])('a NUL in %s is no request at all, and neither are headers without an end', async (name, begin) => {
+])('refuses a NUL character in %s, and headers that are too long', async (name, begin) => {
   const request = (value: string): string =>
     `GET /api/queue HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`;
   expect(await sendBytes(server.url, request(`${begin}a\0b`))).toMatch(/^HTTP\/1\.1 400 /);
   expect(await sendBytes(server.url, request(`${begin}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('what was tried stands in the trail by the beginning of its hash, and nowhere else', async () => {
+test('audits tried tokens only by the start of their hash', async () => {
   const entries = [];
   for (let offset = 0; ; offset += 500) {
     const query = { event_type: 'auth.*', limit: 500, offset };

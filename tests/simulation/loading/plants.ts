@@ -100,15 +100,17 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a pause of the orchestrator counts as silence',
-    changes: [orchestrator('memory/steady-clock', 'Math.min(pausedMs + gapMs, now - told)', 'pausedMs')],
+    changes: [
+      orchestrator('memory/steady-clock', 'Math.min(pausedMs + gapMs, now - lastReturned)', 'pausedMs'),
+    ],
   },
   {
     name: 'deadlines follow the wall clock',
     changes: [
       orchestrator(
         'memory/steady-clock',
-        'told = clock.mono() - pausedMs;',
-        'told = clock.wall() - pausedMs;',
+        'lastReturned = clock.mono() - pausedMs;',
+        'lastReturned = clock.wall() - pausedMs;',
       ),
     ],
   },
@@ -137,8 +139,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'commands/transitions',
-        '  tellJob(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });',
-        '  core.enqueue(own => tellJob(core, own, step.event, next, actor, change));',
+        '  recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });',
+        '  core.enqueue(own => recordJobEvent(core, own, step.event, next, actor, change));',
       ),
     ],
   },
@@ -200,7 +202,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'commands/workers/worker-calls',
-        "verdict.kind === 'abandon' ? said : null;",
+        "verdict.kind === 'abandon' ? reported : null;",
         "verdict.kind === 'resume' ? null : null;",
       ),
     ],

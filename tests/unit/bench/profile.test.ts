@@ -18,8 +18,8 @@ const areasOf = (callFrame: ReturnType<typeof frame>): readonly string[] =>
     .areas.filter(({ selfMs }) => selfMs > 0)
     .map(({ name }) => name);
 
-describe('the sums of a profile', () => {
-  it('gives each area its self time, and its share of all but the idle time', () => {
+describe('sumProfile', () => {
+  it('gives each area its self time and its share of the non-idle time', () => {
     const { totalMs, idleMs, areas } = sumProfile(
       profileOf(
         [
@@ -38,7 +38,7 @@ describe('the sums of a profile', () => {
     ]);
   });
 
-  it('counts what has no file to who called it', () => {
+  it('attributes native frames without a file to their caller', () => {
     const { areas, functions } = sumProfile(
       profileOf(
         [
@@ -53,7 +53,7 @@ describe('the sums of a profile', () => {
     expect(functions[0]).toEqual({ name: 'writeBuffer', place: '', selfMs: 1, share: 1 });
   });
 
-  it('adds up a function that was called from several places', () => {
+  it('sums a function called from several places', () => {
     const callFrame = frame('', `${root}main/http/routes/route.ts`, 11);
     const { functions } = sumProfile(
       profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packaged], [1, 2, 2]),
@@ -86,7 +86,7 @@ describe('the sums of a profile', () => {
     [frame('', `${root}main/http/docs/page.ts`, 1), 'main/http'],
     [frame('', `${root}protocol/job.ts`, 1), 'protocol'],
     [frame('', `${root}main/compose.ts`, 1), 'main'],
-  ])('knows where %j lives: %s', (callFrame, area) => {
+  ])('maps the frame %j to the area %s', (callFrame, area) => {
     expect(areasOf(callFrame)).toEqual([area]);
   });
 });

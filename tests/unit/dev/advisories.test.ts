@@ -23,34 +23,34 @@ const report = (severities: Readonly<Record<string, string>>): string =>
     metadata: { vulnerabilities: {}, dependencies: {} },
   });
 
-describe('a report', () => {
-  it('without holes is clean', () => {
+describe('judgeAudit', () => {
+  it('reports a report without vulnerabilities as clean', () => {
     expect(judgeAudit(report({}))).toEqual({ kind: 'clean', minor: 0 });
   });
 
-  it('of lesser ones is clean, too', () => {
+  it('reports a report with only info, low and moderate advisories as clean', () => {
     expect(judgeAudit(report({ a: 'low', b: 'moderate', c: 'info' }))).toEqual({ kind: 'clean', minor: 3 });
   });
 
-  it.each(['high', 'critical'])('of a %s one names the package and its versions', severity => {
+  it.each(['high', 'critical'])('names the package and versions of a %s advisory', severity => {
     expect(judgeAudit(report({ a: 'low', b: severity }))).toEqual({
       kind: 'holes',
       packages: [`b <1.2.3 (${severity})`],
     });
   });
 
-  it('that is an error is told by its message', () => {
+  it('returns the message of an error response as the reason', () => {
     const message = '405 Method Not Allowed - POST https://registry.test/bulk';
     expect(judgeAudit(JSON.stringify({ message, error: {} }))).toEqual({ kind: 'unanswered', why: message });
   });
 
   it.each([
-    ['nothing', ''],
-    ['an error', '{"message":"405 Method Not Allowed - POST https://registry.test/bulk","error":{}}'],
-    ['no JSON', '<html>'],
-    ['a severity of later', report({ a: 'apocalyptic' })],
-    ['a report of another version', '{"auditReportVersion":3,"vulnerabilities":{}}'],
-  ])('that is %s says nothing, and is not taken for a clean one', (_what, text) => {
+    ['an empty string', ''],
+    ['an error response', '{"message":"405 Method Not Allowed - POST https://registry.test/bulk","error":{}}'],
+    ['HTML instead of JSON', '<html>'],
+    ['an unknown severity', report({ a: 'apocalyptic' })],
+    ['an unknown report version', '{"auditReportVersion":3,"vulnerabilities":{}}'],
+  ])('returns "unanswered" for %s', (_what, text) => {
     expect(judgeAudit(text)).toMatchObject({ kind: 'unanswered' });
   });
 });

@@ -21,26 +21,26 @@ async function startAnswering(): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-test('what a server has left is deleted, also after a crash', async () => {
+test('deletes the data folder of a server, even one left by a crash', async () => {
   // Nothing listens at port 1.
   const folder = folderWith({ 'trainyard.db': '', 'admin-token': 'ta_1', url: 'http://127.0.0.1:1\n' });
   await clearFolder(folder);
   expect(existsSync(folder)).toBe(false);
 });
 
-test('a folder of something else is left alone', async () => {
+test('refuses to delete a folder that is not a data folder', async () => {
   const folder = folderWith({ 'thesis.txt': 'years of work' });
   await expect(clearFolder(folder)).rejects.toThrow('nothing is deleted there');
   expect(existsSync(join(folder, 'thesis.txt'))).toBe(true);
 });
 
-test('one that a server works on is left alone', async () => {
+test('refuses to delete the data folder of a running server', async () => {
   const folder = folderWith({ 'trainyard.db': '', url: `${await startAnswering()}\n` });
   await expect(clearFolder(folder)).rejects.toThrow('end that one first');
   expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
 });
 
-test('where nothing is, nothing needs to be deleted', async () => {
+test('deletes an empty folder and ignores a missing one', async () => {
   const empty = folderWith({});
   await clearFolder(empty);
   await clearFolder(join(empty, 'not-there'));

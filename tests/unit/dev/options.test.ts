@@ -10,7 +10,7 @@ function optionsOf(...argv: readonly string[]) {
   return read.options;
 }
 
-test('without a word: a folder of the checkout, the usual port, a small fleet', () => {
+test('defaults to the .dev folder, the usual port and a small fleet', () => {
   expect(optionsOf()).toEqual({
     port: null,
     dataDir: join(root, '.dev'),
@@ -19,13 +19,13 @@ test('without a word: a folder of the checkout, the usual port, a small fleet', 
   });
 });
 
-test('what is not for it is for the fleet, behind its own options, so that it counts', () => {
+test('passes unknown options to the fleet after its defaults, so that they win', () => {
   const { isFresh, port, fleet } = optionsOf('--workers', '12', '--fresh', '--port', '0', '--seed=7', '-v');
   expect({ isFresh, port }).toEqual({ isFresh: true, port: 0 });
   expect(fleet.slice(-4)).toEqual(['--workers', '12', '--seed=7', '-v']);
 });
 
-test('a value may stand behind an equals sign', () => {
+test('accepts option values after an equals sign', () => {
   expect(optionsOf('--port=8100', '--data-dir=/tmp/a=b')).toMatchObject({
     port: 8_100,
     dataDir: '/tmp/a=b',
@@ -37,10 +37,10 @@ test.each([
   [['--port', '65536'], '--port'],
   [['--port'], '--port'],
   [['--data-dir'], '--data-dir'],
-])('%j is refused', (argv, name) => {
+])('rejects %j and names the option', (argv, name) => {
   expect(readOptions(argv, root)).toMatchObject({ kind: 'trouble', text: expect.stringContaining(name) });
 });
 
-test('--help is asked for and nothing is begun', () => {
+test('returns the help for --help even with other options', () => {
   expect(readOptions(['--fresh', '--help'], root)).toEqual({ kind: 'help' });
 });

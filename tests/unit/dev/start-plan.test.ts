@@ -14,7 +14,7 @@ const headless = (why: RegExp, fetches = false) => ({
   fetches,
 });
 
-test('the app, where there is a display and Electron', () => {
+test('starts the app when there is a display and Electron is installed', () => {
   const app = { kind: 'app', electron: '/modules/electron/dist/electron' };
   expect(planStart(desktop, false)).toEqual(app);
   expect(planStart({ ...desktop, env: { WAYLAND_DISPLAY: 'wayland-0' } }, false)).toEqual(app);
@@ -22,7 +22,7 @@ test('the app, where there is a display and Electron', () => {
     expect(planStart({ ...desktop, platform, env: {} }, false)).toEqual(app);
 });
 
-test('else the server, with the reason on one line', () => {
+test('starts the server headless otherwise, with the reason', () => {
   expect(planStart({ ...desktop, env: {} }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, env: { DISPLAY: '' } }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, isRoot: true }, false)).toEqual(headless(/root/));
@@ -32,12 +32,12 @@ test('else the server, with the reason on one line', () => {
   );
 });
 
-test('Electron is fetched only where it would be of use', () => {
+test('downloads Electron only where the app could start', () => {
   expect(planStart({ ...desktop, electron: null }, false)).toEqual(headless(/being fetched/, true));
   expect(planStart({ ...desktop, electron: null, env: {} }, false)).toEqual(headless(/no display/));
 });
 
-test('a server waits for the panel alone; what rigs fetch is built beside it', () => {
+test('waits only for the panel when headless, and builds the rig downloads in parallel', () => {
   expect(Object.keys(built.headless)).toEqual(['dist/renderer/index.html']);
   expect(Object.keys(built.app)).toContain('dist/main/desktop.js');
   expect(Object.keys(builtBeside('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);

@@ -9,11 +9,11 @@ function said(isColourful: boolean, text: string): string {
   return all;
 }
 
-test('each line says who said it; an empty one says nothing', () => {
+test('prefixes each line with its source and skips empty lines', () => {
   expect(said(false, 'one\n\ntwo\r\n')).toBe('panel  | one\npanel  | two\n');
 });
 
-test('colours are for a terminal alone, those of the text, too', () => {
+test('keeps colours only when writing to a terminal', () => {
   const red = '\u001b[31mred\u001b[39m';
   expect(said(false, red)).toBe('panel  | red\n');
   expect(said(true, red)).toContain(red);

@@ -53,21 +53,25 @@ export const noteSettings =
     });
 
 /** Settings of the orchestrator that concern jobs, and that change at runtime. */
-export function createSettingsCalls(core: Core, home: LocalWorkerSettings, caution: GpuTroublePolicy) {
+export function createSettingsCalls(
+  core: Core,
+  localWorkerSettings: LocalWorkerSettings,
+  gpuTroublePolicy: GpuTroublePolicy,
+) {
   return {
     /** Sets whether an agent runs on this machine, and dispatches again for jobs that wait for it. */
     runLocally(runs: boolean): void {
-      if (home.runsLocally() === runs) return;
-      home.setRunsLocally(runs);
+      if (localWorkerSettings.runsLocally() === runs) return;
+      localWorkerSettings.setRunsLocally(runs);
       enqueueCommand(core, () => {});
     },
 
     /** Sets which GPU troubles keep jobs from a worker, and evaluates workers with any trouble again. */
     holdBackFor(kinds: HoldingBack): void {
-      caution.setHoldingBack(kinds);
+      gpuTroublePolicy.setHoldingBack(kinds);
       enqueueCommand(core, tx => {
         for (const { id, agent } of tx.workers())
-          if (agent !== null && agent.gpuTroubles.length > 0) core.line.noteWorker(id);
+          if (agent !== null && agent.gpuTroubles.length > 0) core.jobQueue.noteWorker(id);
       });
     },
   };

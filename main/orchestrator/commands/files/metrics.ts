@@ -73,7 +73,7 @@ export const createMetricCalls = (core: Core) => ({
       .attempts(jobId)
       .map(each => ({ attempt: each, keys: store.seriesKeys(each.id) }))
       .filter(({ keys }) => keys.length > 0);
-    const begun = all[0] === undefined ? 0 : beginOf(all[0].attempt);
+    const start = all[0] === undefined ? 0 : beginOf(all[0].attempt);
     return accept({
       latest: store.metricKeys(jobId).flatMap(key => latestOf(store, all, key) ?? []),
       attempts: all
@@ -82,7 +82,7 @@ export const createMetricCalls = (core: Core) => ({
           ...each,
           startedAt: isoOf(core, each.attempt.startedAt),
           endedAt: isoOf(core, each.attempt.end?.at ?? null),
-          offsetMs: Math.max(0, beginOf(each.attempt) - begun),
+          offsetMs: Math.max(0, beginOf(each.attempt) - start),
         })),
     });
   },

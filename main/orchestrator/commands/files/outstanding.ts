@@ -1,7 +1,7 @@
 import type { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { accept, type Outcome, type Refusal, refuse } from '../../../../protocol/problem.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { releaseUploads } from './upload-release.ts';
@@ -112,7 +112,7 @@ export const createOutstandingCalls = (core: Core) => ({
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
       if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);
-      tellJob(core, tx, 'job.outstanding', job, by);
+      recordJobEvent(core, tx, 'job.outstanding', job, by);
       return accept(true);
     }),
 
@@ -126,7 +126,7 @@ export const createOutstandingCalls = (core: Core) => ({
       tx.setOutstanding({ ...outstanding, state: 'given_up' });
       releaseUploads(core, tx, id);
       noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
-      tellJob(core, tx, 'job.outstanding', job, by);
+      recordJobEvent(core, tx, 'job.outstanding', job, by);
       return accept(id);
     }),
 });

@@ -56,7 +56,7 @@ export function tryOut(
   const explanation = { ...createExplainer(core, core.store).explain(job), job_id: null };
   const { position, summary: reason } = explanation;
   const canBeStored = core.store.takesChanges();
-  const workerId = canBeStored ? core.line.takerFor(core, core.store, job) : null;
+  const workerId = canBeStored ? core.jobQueue.takerFor(core, core.store, job) : null;
   if (workerId !== null) {
     const gpus = gpusFor(job.spec);
     const warnings = [...about, ...warningsAbout(core.store, workerId, job)];

@@ -4,7 +4,7 @@ import type { JobDetail, JobStatus, JobView, ShownStatus } from '../../../../pro
 import { stateOf } from '../../../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JobCounts } from '../../../../protocol/queue-api.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { dataOfJob } from './job-data.ts';
 import { command } from '../command.ts';
 import { createExplainer } from '../../views/explain.ts';
@@ -113,7 +113,7 @@ export function createJobCalls(core: Core) {
         if (!('endedAt' in job)) {
           return refuse('job_not_final', `Job ${id} is ${job.status}: cancel it first, then delete it`);
         }
-        tellJob(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
+        recordJobEvent(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
         tx.removeJob(id);
         tx.afterCommit(core.onFilesDropped);
         tx.afterCommit(() => core.dropLogs([id]));

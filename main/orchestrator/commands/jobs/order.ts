@@ -2,7 +2,7 @@ import type { JobEventType } from '../../../../protocol/events.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { enqueueCommand } from '../command.ts';
 import { changeJob } from './jobs.ts';
 import { type Actor, type PendingJob, system } from '../../model.ts';
@@ -73,5 +73,5 @@ function replaceWaiting(
   if (!tx.replaceJob(was, next)) throw new Error(`job ${was.id} changed under its own transaction`);
   const { priority, boosts, top } = next.rank;
   const { status } = next;
-  tellJob(core, tx, type, next, by, { from: status, to: status, priority, boosts, top });
+  recordJobEvent(core, tx, type, next, by, { from: status, to: status, priority, boosts, top });
 }

@@ -1,6 +1,6 @@
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { Progress } from '../../../../protocol/progress.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { noteProgressPoint } from '../files/metrics.ts';
 import { asWorker, isLive, type MonoMs } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
@@ -29,7 +29,7 @@ export function createProgressBook(core: Core): ProgressBook {
     const merged = { ...job.progress, ...progress };
     tx.setProgress(jobId, merged);
     noteProgressPoint(core, tx, job, progress);
-    tellJob(core, tx, 'job.progress', { ...job, progress: merged }, asWorker(job.attempt.workerId));
+    recordJobEvent(core, tx, 'job.progress', { ...job, progress: merged }, asWorker(job.attempt.workerId));
   };
 
   const writeSoon = (jobId: JobId): void =>

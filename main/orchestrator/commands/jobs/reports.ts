@@ -2,7 +2,7 @@ import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import { isFinal } from '../../../../protocol/job.ts';
 import { accept, type Outcome, type ProblemCode, refuse } from '../../../../protocol/problem.ts';
 import type { StatusReport } from '../../../../protocol/worker-api.ts';
-import { type Core, noteRefusedReport, tellJob } from '../../core.ts';
+import { type Core, noteRefusedReport, recordJobEvent } from '../../core.ts';
 import { command } from '../command.ts';
 import { failureCause } from '../../rules/failure.ts';
 import type { Advance, JobEvent, ReportedEnd } from '../../rules/job-lifecycle.ts';
@@ -111,7 +111,11 @@ function noteRefused(
   }
   if (!isFinal(status) || meant.late !== null) return;
   tx.setLateResult(meant.id, { at: core.clock.wall(), status, exitCode });
-  tellJob(core, tx, 'job.late_result', job, actor, { late_attempt: meant.n, status, exit_code: exitCode });
+  recordJobEvent(core, tx, 'job.late_result', job, actor, {
+    late_attempt: meant.n,
+    status,
+    exit_code: exitCode,
+  });
 }
 
 function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {

@@ -3,7 +3,7 @@ import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { FinalStatus, JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { dataFor } from './job-data.ts';
 import { command } from '../command.ts';
 import { isTakenAtOnce } from '../dispatch.ts';
@@ -63,7 +63,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
     tx.insertJob(job, draft.payload);
     const { spec, retryOf } = job;
-    tellJob(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
+    recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
     return job;
   };
 

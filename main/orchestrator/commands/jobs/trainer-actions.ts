@@ -2,7 +2,7 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type RequestKind, requestsKey } from '../../../../protocol/requests.ts';
-import { type Core, tellJob } from '../../core.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
 import { type Actor, type HeldJob, isLive, type Job, type MonoMs } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { createJobViewer } from '../../views/views.ts';
@@ -35,7 +35,7 @@ export function createAskCalls(core: Core) {
   const send = (tx: Tx, job: HeldJob, what: RequestKind, by: Actor): { readonly isSent: () => boolean } => {
     const { id, workerId } = job.attempt;
     let sent = false;
-    tellJob(core, tx, 'job.asked', job, by, { what });
+    recordJobEvent(core, tx, 'job.asked', job, by, { what });
     tx.afterCommit(() => {
       sent = core.connections.send(workerId, { type: 'job_ask', job_id: job.id, attempt_id: id, what });
       if (sent) recent.note(`${id} ${what}`);

@@ -1,5 +1,5 @@
 import type { Concurrency, ConcurrencyChange, QueueView } from '../../../../protocol/queue.ts';
-import { type Core, tellQueue } from '../../core.ts';
+import { type Core, recordQueueEvent } from '../../core.ts';
 import { command, dispatchNow } from '../command.ts';
 import { type Actor, nameOf, type QueueSettings } from '../../model.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
@@ -29,9 +29,9 @@ export function createQueueCalls(core: Core) {
       tx.setQueueSettings(settings);
       const details =
         type === 'queue.limits_changed' ? limitsOf(settings) : { note: settings.pause?.note ?? null };
-      tellQueue(core, tx, type, by, details);
+      recordQueueEvent(core, tx, type, by, details);
       // The queue's limits are part of what the orchestrator's own machine offers.
-      for (const { id, local } of tx.workers()) if (local) core.line.noteWorker(id);
+      for (const { id, local } of tx.workers()) if (local) core.jobQueue.noteWorker(id);
     });
 
   return {
@@ -85,7 +85,7 @@ export function createQueueCalls(core: Core) {
           for (const id of ids) tx.removeJob(id);
           tx.afterCommit(core.onFilesDropped);
           tx.afterCommit(() => core.dropLogs(ids));
-          if (ids.length > 0) tellQueue(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
+          if (ids.length > 0) recordQueueEvent(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
           return ids.length;
         });
       }

@@ -1,7 +1,7 @@
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { JoinReply } from '../../../../protocol/worker-api.ts';
-import { type Core, tellWorker } from '../../core.ts';
+import { type Core, recordWorkerEvent } from '../../core.ts';
 import { judgeJoin } from '../../rules/join-verdict.ts';
 import type { Actor, Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
@@ -53,7 +53,7 @@ export function createJoinCalls(core: Core) {
         const at = core.clock.wall() + lastsMs;
         const expiresAt = core.clock.iso(at);
         tx.setJoinToken(hash, { workerId: id, expiresAt: at, usedFor: null });
-        tellWorker(core, tx, 'worker.join_token_created', id, by, { expires_at: expiresAt });
+        recordWorkerEvent(core, tx, 'worker.join_token_created', id, by, { expires_at: expiresAt });
         return accept({
           workerId: id,
           name: worker.name,
@@ -91,7 +91,7 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   tx.setTokenHash(worker.id, tokenHash, false);
   tx.startUploadGeneration(worker.id, false);
   tx.setJoinToken(joinHash, { ...known, usedFor: tokenHash });
-  tellWorker(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
+  recordWorkerEvent(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
   // The previous machine has no valid token any more, so it is no duplicate of the machine that registers next.
   tx.afterCommit(() => {
     core.connections.hangUp(worker.id);

@@ -21,11 +21,11 @@ export type Verdict =
   | { readonly kind: 'nothing' };
 
 /** Compares the job that a worker reports with the stored facts (the first table of docs/internals/semantics.md, section 5). */
-export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed): Verdict {
-  const job = tx.job(said.jobId);
+export function reconcileClaim(core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict {
+  const job = tx.job(reported.jobId);
   const attempt = job?.attempt;
   const current =
-    attempt?.workerId === worker.id && (said.attemptId === null || said.attemptId === attempt.id);
+    attempt?.workerId === worker.id && (reported.attemptId === null || reported.attemptId === attempt.id);
   if (!job || !current) return { kind: 'abandon' };
   core.connections.clearAbsence(worker.id);
   if (job.status === 'cancelling') return { kind: 'cancel', job };

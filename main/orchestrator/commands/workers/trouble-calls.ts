@@ -1,12 +1,12 @@
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
-import { type Core, tellWorker } from '../../core.ts';
+import { type Core, recordWorkerEvent } from '../../core.ts';
 import { planTroubles, type TroublePlan } from '../../rules/gpu-troubles.ts';
 import { asWorker, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 
 /** GPU troubles that an agent reported, and those that its previous report had put in doubt. */
 export interface TroubleNews {
-  readonly said: readonly GpuTrouble[];
+  readonly reported: readonly GpuTrouble[];
   readonly doubted: ReadonlySet<string>;
 }
 
@@ -17,24 +17,24 @@ export interface TroubleNews {
 export function noticeTroubles(
   core: Core,
   { id, agent }: Worker,
-  said: readonly GpuTrouble[] | undefined,
+  reported: readonly GpuTrouble[] | undefined,
 ): TroubleNews | null {
-  if (agent === null || said === undefined || !core.store.takesChanges()) return null;
-  if (said.length + agent.gpuTroubles.length === 0) return null;
+  if (agent === null || reported === undefined || !core.store.takesChanges()) return null;
+  if (reported.length + agent.gpuTroubles.length === 0) return null;
   const doubted = core.connections.doubtedOf(id);
-  const plan = planTroubles(agent.gpuTroubles, said, doubted);
+  const plan = planTroubles(agent.gpuTroubles, reported, doubted);
   core.connections.noteDoubted(id, plan.doubted);
-  return plan.changes ? { said, doubted } : null;
+  return plan.changes ? { reported, doubted } : null;
 }
 
 /** Stores and records the troubles in one transaction. The next dispatch evaluates this worker again. */
-export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { said, doubted }: TroubleNews): void {
+export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { reported, doubted }: TroubleNews): void {
   const worker = tx.worker(id);
   if (worker === null || worker.agent === null) return;
-  const plan = planTroubles(worker.agent.gpuTroubles, said, doubted);
+  const plan = planTroubles(worker.agent.gpuTroubles, reported, doubted);
   if (!plan.changes) return;
   tx.updateWorker({ ...worker, agent: { ...worker.agent, gpuTroubles: plan.troubles } });
-  tellTroubles(core, tx, id, plan);
+  recordTroubles(core, tx, id, plan);
 }
 
 /**
@@ -44,19 +44,21 @@ export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { said, doubt
 export function introducedTroubles(
   core: Core,
   { id, agent }: Worker,
-  said: readonly GpuTrouble[] | null,
+  reported: readonly GpuTrouble[] | null,
 ): TroublePlan {
   const known = agent?.gpuTroubles ?? [];
-  if (said === null) return { troubles: [], came: [], went: known, doubted: new Set(), changes: true };
-  return planTroubles(known, said, core.connections.doubtedOf(id));
+  if (reported === null) return { troubles: [], came: [], went: known, doubted: new Set(), changes: true };
+  return planTroubles(known, reported, core.connections.doubtedOf(id));
 }
 
-export function tellTroubles(
+export function recordTroubles(
   core: Core,
   tx: Tx,
   id: Worker['id'],
   { came, went }: Pick<TroublePlan, 'came' | 'went'>,
 ): void {
-  if (came.length > 0) tellWorker(core, tx, 'worker.gpu_trouble', id, asWorker(id), { troubles: came });
-  if (went.length > 0) tellWorker(core, tx, 'worker.gpu_trouble_over', id, asWorker(id), { troubles: went });
+  if (came.length > 0)
+    recordWorkerEvent(core, tx, 'worker.gpu_trouble', id, asWorker(id), { troubles: came });
+  if (went.length > 0)
+    recordWorkerEvent(core, tx, 'worker.gpu_trouble_over', id, asWorker(id), { troubles: went });
 }

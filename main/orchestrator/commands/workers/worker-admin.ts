@@ -2,7 +2,7 @@ import type { NewWorker, WorkerChange } from '../../../../protocol/admin-api.ts'
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
-import { type Core, tellWorker } from '../../core.ts';
+import { type Core, recordWorkerEvent } from '../../core.ts';
 import { statusOf } from '../../memory/eligibility.ts';
 import { command } from '../command.ts';
 import { type Actor, system, type Worker } from '../../model.ts';
@@ -94,7 +94,7 @@ export function createWorkerAdmin(core: Core) {
       change(id, (tx, worker) => {
         const next = { ...worker, name: name ?? worker.name, labels: labels ?? worker.labels };
         tx.updateWorker(next);
-        tellWorker(core, tx, 'worker.updated', id, by, { name: next.name, labels: next.labels });
+        recordWorkerEvent(core, tx, 'worker.updated', id, by, { name: next.name, labels: next.labels });
       }),
 
     undrainWorker: (id: WorkerId, by: Actor) =>
@@ -102,14 +102,14 @@ export function createWorkerAdmin(core: Core) {
         if (worker.drain === null) return;
         tx.updateWorker({ ...worker, drain: null });
         tx.afterCommit(() => core.deadlines.drain.delete(id));
-        tellWorker(core, tx, 'worker.undrained', id, by);
+        recordWorkerEvent(core, tx, 'worker.undrained', id, by);
       }),
 
     unquarantineWorker: (id: WorkerId, by: Actor) =>
       change(id, (tx, worker) => {
         if (worker.quarantine === null) return;
         tx.updateWorker({ ...worker, quarantine: null, strikes: [] });
-        tellWorker(core, tx, 'worker.unquarantined', id, by);
+        recordWorkerEvent(core, tx, 'worker.unquarantined', id, by);
       }),
 
     rotateToken: (id: WorkerId, mode: 'now' | 'after_job', by: Actor) => rotateToken(core, id, mode, by),
@@ -137,7 +137,12 @@ function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor)
   tx.insertWorker(worker, tokenHash);
   tx.afterCommit(() => awaitFirst(core, worker, 0));
   const { name, type, labels, local } = worker;
-  tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels, ...(local && { local }) });
+  recordWorkerEvent(core, tx, 'worker.created', worker.id, by, {
+    name,
+    type,
+    labels,
+    ...(local && { local }),
+  });
 }
 
 /** The first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
@@ -153,10 +158,10 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
   const before = worker.drain;
   if (before !== null && deadlineMs === null) return;
   const author = by.type === 'admin' ? by.id : by.type;
-  const said = reason ?? before?.reason ?? null;
+  const statedReason = reason ?? before?.reason ?? null;
   tx.updateWorker({
     ...worker,
-    drain: { reason: said, by: author, since: core.time.now(), deadlineMs },
+    drain: { reason: statedReason, by: author, since: core.time.now(), deadlineMs },
   });
   if (deadlineMs !== null) {
     const at = core.clock.mono() + deadlineMs;
@@ -166,7 +171,10 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
     });
   }
   const deadlineS = deadlineMs === null ? null : deadlineMs / 1000;
-  tellWorker(core, tx, 'worker.draining', worker.id, by, { reason: said, deadline_s: deadlineS });
+  recordWorkerEvent(core, tx, 'worker.draining', worker.id, by, {
+    reason: statedReason,
+    deadline_s: deadlineS,
+  });
 }
 
 /**
@@ -202,7 +210,7 @@ function replaceToken(
   const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
   tx.setTokenHash(id, hash, keepOld);
   tx.removeJoinToken(id);
-  tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
+  recordWorkerEvent(core, tx, 'worker.token_rotated', id, by, { mode });
   if (!keepOld) tx.afterCommit(() => core.connections.hangUp(id));
   return keepOld;
 }
@@ -235,7 +243,7 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
   const { id, name } = worker;
   tx.removeWorker(id);
   tx.removeJoinToken(id);
-  tellWorker(core, tx, 'worker.deleted', id, by, { name });
+  recordWorkerEvent(core, tx, 'worker.deleted', id, by, { name });
   tx.afterCommit(() => {
     core.connections.forget(id);
     for (const deadlines of [core.deadlines.drain, core.deadlines.trial, core.deadlines.firstContact])

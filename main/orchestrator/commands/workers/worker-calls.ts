@@ -7,14 +7,14 @@ import {
   type RegisterReply,
   type Registration,
 } from '../../../../protocol/worker-api.ts';
-import { type Core, lastContact, tellWorker } from '../../core.ts';
+import { type Core, lastContact, recordWorkerEvent } from '../../core.ts';
 import { command, commandWithAnswer, enqueueCommand } from '../command.ts';
 import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from '../../model.ts';
 import type { Tx, WorkerStream } from '../../ports/index.ts';
 import type { ProgressBook } from '../jobs/progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
 import { applyEvent, release, repeatOffer, sendCancel, welcome } from '../transitions.ts';
-import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from './trouble-calls.ts';
+import { introducedTroubles, keepTroubles, noticeTroubles, recordTroubles } from './trouble-calls.ts';
 import {
   knowsNewCommands,
   registersWhenStreamEnds,
@@ -28,28 +28,29 @@ const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 export function createWorkerCalls(core: Core, progress: ProgressBook) {
   const register = async (
     id: Worker['id'],
-    said: Registration,
+    reported: Registration,
     address: string | null = null,
   ): Promise<Outcome<RegisterReply>> => {
     // Checked before this call counts as contact, and again inside the transaction.
     const before = core.store.worker(id);
-    const rival = before !== null && isDuplicate(core, before, said, address);
-    if (before !== null && !rival) core.connections.heard(id, core.clock.mono());
+    const duplicate = before !== null && isDuplicate(core, before, reported, address);
+    if (before !== null && !duplicate) core.connections.heard(id, core.clock.mono());
     return command(core, tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
-      if (rival || isReplaced(known, before)) {
-        if (isDuplicate(core, known, said, address)) return rejectDuplicate(core, tx, known, said, address);
+      if (duplicate || isReplaced(known, before)) {
+        if (isDuplicate(core, known, reported, address))
+          return rejectDuplicate(core, tx, known, reported, address);
         core.connections.heard(id, core.clock.mono());
       }
-      const place = placeOf(known, said);
+      const place = placeOf(known, reported);
       if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
-      const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
+      const worker = place === 'repeated' ? known : introduce(core, tx, known, reported, address);
       // A copy of an earlier registration cannot name a job that was offered since.
-      if (place === 'next') reconcileSilence(core, tx, worker, said);
-      const verdict = verdictOn(core, tx, worker, said);
+      if (place === 'next') reconcileSilence(core, tx, worker, reported);
+      const verdict = verdictOn(core, tx, worker, reported);
       letForeignEnd(core, tx, worker, verdict);
-      return accept(registerReply(core, worker, said.currentJobId, verdict));
+      return accept(registerReply(core, worker, reported.currentJobId, verdict));
     });
   };
 
@@ -116,10 +117,10 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
 function changedDatasets(
   core: Core,
   { agent }: Worker,
-  said: Heartbeat['datasets'],
+  reported: Heartbeat['datasets'],
 ): readonly string[] | null {
-  if (!said || agent === null || !core.store.takesChanges()) return null;
-  return said.join() === agent.datasets?.join() ? null : said;
+  if (!reported || agent === null || !core.store.takesChanges()) return null;
+  return reported.join() === agent.datasets?.join() ? null : reported;
 }
 
 function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): void {
@@ -142,7 +143,7 @@ function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => v
   return () => {
     if (!core.connections.closed(id, stream, core.clock.mono())) return;
     core.enqueue(tx => {
-      if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
+      if (tx.worker(id) !== null) recordWorkerEvent(core, tx, 'worker.stream_closed', id, asWorker(id));
     });
   };
 }
@@ -157,10 +158,17 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
   });
 }
 
-function introduce(core: Core, tx: Tx, known: Worker, said: Registration, address: string | null): Worker {
+function introduce(
+  core: Core,
+  tx: Tx,
+  known: Worker,
+  reported: Registration,
+  address: string | null,
+): Worker {
   // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
-  const restarted = said.startId === null ? known.gone !== null : said.startId !== known.agent?.startId;
-  const plan = introducedTroubles(core, known, said.gpuTroubles);
+  const restarted =
+    reported.startId === null ? known.gone !== null : reported.startId !== known.agent?.startId;
+  const plan = introducedTroubles(core, known, reported.gpuTroubles);
   const worker: Worker = {
     ...known,
     gone: null,
@@ -168,20 +176,20 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
     // A restarted agent has run no job yet. One that only reconnects keeps the flag.
     served: known.served && !restarted,
     agent: {
-      capabilities: said.capabilities,
-      host: said.host,
-      persistent: said.persistent ?? known.type === 'persistent',
-      labels: said.labels ?? known.agent?.labels ?? {},
-      protocol: said.protocol,
-      instanceId: said.instanceId,
-      startId: said.startId,
-      registrationNo: said.registrationNo,
+      capabilities: reported.capabilities,
+      host: reported.host,
+      persistent: reported.persistent ?? known.type === 'persistent',
+      labels: reported.labels ?? known.agent?.labels ?? {},
+      protocol: reported.protocol,
+      instanceId: reported.instanceId,
+      startId: reported.startId,
+      registrationNo: reported.registrationNo,
       address,
-      agentVersion: said.agentVersion,
-      allowedConfigKeys: said.allowedConfigKeys,
-      trainers: said.trainers,
-      outputs: said.outputs,
-      datasets: said.datasets,
+      agentVersion: reported.agentVersion,
+      allowedConfigKeys: reported.allowedConfigKeys,
+      trainers: reported.trainers,
+      outputs: reported.outputs,
+      datasets: reported.datasets,
       gpuTroubles: plan.troubles,
       registeredAt: core.clock.wall(),
     },
@@ -193,9 +201,12 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
   });
   core.connections.clearAbsence(worker.id);
   const actor = { type: 'worker', id: worker.id, address } as const;
-  tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
+  recordWorkerEvent(core, tx, 'worker.registered', worker.id, actor, {
+    host: reported.host,
+    protocol: reported.protocol,
+  });
   core.connections.noteDoubted(worker.id, plan.doubted);
-  tellTroubles(core, tx, worker.id, plan);
+  recordTroubles(core, tx, worker.id, plan);
   return worker;
 }
 
@@ -206,11 +217,11 @@ const machineOf = (
 ): string => instanceId ?? JSON.stringify([address, host]);
 
 /** Whether another machine uses the same token. The machine that was heard recently keeps it. */
-function isDuplicate(core: Core, known: Worker, said: Registration, address: string | null): boolean {
+function isDuplicate(core: Core, known: Worker, reported: Registration, address: string | null): boolean {
   const metAt = core.connections.metAt(known.id);
   if (known.agent === null || known.gone !== null || metAt === null) return false;
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
-  return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
+  return machineOf(reported, address) !== machineOf(known.agent, known.agent.address);
 }
 
 /**
@@ -236,12 +247,12 @@ function rejectDuplicate(
   core: Core,
   tx: Tx,
   known: Worker,
-  said: Registration,
+  reported: Registration,
   address: string | null,
 ): ReturnType<typeof refuse> {
-  core.connections.noteDuplicate(known.id, { at: core.clock.wall(), host: said.host, address });
+  core.connections.noteDuplicate(known.id, { at: core.clock.wall(), host: reported.host, address });
   const actor = { type: 'worker', id: known.id, address } as const;
-  tellWorker(core, tx, 'worker.duplicate', known.id, actor, { host: said.host });
+  recordWorkerEvent(core, tx, 'worker.duplicate', known.id, actor, { host: reported.host });
   return refuse(
     'duplicate_registration',
     `Another machine (${known.agent?.host ?? 'of unknown name'}) works with the token of worker ${known.name} right now: ` +
@@ -265,10 +276,11 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
 }
 
 /** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
-function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration): void {
+function reconcileSilence(core: Core, tx: Tx, worker: Worker, reported: Registration): void {
   const live = tx.liveJobOf(worker.id);
   const named =
-    live?.id === said.currentJobId && (said.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
+    live?.id === reported.currentJobId &&
+    (reported.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
   if (!named) reconcileAbsence(core, tx, worker);
 }
 
@@ -290,7 +302,7 @@ const verdictOn = (
     ? { kind: 'nothing' }
     : reconcileClaim(core, tx, worker, { jobId: currentJobId, attemptId: currentAttemptId });
 
-function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: Verdict): RegisterReply {
+function registerReply(core: Core, worker: Worker, reported: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;
   const wanted = core.trainerKeys.ask(worker.agent?.trainers ?? [], core.clock.mono());
   return {
@@ -307,7 +319,7 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
           }
         : null,
     abandon_job:
-      verdict.kind === 'cancel' && repeatsCancelAsAbandon(worker) ? said : abandoned(verdict, said),
+      verdict.kind === 'cancel' && repeatsCancelAsAbandon(worker) ? reported : abandoned(verdict, reported),
     cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
     protocol: protocolVersion,
     heartbeat_interval_s: times.heartbeatMs / 1000,
@@ -318,8 +330,8 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
   };
 }
 
-const abandoned = (verdict: Verdict, said: JobId | null): JobId | null =>
-  verdict.kind === 'abandon' ? said : null;
+const abandoned = (verdict: Verdict, reported: JobId | null): JobId | null =>
+  verdict.kind === 'abandon' ? reported : null;
 
 const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
   live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
@@ -345,7 +357,7 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const known = tx.worker(id);
   if (known === null) return;
   welcome(core, tx, known);
-  tellWorker(core, tx, 'worker.connected', id, asWorker(id));
+  recordWorkerEvent(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);
   else if (live?.status === 'cancelling' && knowsNewCommands(known)) sendCancel(core, tx, live);
@@ -366,7 +378,7 @@ export function markOffline(
     const at = core.clock.mono() + core.times.removalMs;
     tx.afterCommit(() => core.deadlines.removal.set(worker.id, at));
   }
-  tellWorker(core, tx, 'worker.offline', worker.id, actor, { why });
+  recordWorkerEvent(core, tx, 'worker.offline', worker.id, actor, { why });
   const live = tx.liveJobOf(worker.id);
   // A worker that says goodbye will not return for an offer. A silent one may still have received it.
   const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';

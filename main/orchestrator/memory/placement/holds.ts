@@ -1,5 +1,5 @@
 import { park, unparkAll } from './pending-shapes.ts';
-import type { Line, Shape, Waiting } from './shape.ts';
+import type { UserQueue, Shape, Waiting } from './shape.ts';
 
 /** Users at their limit. When a line of a held user reaches the front, it is parked until the user is released. */
 export interface Holds {
@@ -11,7 +11,7 @@ export interface Holds {
 
 interface Hold {
   isHeld: boolean;
-  readonly lines: Set<Line>;
+  readonly lines: Set<UserQueue>;
 }
 
 export function createHolds(): Holds {

@@ -1,14 +1,17 @@
 import type { WaitingJob } from '../../ports/candidates.ts';
 import { createRanking } from './ranking.ts';
-import { byTurn, type Line, type Shape, type Waiting } from './shape.ts';
+import { byTurn, type UserQueue, type Shape, type Waiting } from './shape.ts';
 
 /** Number of empty lines to tolerate before a sweep. */
 const spareLines = 32;
 
 const noData: readonly string[] = [];
 
-export function joinLine(shape: Shape, { id, user, level, order, avoid, requirements }: WaitingJob): Waiting {
-  const line = shape.lines.get(user) ?? createLine(shape, user);
+export function joinQueue(
+  shape: Shape,
+  { id, user, level, order, avoid, requirements }: WaitingJob,
+): Waiting {
+  const line = shape.lines.get(user) ?? createUserQueue(shape, user);
   shape.lines.set(user, line);
   if (line.jobs.size === 0) shape.filled++;
   const job = { id, level, order, avoid, data: requirements.data ?? noData, line, isLive: true };
@@ -17,7 +20,7 @@ export function joinLine(shape: Shape, { id, user, level, order, avoid, requirem
   return job;
 }
 
-export function leaveLine(job: Waiting): void {
+export function leaveQueue(job: Waiting): void {
   const { line } = job;
   line.jobs.drop(job);
   settleHead(line);
@@ -35,13 +38,13 @@ function sweep(shape: Shape): void {
   }
 }
 
-export function park(line: Line, among: Set<Line>): void {
+export function park(line: UserQueue, among: Set<UserQueue>): void {
   among.add(line);
   line.parkedIn = among;
   settleHead(line);
 }
 
-export function unparkAll(lines: Set<Line>): void {
+export function unparkAll(lines: Set<UserQueue>): void {
   for (const line of lines) {
     line.parkedIn = undefined;
     settleHead(line);
@@ -49,7 +52,7 @@ export function unparkAll(lines: Set<Line>): void {
   lines.clear();
 }
 
-const createLine = (shape: Shape, user: string): Line => ({
+const createUserQueue = (shape: Shape, user: string): UserQueue => ({
   shape,
   user,
   jobs: createRanking<Waiting>(byTurn),
@@ -57,7 +60,7 @@ const createLine = (shape: Shape, user: string): Line => ({
   parkedIn: undefined,
 });
 
-function settleHead(line: Line): void {
+function settleHead(line: UserQueue): void {
   const first = line.parkedIn === undefined ? line.jobs.first() : undefined;
   if (first === line.head?.job) return;
   if (line.head !== undefined) line.shape.heads.drop(line.head);

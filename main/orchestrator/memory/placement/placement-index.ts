@@ -2,7 +2,7 @@ import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { IdleWorker, WaitingJob } from '../../ports/candidates.ts';
 import { createDataHolders } from './data-holders.ts';
 import { createHolds } from './holds.ts';
-import { joinLine, leaveLine } from './pending-shapes.ts';
+import { joinQueue, leaveQueue } from './pending-shapes.ts';
 import { createPairs, type Pairs } from './pairs.ts';
 import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
 
@@ -85,7 +85,7 @@ function withMostData(
 
 function dropJob(pairs: Pairs, job: Waiting | undefined): void {
   if (job === undefined) return;
-  leaveLine(job);
+  leaveQueue(job);
   pairs.leaveShape(job.line.shape);
 }
 
@@ -133,7 +133,7 @@ export function createPlacementIndex(): PlacementIndex {
     addJob(job) {
       // The old entry leaves last, so that a shape or class that both share does not expire in between.
       const before = jobs.get(job.id);
-      jobs.set(job.id, joinLine(pairs.shapeFor(job.requirements, job.team), job));
+      jobs.set(job.id, joinQueue(pairs.shapeFor(job.requirements, job.team), job));
       dropJob(pairs, before);
     },
     removeJob(id) {

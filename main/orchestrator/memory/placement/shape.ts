@@ -11,7 +11,7 @@ export interface Shape {
   readonly team: string | null;
   readonly matcher: Matcher;
   /** By user. An empty line stays for the next job: repeated insertion and deletion of a key makes a map slow. */
-  readonly lines: Map<string, Line>;
+  readonly lines: Map<string, UserQueue>;
   /** Number of lines that are not empty. */
   filled: number;
   /** The first job of each line that is not parked. */
@@ -21,14 +21,14 @@ export interface Shape {
 }
 
 /** One user's jobs of a shape. */
-export interface Line {
+export interface UserQueue {
   readonly shape: Shape;
   readonly user: string;
   readonly jobs: Ranking<Waiting>;
   /** Its entry in `heads`; undefined while it is parked or empty. */
   head: Head | undefined;
   /** The set of parked lines that has this one. A line is parked when it reaches the front while its user is held. */
-  parkedIn: Set<Line> | undefined;
+  parkedIn: Set<UserQueue> | undefined;
 }
 
 /** A job in its line. There may be very many, so it has only what placement needs. */
@@ -39,7 +39,7 @@ export interface Waiting extends Rankable {
   readonly avoid: WorkerId | null;
   /** Dataset versions that it needs. */
   readonly data: readonly string[];
-  readonly line: Line;
+  readonly line: UserQueue;
 }
 
 interface Head extends Rankable {

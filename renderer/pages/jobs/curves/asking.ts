@@ -1,7 +1,7 @@
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
-import type { Axis, Curves, Stretch } from './lines.ts';
+import type { Axis, Curves, AxisRange } from './lines.ts';
 
 /** Per answer, because it is requested repeatedly while the job runs. */
 const maxDots = 20_000;
@@ -22,7 +22,7 @@ type Query = Readonly<Record<string, string>>;
  * Returns the queries for one range of the axis. Times are relative to each attempt, wherever it lies on the axis.
  * @internal
  */
-export function queriesFor(axis: Axis, [from, to]: Stretch, { attempts }: Curves): readonly Query[] {
+export function queriesFor(axis: Axis, [from, to]: AxisRange, { attempts }: Curves): readonly Query[] {
   if (axis === 'step') return [{ from_step: String(Math.floor(from)), to_step: String(Math.ceil(to)) }];
   return attempts
     .filter(({ offset_ms: offset }) => offset <= to)
@@ -35,7 +35,7 @@ export function queriesFor(axis: Axis, [from, to]: Stretch, { attempts }: Curves
 
 interface Wish {
   readonly axis: Axis;
-  readonly zoom: Stretch | null;
+  readonly zoom: AxisRange | null;
   readonly points: number;
 }
 

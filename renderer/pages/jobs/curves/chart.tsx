@@ -4,7 +4,7 @@ import { Button } from '../../../ui/button.tsx';
 import { aligned } from './aligned.ts';
 import { type ChartPlan, titleOf } from './keys.ts';
 import { Legend } from './legend.tsx';
-import { type Compared, type Curves, linesBeside, linesOf, type Stretch } from './lines.ts';
+import { type Compared, type Curves, linesBeside, linesOf, type AxisRange } from './lines.ts';
 import type { Palette } from './palette.ts';
 import { type Mark, Plot } from './plot.tsx';
 import { summaryOf } from './summary.ts';
@@ -17,17 +17,17 @@ interface ChartProps {
   readonly curves: Curves;
   readonly compared: readonly Compared[];
   readonly view: View;
-  readonly stretch: Stretch;
+  readonly range: AxisRange;
   readonly marks: readonly Mark[];
   readonly names: Names;
   readonly palette: Palette;
   readonly width: number;
-  readonly onZoom: (stretch: Stretch) => void;
+  readonly onZoom: (range: AxisRange) => void;
 }
 
 /** A metric as a curve or a table, with its current value and its range. */
 export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
-  const { stretch, marks, names, palette, width, onZoom } = props;
+  const { range, marks, names, palette, width, onZoom } = props;
   const t = useT();
   const id = useId();
   const [isTable, setTable] = useState(false);
@@ -62,12 +62,12 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
       {!isTable && isDrawn && (
         <Plot
           label={t('curves.label', { title, summary: said })}
-          {...{ lines, data, shape, stretch, marks, width, onZoom }}
+          {...{ lines, data, shape, range, marks, width, onZoom }}
           onPoint={setPoint}
         />
       )}
       {!isTable && (lines.length > 1 || point !== null) && (
-        <Legend {...{ plan, lines, names, axis, point, stretch }} />
+        <Legend {...{ plan, lines, names, axis, point, range }} />
       )}
       {homeless > 0 && <p className="muted">{t('curves.homeless', { count: homeless })}</p>}
       {data.leftOut > 0 && !isTable && (

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import type { Stretch } from './lines.ts';
+import type { AxisRange } from './lines.ts';
 import { maxSmoothing } from './smoothing.ts';
 import { toggled, type View } from './view.ts';
 
@@ -11,15 +11,15 @@ interface ControlsProps {
   readonly attempts: readonly number[];
   readonly nameOf: (attempt: number) => string;
   /** The full range. */
-  readonly stretch: Stretch;
+  readonly range: AxisRange;
   readonly onChange: (change: Partial<View>) => void;
 }
 
 /** Controls for all charts at once. */
-export function Controls({ view, attempts, nameOf, stretch, onChange }: ControlsProps) {
+export function Controls({ view, attempts, nameOf, range, onChange }: ControlsProps) {
   const t = useT();
   const { axis, smoothing, isLog, zoom } = view;
-  const shown = zoom ?? stretch;
+  const shown = zoom ?? range;
   return (
     <div className="curve-controls">
       <div className="chips" role="group" aria-label={t('curves.axis')}>
@@ -85,7 +85,7 @@ function Range({
   onChange,
 }: {
   readonly axis: View['axis'];
-  readonly shown: Stretch;
+  readonly shown: AxisRange;
   readonly onChange: ControlsProps['onChange'];
 }) {
   const t = useT();
@@ -93,7 +93,7 @@ function Range({
   const inUnits = (x: number): string => String(Number((x / unit).toFixed(2)));
   const [from, setFrom] = useState(inUnits(shown[0]));
   const [to, setTo] = useState(inUnits(shown[1]));
-  const chosen: Stretch = [Math.round(Number(from) * unit), Math.round(Number(to) * unit)];
+  const chosen: AxisRange = [Math.round(Number(from) * unit), Math.round(Number(to) * unit)];
   const isStretch = from !== '' && to !== '' && chosen[0] >= 0 && chosen[0] < chosen[1];
   const field = (name: 'from' | 'to', value: string, set: (value: string) => void) => (
     <label>

@@ -81,7 +81,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
       joined([stretchOf(whole, axis, chosen), ...compared.map(each => stretchOf(each.curves, axis, null))]),
     [whole, axis, chosen, compared],
   );
-  const stretch = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);
+  const range = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);
   const attempts = useMemo(() => whole.attempts.map(({ attempt }) => attempt), [whole.attempts]);
   const names = { workerOf, attempts: attempts.filter(each => chosen?.has(each) !== false).length };
   const zoomTo = useCallback(
@@ -91,7 +91,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
   return (
     <>
-      <Controls view={view} attempts={attempts} nameOf={nameOf} stretch={all ?? [0, 1]} onChange={onChange} />
+      <Controls view={view} attempts={attempts} nameOf={nameOf} range={all ?? [0, 1]} onChange={onChange} />
       <Comparison job={job} others={view.others} compared={compared} onChange={onChange} />
       <Notes job={job} />
       {(['trainer', 'gpu'] as const).map(kind => (
@@ -104,7 +104,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
                 curves={shown}
                 compared={compared}
                 onZoom={zoomTo}
-                {...{ plan, view, stretch, marks, names, palette, width }}
+                {...{ plan, view, range, marks, names, palette, width }}
               />
             ))}
         </div>

@@ -1,7 +1,7 @@
 import { useT } from '../../../i18n/index.ts';
 import { nearest } from './aligned.ts';
 import type { ChartPlan } from './keys.ts';
-import type { Axis, Line, Stretch } from './lines.ts';
+import type { Axis, Line, AxisRange } from './lines.ts';
 import { colourNameOf, dashOf } from './palette.ts';
 import { latestOf } from './summary.ts';
 import { lineName, type Names, placeText, valueText } from './texts.ts';
@@ -13,16 +13,16 @@ interface LegendProps {
   readonly axis: Axis;
   /** Position of the pointer; null when it is outside. */
   readonly point: number | null;
-  readonly stretch: Stretch;
+  readonly range: AxisRange;
 }
 
 /** Tolerance as a share of the visible range, so that single points can be hit. */
 const aim = 0.01;
 
 /** Names the lines, each with its value at the pointer or its latest value. */
-export function Legend({ plan, lines, names, axis, point, stretch }: LegendProps) {
+export function Legend({ plan, lines, names, axis, point, range }: LegendProps) {
   const t = useT();
-  const slack = (stretch[1] - stretch[0]) * aim;
+  const slack = (range[1] - range[0]) * aim;
   return (
     <div className="curve-legend">
       <p className="muted">{point === null ? t('curves.latest') : placeText(Math.max(0, point), axis, t)}</p>

@@ -87,8 +87,8 @@ export function linesBeside(
 }
 
 /** Returns the range that covers all given ranges. */
-export function joined(stretches: readonly (Stretch | null)[]): Stretch | null {
-  const known = stretches.filter(stretch => stretch !== null);
+export function joined(stretches: readonly (AxisRange | null)[]): AxisRange | null {
+  const known = stretches.filter(range => range !== null);
   if (known.length === 0) return null;
   return [Math.min(...known.map(([from]) => from)), Math.max(...known.map(([, to]) => to))];
 }
@@ -138,10 +138,10 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
 }
 
 /** A range of the axis. */
-export type Stretch = readonly [from: number, to: number];
+export type AxisRange = readonly [from: number, to: number];
 
 /** Returns the range that the curves of these attempts cover; null without points. */
-export function stretchOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): Stretch | null {
+export function stretchOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): AxisRange | null {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const { attempt, offset_ms: offset, series } of curves.attempts) {

@@ -1,7 +1,7 @@
 import type uPlot from 'uplot';
 import type { Translator } from '../../../i18n/index.ts';
 import type { Aligned } from './aligned.ts';
-import type { Axis, Line, Stretch } from './lines.ts';
+import type { Axis, Line, AxisRange } from './lines.ts';
 import { colourOf, dashOf, type Palette } from './palette.ts';
 import { tickText } from './texts.ts';
 
@@ -16,8 +16,8 @@ export interface PlotShape {
 
 export interface PlotEvents {
   /** The visible range of the axis. */
-  readonly stretch: () => Stretch;
-  readonly onZoom: (stretch: Stretch) => void;
+  readonly range: () => AxisRange;
+  readonly onZoom: (range: AxisRange) => void;
   /** Position of the pointer over this or another chart; null when it leaves. */
   readonly onPoint: (x: number | null) => void;
   /** Free pixels above the curves. */
@@ -53,7 +53,7 @@ export function optionsOf(
   lines: readonly Line[],
   width: number,
   { axis, isLog, palette, t, valueText }: PlotShape,
-  { stretch, onZoom, onPoint, headroom, onDraw }: PlotEvents,
+  { range, onZoom, onPoint, headroom, onDraw }: PlotEvents,
 ): uPlot.Options {
   const grid = { stroke: palette.grid, width: 1 };
   const look = { stroke: palette.muted, font, grid, ticks: { ...grid, size: 4 } };
@@ -70,7 +70,7 @@ export function optionsOf(
       fill: withAlpha(colourOf(palette, style), 0.18),
     })),
     scales: {
-      x: { time: false, range: () => [...stretch()] },
+      x: { time: false, range: () => [...range()] },
       y: isLog ? logarithmic : {},
     },
     axes: [

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Aligned } from './aligned.ts';
-import type { Line, Stretch } from './lines.ts';
+import type { Line, AxisRange } from './lines.ts';
 import { dataOf, optionsOf, type PlotEvents, plotHeight, type PlotShape } from './plot-options.ts';
 
 /** A label at a position of the axis. */
@@ -18,25 +18,25 @@ interface PlotProps {
   readonly data: Aligned;
   /** Keep the same object between renders. */
   readonly shape: PlotShape;
-  readonly stretch: Stretch;
+  readonly range: AxisRange;
   readonly marks: readonly Mark[];
   readonly width: number;
-  readonly onZoom: (stretch: Stretch) => void;
+  readonly onZoom: (range: AxisRange) => void;
   readonly onPoint: (x: number | null) => void;
 }
 
 /** New points update the existing plot; a new appearance recreates it. */
-export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom, onPoint }: PlotProps) {
+export function Plot({ label, lines, data, shape, range, marks, width, onZoom, onPoint }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const table = useMemo(() => dataOf(data), [data]);
-  const now = useRef({ lines, stretch, marks, width, table, onZoom, onPoint });
-  now.current = { lines, stretch, marks, width, table, onZoom, onPoint };
+  const now = useRef({ lines, range, marks, width, table, onZoom, onPoint });
+  now.current = { lines, range, marks, width, table, onZoom, onPoint };
   const look = lines.map(({ id, style }) => `${id}:${style}`).join(' ');
   useEffect(() => {
     if (host.current === null) return undefined;
     const events: PlotEvents = {
-      stretch: () => now.current.stretch,
+      range: () => now.current.range,
       onZoom: chosen => now.current.onZoom(chosen),
       onPoint: x => now.current.onPoint(x),
       headroom: () => Math.max(minHeadroom, rowsOf(now.current.marks) * rowHeight),
@@ -50,7 +50,7 @@ export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom,
       made.destroy();
     };
   }, [shape, look]);
-  useEffect(() => plot.current?.setData(table), [table, stretch, marks]);
+  useEffect(() => plot.current?.setData(table), [table, range, marks]);
   useEffect(() => plot.current?.setSize({ width, height: plotHeight }), [width]);
   return <div ref={host} className="curve-plot" role="img" aria-label={label} />;
 }

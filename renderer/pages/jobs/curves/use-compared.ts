@@ -4,7 +4,7 @@ import { JobId } from '../../../../protocol/ids.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
-import { tellFailure } from '../../../ui/toast.tsx';
+import { showFailure } from '../../../ui/toast.tsx';
 import { pointsFor, readCurves } from './asking.ts';
 import type { Compared, Curves } from './lines.ts';
 import type { View } from './view.ts';
@@ -29,13 +29,13 @@ export function useCompared(
   const [from, to] = zoom ?? [];
   useEffect(() => {
     const over = new AbortController();
-    const stretch = from === undefined || to === undefined ? null : ([from, to] as const);
-    const wish = { axis, zoom: stretch, points: pointsFor(widthPx, curvesOfEach) };
+    const range = from === undefined || to === undefined ? null : ([from, to] as const);
+    const wish = { axis, zoom: range, points: pointsFor(widthPx, curvesOfEach) };
     for (const id of ids) {
       void readOne(client, id, wish, over.signal).then(result => {
         if (over.signal.aborted) return;
         if (result.ok) setRead(was => new Map(was).set(id, result.value));
-        else if (!failed.current.has(id)) tellFailure(t, result.failure);
+        else if (!failed.current.has(id)) showFailure(t, result.failure);
         if (result.ok) failed.current.delete(id);
         else failed.current.add(id);
       });

@@ -28,8 +28,8 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
   useEffect(() => {
     if (!isPlaced) return undefined;
     const over = new AbortController();
-    const stretch = from === undefined || to === undefined ? null : ([from, to] as const);
-    void readCurves(client, id, { axis, zoom: stretch, points }, over.signal).then(result => {
+    const range = from === undefined || to === undefined ? null : ([from, to] as const);
+    void readCurves(client, id, { axis, zoom: range, points }, over.signal).then(result => {
       if (over.signal.aborted) return;
       if (result.ok) setSeen(result.value);
       setFailure(result.ok ? null : result.failure);

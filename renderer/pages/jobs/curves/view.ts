@@ -1,5 +1,5 @@
 import { JobId } from '../../../../protocol/ids.ts';
-import type { Axis, Stretch } from './lines.ts';
+import type { Axis, AxisRange } from './lines.ts';
 import { maxSmoothing } from './smoothing.ts';
 
 /** The view settings of the curves, all kept in the URL. */
@@ -10,7 +10,7 @@ export interface View {
   /** Null for all. */
   readonly attempts: ReadonlySet<number> | null;
   /** The visible range of the axis; null for all of it. */
-  readonly zoom: Stretch | null;
+  readonly zoom: AxisRange | null;
   /** Other jobs to compare with. */
   readonly others: readonly JobId[];
 }
@@ -39,7 +39,7 @@ function othersOf(text: string | null): readonly JobId[] {
 
 const positive = (word: string): number | null => (/^[1-9]\d{0,8}$/.test(word) ? Number(word) : null);
 
-function zoomOf(text: string | null): Stretch | null {
+function zoomOf(text: string | null): AxisRange | null {
   const [, from, to] = /^(\d{1,12})-(\d{1,12})$/.exec(text ?? '') ?? [];
   if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
   return [Number(from), Number(to)];

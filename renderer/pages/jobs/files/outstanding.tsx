@@ -6,7 +6,7 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { tell, tellFailure } from '../../../ui/toast.tsx';
+import { tell, showFailure } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 
 /** Files of a completed job that its worker has not uploaded yet. */
@@ -21,7 +21,7 @@ export function OutstandingFiles({ job }: { readonly job: JobDetail }) {
   const giveUp = async (): Promise<void> => {
     const answer = await client.call(artifactsApi.giveUp, { params: { id } });
     if (answer.ok) tell(t('files.outstanding.givenUp'));
-    else tellFailure(t, answer.failure);
+    else showFailure(t, answer.failure);
   };
   return (
     <section className="card files-outstanding">

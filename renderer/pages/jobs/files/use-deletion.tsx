@@ -7,7 +7,7 @@ import { detailOf, isSignedOut } from '../../../api/client.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { tell, tellFailure, tellTrouble } from '../../../ui/toast.tsx';
+import { tell, showFailure, showTrouble } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { readFilesOf } from './read-files.ts';
 import { inOrderOfDeletion } from './sorting.ts';
@@ -52,7 +52,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
     }
     if (why === null) return tell(t('files.deleted', { name }));
     const values = { name, left: files.length - deleted, of: files.length };
-    return tellTrouble(
+    return showTrouble(
       t,
       t('files.delete.failed', { ...values, why: detailOf(why) ?? t('error.unreachable') }),
     );
@@ -65,7 +65,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
         ? ({ ok: true, value: [doomed.file] } as const)
         : await readFilesOf(client, id, doomed.checkpoint, new AbortController().signal);
     if (listed.ok) await removeAll(listed.value, name);
-    else tellFailure(t, listed.failure);
+    else showFailure(t, listed.failure);
     setBusy(null);
     onDone();
   };

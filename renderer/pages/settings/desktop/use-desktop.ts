@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { DesktopAnswer, DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
 import { useT } from '../../../i18n/index.ts';
-import { tellTrouble } from '../../../ui/toast.tsx';
+import { showTrouble } from '../../../ui/toast.tsx';
 
 /** Runs an action of the desktop app, shows its answer, and reports a refusal. */
 export type Ask = (act: () => Promise<DesktopAnswer>) => void;
@@ -13,7 +13,7 @@ export function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | 
     act =>
       void act().then(answer => {
         if (answer.ok) setView(answer.view);
-        else tellTrouble(t, answer.detail);
+        else showTrouble(t, answer.detail);
       }),
     [t],
   );

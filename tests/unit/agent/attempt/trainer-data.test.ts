@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepareJob, type Rig } from '../../../../agent/attempt/trainer.ts';
-import { type JobOffer } from '../../../../agent/job.ts';
+import type { JobOffer } from '../../../../agent/job.ts';
 import { WorkerCommand } from '../../../../protocol/worker-api.ts';
 import { offerOf, rigOf, tempFolder } from '../builders.ts';
 import { runToEnd } from '../guard-bench.ts';
@@ -14,7 +14,7 @@ const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
 };
 
 describe("a trainer's environment", () => {
-  it("contains the agent's variables, but no Trainyard tokens", () => {
+  it("passes the agent's variables to the trainer, but no Trainyard tokens", () => {
     const { env, config } = environmentOf(
       { upload_endpoint: '/api/cloud/storage/b', upload_token: 'ut_1', hf_token: 'hf_1' },
       {
@@ -43,13 +43,13 @@ describe("a trainer's environment", () => {
     });
   });
 
-  it("sets no token if none was sent, and keeps the rig's", () => {
+  it("sets no HF_TOKEN if none was sent, and keeps the rig's", () => {
     expect(environmentOf({}, {}).env).toMatchObject({ SIMPLETUNER_UPLOAD_TOKEN: '' });
     expect(environmentOf({}, {}).env).not.toHaveProperty('HF_TOKEN');
     expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });
   });
 
-  it('shows the GPUs of its job and no others, whatever the agent itself was shown', () => {
+  it('shows only the GPUs of the job to the trainer, whatever the agent itself sees', () => {
     const gpuEnv = (gpus: readonly number[] | null) => ({ CUDA_VISIBLE_DEVICES: gpus?.join(',') ?? 'all' });
     const shown = (gpus: number[] | null): unknown =>
       environmentOf({ gpus }, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } }).env[
@@ -83,7 +83,7 @@ async function runLooker(offer: Partial<JobOffer>): Promise<{
   return { seen: JSON.parse(readFileSync(made.job.logFile, 'utf8')), folder };
 }
 
-describe('what the orchestrator sends stays data (docs/internals/faults.md S11)', () => {
+describe('data of the orchestrator (docs/internals/faults.md S11)', () => {
   const hostile = {
     LD_PRELOAD: '/tmp/evil.so',
     PATH: '/tmp/evil',
@@ -116,7 +116,7 @@ describe('what the orchestrator sends stays data (docs/internals/faults.md S11)'
     expect(existsSync('touched')).toBe(false);
   });
 
-  it('ignores __proto__ keys', () => {
+  it('ignores __proto__ keys of a config', () => {
     const text = '{"type":"ping","__proto__":{"polluted":1}}';
     expect(WorkerCommand.parse(JSON.parse(text))).toEqual({ type: 'ping' });
     const config = JSON.parse('{"__proto__":{"polluted":1},"trainer":"selftest"}') as JobOffer['config'];

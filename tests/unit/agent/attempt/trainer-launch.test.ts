@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepareJob, type Rig } from '../../../../agent/attempt/trainer.ts';
-import { type PreparedJob } from '../../../../agent/job.ts';
+import type { PreparedJob } from '../../../../agent/job.ts';
 import {
   aiToolkit,
   diffusers,
@@ -50,7 +50,7 @@ function configAt(path: string): unknown {
 const resume = { checkpoint: 'checkpoint-500', step: 500 };
 
 describe('SimpleTuner', () => {
-  it('is started with the Python that is named, and writes into the folder of the job', () => {
+  it('starts SimpleTuner with the given Python, and redirects its outputs to the job folder', () => {
     const rig = simpletunerRig();
     const { argv, folder, outputDir, env, cwd } = prepared(rig, {
       config: { ...simpletuner, output_dir: '/home/ada/out' },
@@ -65,7 +65,7 @@ describe('SimpleTuner', () => {
     });
   });
 
-  it('gets the files that its config names, each under a name of its own', () => {
+  it('passes the files that a config names to SimpleTuner, each under its own name', () => {
     const files = { 'config/lycoris_config.json': '{"algo": "lokr"}' };
     const { folder } = prepared(simpletunerRig(), { config: simpletuner, files });
     const { lycoris_config: path } = configAt(join(folder, 'config.json')) as { lycoris_config: string };
@@ -85,7 +85,7 @@ describe('SimpleTuner', () => {
     expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
   });
 
-  it('drops a logging_dir that leads out of the job folder', () => {
+  it('drops a logging_dir outside the job folder', () => {
     const config = { ...simpletuner, logging_dir: '/var/log' };
     const kept = { ...simpletuner, logging_dir: 'tensorboard' };
     const written = (given: object, rig = simpletunerRig()): unknown =>
@@ -96,32 +96,32 @@ describe('SimpleTuner', () => {
     expect(written(config, allowed)).toMatchObject({ logging_dir: '/var/log' });
   });
 
-  it('keeps an output folder of its config where the owner of the rig allows it', () => {
+  it("keeps the config's output folder when the owner of the rig allows it", () => {
     const rig = simpletunerRig({ allowedConfigKeys: ['output_dir'] });
     const { folder } = prepared(rig, { config: { ...simpletuner, output_dir: '/big/disk' } });
     expect(configAt(join(folder, 'config.json'))).toMatchObject({ output_dir: '/big/disk' });
   });
 });
 
-describe('the processes of SimpleTuner', () => {
+describe('processes of SimpleTuner', () => {
   const argvOf = (config: object, gpus: readonly number[] | null, rig = simpletunerRig()) =>
     prepared(rig, { config: { ...simpletuner, ...config }, gpus: gpus && [...gpus] }).argv.slice(1);
   const direct = ['-m', 'simpletuner.train'];
   const launcher = ['-m', 'accelerate.commands.launch'];
 
-  it('are one where the job has one GPU, whatever its config says', () => {
+  it('starts one SimpleTuner process for one GPU, whatever the config says', () => {
     expect(argvOf({ num_processes: 4 }, [0])).toEqual(direct);
     expect(argvOf({}, null)).toEqual(direct);
   });
 
-  it('are as many as its config says where the config also names their GPUs', () => {
+  it('starts as many SimpleTuner processes as the config says when it also names the GPUs', () => {
     expect(argvOf({ accelerate_visible_devices: [2, 3] }, [2, 3])).toEqual(direct);
     expect(argvOf({ '--accelerate_visible_devices': '2,3', num_processes: 2 }, [2, 3])).toContain(
       '--num_processes=2',
     );
   });
 
-  it('are started by accelerate, one for each GPU of the job', () => {
+  it('starts SimpleTuner through accelerate, with one process per GPU', () => {
     const four = [
       ...launcher,
       '--multi_gpu',
@@ -137,7 +137,7 @@ describe('the processes of SimpleTuner', () => {
     expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
   });
 
-  it('get the accelerate arguments that the owner allows', () => {
+  it('passes accelerate arguments that the owner allows', () => {
     const rig = simpletunerRig({ allowedConfigKeys: ['accelerate_extra_args', 'accelerate_config'] });
     expect(argvOf({ accelerate_extra_args: "--use_fsdp --a 'b c'" }, [0, 1], rig)).toEqual([
       ...launcher,
@@ -157,7 +157,7 @@ describe('the processes of SimpleTuner', () => {
 });
 
 describe('ai-toolkit', () => {
-  it('keeps its run in the folder of the job', () => {
+  it('keeps the run of ai-toolkit in the job folder', () => {
     const { rig, folder: code, python } = rigWith('ai-toolkit');
     const { argv, folder, outputDir, cwd } = prepared(rig, { config: aiToolkit });
     const path = join(folder, 'config.json');
@@ -171,7 +171,7 @@ describe('ai-toolkit', () => {
 });
 
 describe("kohya's scripts", () => {
-  it('get TOML, and continue from the state that was fetched', () => {
+  it("passes TOML to kohya's scripts, which continue from the downloaded state", () => {
     const { rig, folder: code, python } = rigWith('kohya');
     const config = { ...kohya, logging_dir: '/var/log/kohya', output_config: true };
     const { argv, folder, outputDir } = prepared(rig, {
@@ -199,14 +199,14 @@ describe("kohya's scripts", () => {
     });
   });
 
-  it('start one process for each GPU of the job', () => {
+  it('starts one kohya process per GPU of the job', () => {
     const optionsOf = (gpus: number[]): readonly string[] =>
       prepared(rigWith('kohya').rig, { config: kohya, gpus }).argv.filter(word => /gpu|processes/.test(word));
     expect(optionsOf([1])).toEqual(['--num_processes=1']);
     expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
   });
 
-  it('get the merged keys of all sections, and the script that they identify', () => {
+  it('merges the sections of a kohya config, and selects the script they identify', () => {
     const { rig, folder: code } = rigWith('kohya');
     const { argv, folder } = prepared(rig, { config: kohyaSections });
     expect(argv).toContain(join(code, 'flux_train_network.py'));
@@ -219,7 +219,7 @@ describe("kohya's scripts", () => {
 });
 
 describe('OneTrainer', () => {
-  it('has its workspace in the folder of outputs, and continues from its newest backup', () => {
+  it("puts OneTrainer's workspace into the output folder, and continues its newest backup", () => {
     const { rig, folder: code, python } = rigWith('onetrainer');
     const config = { ...onetrainer, concepts: [{ path: '/data/dog' }] };
     const first = prepared(rig, { config });
@@ -239,33 +239,30 @@ describe('OneTrainer', () => {
     expect(configAt(path)).toEqual({ ...expected, continue_last_backup: true });
   });
 
-  it.runIf(process.platform !== 'win32')(
-    'is started so that it reads commands from a pipe of its job',
-    () => {
-      const { rig, folder: code, python } = rigWith('onetrainer');
-      mkdirSync(join(code, 'scripts'));
-      const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
-      const start = (): PreparedJob => prepared(rig, { config: { ...onetrainer, concepts: [] } });
-      const { argv, folder } = start();
-      const pipe = join(folder, 'onetrainer-commands');
-      expect(argv).toEqual([
-        python,
-        script,
-        '--config-path',
-        join(folder, 'config.json'),
-        '--command-path',
-        pipe,
-      ]);
-      const stat = lstatSync(pipe);
-      expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
-      // The pipe of an attempt that was killed is in the way of the next one.
-      expect(start().argv).toEqual(argv);
-    },
-  );
+  it.runIf(process.platform !== 'win32')('starts OneTrainer with a command pipe of its job', () => {
+    const { rig, folder: code, python } = rigWith('onetrainer');
+    mkdirSync(join(code, 'scripts'));
+    const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
+    const start = (): PreparedJob => prepared(rig, { config: { ...onetrainer, concepts: [] } });
+    const { argv, folder } = start();
+    const pipe = join(folder, 'onetrainer-commands');
+    expect(argv).toEqual([
+      python,
+      script,
+      '--config-path',
+      join(folder, 'config.json'),
+      '--command-path',
+      pipe,
+    ]);
+    const stat = lstatSync(pipe);
+    expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
+    // The pipe of an attempt that was killed is in the way of the next one.
+    expect(start().argv).toEqual(argv);
+  });
 });
 
-describe('a script of accelerate', () => {
-  it('starts one process for each GPU of the job, whatever its config says', () => {
+describe('accelerate scripts', () => {
+  it('starts one process of an accelerate script per GPU, whatever the config says', () => {
     const optionsOf = (num_processes: number, gpus: number[] | null): readonly string[] =>
       prepared(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(
         word => /gpu|processes/.test(word),
@@ -275,7 +272,7 @@ describe('a script of accelerate', () => {
     expect(optionsOf(0, null)).toEqual([]);
   });
 
-  it('gets the config as its arguments', () => {
+  it('passes the config to an accelerate script as arguments', () => {
     const { rig, folder: code, python } = rigWith('diffusers');
     const { argv, outputDir, cwd, folder } = prepared(rig, {
       config: { ...diffusers, num_processes: 2, output_dir: '/elsewhere', validation_prompts: ['a', 'b c'] },
@@ -304,9 +301,9 @@ describe('a script of accelerate', () => {
   });
 });
 
-describe('a config that names another folder for outputs', () => {
+describe('output folders in configs', () => {
   it.each(['--output_dir', 'output-dir', 'output_d', '--output_dir=/elsewhere'])(
-    'cannot send the outputs of an accelerate script there with the key %s',
+    'redirects the outputs of an accelerate script with the key %s',
     key => {
       const config = { ...diffusers, output_dir: '/a', [key]: '/b', '--logging_dir': '/c' };
       const { argv, outputDir } = prepared(rigWith('diffusers').rig, { config });
@@ -326,7 +323,7 @@ describe('a config that names another folder for outputs', () => {
     ['kohya', { config: { ...kohya, output_name: '/shared/dog' } }, 'output_name'],
     ['kohya', { config: { ...kohya, saving: { output_name: '..\\dog' } } }, 'output_name'],
     ['diffusers', { config: { ...diffusers, script: '../x.py' } }, 'script'],
-  ])('is refused by the worker for %s: %j', (name, offer, key) => {
+  ])('rejects a config for %s: %j', (name, offer, key) => {
     expect(prepareJob(offerOf('j1', 'a1', offer), rigWith(name).rig)).toEqual({
       ok: false,
       cause: 'rejected',
@@ -335,8 +332,8 @@ describe('a config that names another folder for outputs', () => {
   });
 });
 
-describe('a rig without the trainer that a config is for', () => {
-  it('refuses the job, and says what its owner can do', () => {
+describe('missing trainers', () => {
+  it('rejects a job for a missing trainer, and explains what the owner can do', () => {
     expect(prepareJob(offerOf('j1', 'a1', { config: kohya }), simpletunerRig())).toEqual({
       ok: false,
       cause: 'rejected',
@@ -345,7 +342,7 @@ describe('a rig without the trainer that a config is for', () => {
     });
   });
 
-  it('runs the program that its owner has for every config, as the config is', () => {
+  it("runs the owner's command for every config, with the config unchanged", () => {
     const rig = rigOf(tempFolder(), {
       trainers: [{ kind: 'command', argv: ['train', '{config_path}'], takesAll: true }],
     });
@@ -354,7 +351,7 @@ describe('a rig without the trainer that a config is for', () => {
     expect(configAt(join(folder, 'config.json'))).toEqual(aiToolkit);
   });
 
-  it('does not run a program that is only for unrecognised configs', () => {
+  it('runs a command for unrecognized configs only for those', () => {
     const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv: ['train'], takesAll: false }] });
     expect(prepareJob(offerOf('j1', 'a1', { config: aiToolkit }), rig)).toMatchObject({
       ok: false,
@@ -364,7 +361,7 @@ describe('a rig without the trainer that a config is for', () => {
   });
 });
 
-describe('two jobs with one config', () => {
+describe('jobs with the same config', () => {
   const absolute = { output_dir: '/shared/out', logging_dir: '/shared/logs' };
   const [process] = aiToolkit.config.process;
   const shared = { ...process, training_folder: '/shared/out' };
@@ -383,7 +380,7 @@ describe('two jobs with one config', () => {
       config => config['workspace_dir'],
     ],
     ['diffusers', { config: { ...diffusers, ...absolute } }, config => config['output_dir']],
-  ])("never find each other's checkpoints (%s)", (name, offer, folderIn) => {
+  ])('separates the checkpoints of two %s jobs', (name, offer, folderIn) => {
     const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
     const start = (id: string) => {
       const made = prepareJob(offerOf(id, `a-${id}`, offer), rig);
@@ -423,11 +420,11 @@ describe('samples in event files', () => {
     ["kohya's scripts", kohya, false],
     ['ai-toolkit', aiToolkit, false],
     ['the self-test', { trainer: 'selftest' }, false],
-  ])('are copies of files only where the trainer is known to write both: %s', (_what, config, expected) => {
+  ])('expects samples as files as well: %s', (_what, config, expected) => {
     expect(samplesAreFiles({ config })).toBe(expected);
   });
 
-  it('are not taken for copies when the owner starts the trainer with a command', () => {
+  it('expects no copies as files when the owner starts the trainer with a command', () => {
     expect(prepared(rigOf(tempFolder()), { config: simpletuner }).samplesAreFiles).toBe(false);
   });
 });

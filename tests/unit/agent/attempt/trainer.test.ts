@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findSample } from '../../../../agent/simulated/sample.ts';
 import { prepareJob, trainerProbe } from '../../../../agent/attempt/trainer.ts';
-import { type PreparedJob } from '../../../../agent/job.ts';
+import type { PreparedJob } from '../../../../agent/job.ts';
 import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -23,8 +23,8 @@ const binWith = (...names: readonly string[]): string => {
 };
 const simpletuner = { kind: 'package', name: 'simpletuner', python: null } as const;
 
-describe('the folder of a job', () => {
-  it('holds config and dataloader, for its owner alone', () => {
+describe('job folder', () => {
+  it('writes config and dataloader with private modes into the job folder', () => {
     const workDir = join(tempFolder(), 'new', 'jobs');
     const config = { model: 'x', nested: { a: [1, null, 'ü'] } };
     const dataloader = [{ id: 'images', type: 'local' }];
@@ -39,7 +39,7 @@ describe('the folder of a job', () => {
     ]);
   });
 
-  it('keeps what an earlier attempt put out, with the new config', () => {
+  it('keeps the outputs of an earlier attempt, with the new config', () => {
     const rig = rigOf(tempFolder());
     const first = prepared(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
     writeFile(first.outputDir, 'checkpoint', 'weights');
@@ -50,7 +50,7 @@ describe('the folder of a job', () => {
     expect(existsSync(join(second.folder, 'dataloader.json'))).toBe(false);
   });
 
-  it('has one log for all its attempts, unless that of another is still needed', () => {
+  it("uses one log file for all attempts, unless another attempt's log is still needed", () => {
     const rig = rigOf(tempFolder());
     const taken = new Set<string>();
     const logOf = (attempt: string): string => {
@@ -72,13 +72,13 @@ describe('the folder of a job', () => {
     expect(logs()).toEqual(['trainer-a4.log', 'trainer-a4.log.1', 'trainer.log', 'trainer.log.1']);
   });
 
-  it('that can not be made is an error', () => {
+  it('throws when the job folder cannot be created', () => {
     const file = writeFile(tempFolder(), 'file', '');
     expect(() => prepareJob(offerOf('j1', 'a1'), rigOf(file))).toThrow('ENOTDIR');
   });
 });
 
-describe('the dataloader', () => {
+describe('dataloader', () => {
   const dataloader = [{ id: 'images' }];
   const written = (config: Record<string, unknown>, parts: Parameters<typeof rigOf>[1], data: unknown) => {
     const { folder } = prepared(
@@ -90,30 +90,30 @@ describe('the dataloader', () => {
 
   it.each<[string, Record<string, unknown>, string]>([
     ['where the config names none', { a: 1 }, 'data_backend_config'],
-    ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
+    ['in place of another dataloader', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
     ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
-  ])('is named to SimpleTuner %s', (_what, given, key) => {
+  ])('passes the dataloader to SimpleTuner %s', (_what, given, key) => {
     const { path, config } = written(given, { trainers: [simpletuner] }, dataloader);
     expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
   });
 
-  it.each([null, undefined])('that is %j leaves the config alone', data => {
+  it.each([null, undefined])('leaves the config unchanged when the dataloader is %j', data => {
     const given = { data_backend_config: 'own.json' };
     const { path, config } = written(given, { trainers: [simpletuner] }, data);
     expect(config).toEqual({ ...given, output_dir: join(path, '../output') });
   });
 
-  it('leaves the config of another trainer alone', () => {
+  it('leaves the config of another trainer unchanged', () => {
     expect(written({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
   });
 });
 
-describe('what a config lets its trainer be asked for', () => {
+describe('$requests of a config', () => {
   const config = { a: 1, $requests: { save: { signal: 'SIGUSR1' } } };
   const write = (workDir: string, given: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) =>
     prepared(offerOf('j1', 'a1', { config: given }), rigOf(workDir, rig)).folder;
 
-  it('lies beside it, since SimpleTuner takes every key for an option', () => {
+  it("stores $requests next to SimpleTuner's config, which accepts only its options", () => {
     const folder = write(tempFolder(), config, { trainers: [simpletuner] });
     expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
     expect(readJson(join(folder, 'requests.json'))).toEqual({
@@ -122,7 +122,7 @@ describe('what a config lets its trainer be asked for', () => {
     });
   });
 
-  it('stays in it for other trainers, and is gone when the next attempt has none', () => {
+  it('keeps $requests in the config of other trainers, and removes it for the next attempt', () => {
     const workDir = tempFolder();
     const folder = write(workDir, config, {});
     expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
@@ -132,7 +132,7 @@ describe('what a config lets its trainer be asked for', () => {
   });
 });
 
-describe('a checkpoint to go on from', () => {
+describe('resume checkpoint', () => {
   const resume = { checkpoint: 'run/checkpoint-500', step: 500 };
   const made = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
     const job = prepared(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
@@ -143,7 +143,7 @@ describe('a checkpoint to go on from', () => {
     };
   };
 
-  it('is told to a command, and to every trainer in its environment', () => {
+  it("passes the resume checkpoint to a command, and to every trainer's environment", () => {
     const rig = {
       trainers: [{ kind: 'command', argv: ['train', '--resume={resume_from}'], takesAll: true }],
     } as const;
@@ -153,15 +153,15 @@ describe('a checkpoint to go on from', () => {
   });
 
   it.each<[string, Record<string, unknown>, string]>([
-    ['that says nothing', { a: 1 }, 'resume_from_checkpoint'],
-    ['that wants the latest', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
-    ['... as a flag', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
-  ])('is named to SimpleTuner in a config %s', (_what, given, key) => {
+    ['without the option', { a: 1 }, 'resume_from_checkpoint'],
+    ['with the option "latest"', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
+    ['with the flag "latest"', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
+  ])('passes the resume checkpoint to SimpleTuner in a config %s', (_what, given, key) => {
     const { config, path, outputDir } = made({ resume, config: given }, { trainers: [simpletuner] });
     expect(config).toEqual({ a: 1, output_dir: outputDir, [key]: path });
   });
 
-  it('is nothing to SimpleTuner where the config has a folder of its own: it would be looked for there', () => {
+  it("omits the resume checkpoint when SimpleTuner's config has its own output folder", () => {
     const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
     const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
     expect(made({ resume, config }, rig).config).toEqual(config);
@@ -170,32 +170,32 @@ describe('a checkpoint to go on from', () => {
   it.each([
     [{ resume, config: { '--resume_from_checkpoint': '/mine/checkpoint-1' } }],
     [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
-  ])('is not named to SimpleTuner where its config has another, or there is none: %j', offer => {
+  ])('omits the resume checkpoint when the config has another, or when there is none: %j', offer => {
     const { config, outputDir } = made(offer, { trainers: [simpletuner] });
     expect(config).toEqual({ ...offer.config, output_dir: outputDir });
   });
 });
 
-describe('the folder that a config names for outputs', () => {
+describe('output folder of a config', () => {
   const configFor = (config: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) => {
     const { folder, outputDir } = prepared(offerOf('j1', 'a1', { config }), rigOf(tempFolder(), rig));
     return { config: readJson(join(folder, 'config.json')), outputDir };
   };
 
   it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
-    "gives way to the job's own when it is relative: %s",
+    "replaces a relative output folder by the job's: %s",
     key => {
       const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainers: [simpletuner] });
       expect(config).toEqual({ a: 1, output_dir: outputDir });
     },
   );
 
-  it('stays relative for other trainers, which get their folder in the command', () => {
+  it('keeps a relative output folder for other trainers, which get theirs in the command', () => {
     expect(configFor({ output_dir: 'output/models' }, {}).config).toEqual({ output_dir: 'output/models' });
   });
 
   it.each(['/data/out', '../out', 'a/../../b', '~/out', 'C:\\out', '{env:HOME}/out'])(
-    'is refused when it leads out of the job: %s',
+    'rejects an output folder outside the job: %s',
     path => {
       const workDir = join(tempFolder(), 'jobs');
       const refused = prepareJob(
@@ -213,7 +213,7 @@ describe('the folder that a config names for outputs', () => {
     },
   );
 
-  it('is used as it is when the owner allows that, and one inside the job is not', () => {
+  it('keeps an absolute output folder that the owner allows, and replaces a relative one', () => {
     const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
     expect(configFor({ output_dir: '/data/out' }, rig).config).toEqual({ output_dir: '/data/out' });
     const { config, outputDir } = configFor({ output_dir: 'out' }, rig);
@@ -221,10 +221,10 @@ describe('the folder that a config names for outputs', () => {
   });
 });
 
-describe('a config with a program', () => {
+describe('configs that start programs', () => {
   const config = { post_checkpoint_script: '/opt/push.sh', webhook_config: { webhook_url: 'https://x' } };
 
-  it('names each key, the rig and the flag in its refusal', () => {
+  it('names each forbidden key, the rig and the flag in its refusal', () => {
     expect(prepareJob(offerOf('j1', 'a1', { config }), rigOf(tempFolder()))).toEqual({
       ok: false,
       cause: 'rejected',
@@ -235,14 +235,14 @@ describe('a config with a program', () => {
     });
   });
 
-  it('needs every key of it allowed', () => {
+  it('requires that the owner allows every such key', () => {
     const rigWith = (...allowedConfigKeys: readonly string[]) => rigOf(tempFolder(), { allowedConfigKeys });
     const offer = offerOf('j1', 'a1', { config });
     expect(prepareJob(offer, rigWith('post_checkpoint_script'))).toMatchObject({ ok: false });
     expect(prepareJob(offer, rigWith('post_checkpoint_script', 'webhook_config')).ok).toBe(true);
   });
 
-  it('is refused for the dataloader, too', () => {
+  it('checks the dataloader for such keys, too', () => {
     const dataloader = [{ id: 'cache', type: 'memory', memory_filesystem_sudo: true }];
     const refused = prepareJob(offerOf('j1', 'a1', { config: {}, dataloader }), rigOf(tempFolder()));
     expect(refused).toMatchObject({
@@ -252,8 +252,8 @@ describe('a config with a program', () => {
   });
 });
 
-describe('the command', () => {
-  it('of the rig gets its paths, each as one argument', () => {
+describe('trainer command', () => {
+  it("fills in the paths of the rig's command, each as one argument", () => {
     const workDir = join(tempFolder(), 'with space; $(touch x)');
     const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
     const {
@@ -272,14 +272,14 @@ describe('the command', () => {
 
   it.each<[string, readonly string[], string]>([
     ['python', ['python', 'python3'], 'python'],
-    ['python3 where there is no python', ['python3'], 'python3'],
-  ])('of SimpleTuner is %s', (_what, names, expected) => {
+    ['python3 when there is no python', ['python3'], 'python3'],
+  ])('starts SimpleTuner with %s', (_what, names, expected) => {
     const bin = binWith(...names);
     const rig = rigOf(tempFolder(), { trainers: [simpletuner], env: { PATH: bin } });
     expect(prepared(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
   });
 
-  it('does not depend on what the orchestrator sent', () => {
+  it('ignores commands that the orchestrator sends', () => {
     const argv = ['train', '{config_path}'];
     const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
     const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv, takesAll: true }] });
@@ -288,11 +288,11 @@ describe('the command', () => {
   });
 });
 
-describe('a self-test', () => {
+describe('self-test', () => {
   const offer = offerOf('j1', 'a1', { config: { trainer: 'selftest', seconds: 1 }, dataloader: {} });
 
   it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
-    'runs this program, not %j',
+    "runs the worker's own self-test, not %j",
     trainer => {
       const rig = rigOf(tempFolder(), {
         trainers: [trainer],
@@ -305,7 +305,7 @@ describe('a self-test', () => {
     },
   );
 
-  it('is refused where the rig says so, and nothing is written', () => {
+  it('rejects a self-test when the rig forbids it, and writes nothing', () => {
     const workDir = join(tempFolder(), 'jobs');
     expect(prepareJob(offer, rigOf(workDir, { selftest: false }))).toEqual({
       ok: false,
@@ -316,7 +316,7 @@ describe('a self-test', () => {
   });
 });
 
-describe('the sample training', () => {
+describe('sample training', () => {
   const offer = offerOf('j1', 'a1', { config: { trainer: 'digits', epochs: 1 }, dataloader: {} });
   const sample = [
     '/opt/node',
@@ -328,7 +328,7 @@ describe('the sample training', () => {
   ];
 
   it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
-    'runs what this program has found, not %j',
+    'runs the sample training that the worker has found, not %j',
     trainer => {
       const { argv, folder, outputDir } = prepared(
         offer,
@@ -341,9 +341,9 @@ describe('the sample training', () => {
   );
 
   it.each([
-    ['it is not there', { sample: null }, /not on this rig: it comes with the source code/],
-    ['the rig says so', { sample, selftest: false }, /no sample training \(--no-selftest\)/],
-  ])('is refused where %s, and nothing is written', (_what, parts, message) => {
+    ['it is missing', { sample: null }, /not on this rig: it comes with the source code/],
+    ['the rig forbids it', { sample, selftest: false }, /no sample training \(--no-selftest\)/],
+  ])('rejects the sample training when %s, and writes nothing', (_what, parts, message) => {
     const workDir = join(tempFolder(), 'jobs');
     expect(prepareJob(offer, rigOf(workDir, parts))).toEqual({
       ok: false,
@@ -353,7 +353,7 @@ describe('the sample training', () => {
     expect(existsSync(workDir)).toBe(false);
   });
 
-  it('is found in a checkout', () => {
+  it('finds the sample training in a checkout', () => {
     const [node, program, ...options] = findSample() ?? [];
     expect(node).toBe(process.execPath);
     expect(existsSync(program ?? '')).toBe(true);
@@ -364,7 +364,7 @@ describe('the sample training', () => {
 });
 
 describe('finding a program', () => {
-  it('takes the first on PATH that can be started', () => {
+  it('finds the first executable program on PATH', () => {
     const [first, second] = [tempFolder(), binWith('tool')];
     writeFile(first, 'tool', 'no program', 0o644);
     mkdirSync(join(first, 'other'));
@@ -375,7 +375,7 @@ describe('finding a program', () => {
     expect(trainerProbe({}).find('tool')).toBeNull();
   });
 
-  it('takes a path as it is', () => {
+  it('accepts a program by its path', () => {
     const bin = binWith('tool');
     expect(trainerProbe({}).find(join(bin, 'tool'))).toBe(join(bin, 'tool'));
     expect(trainerProbe({}).find(join(bin, 'none'))).toBeNull();

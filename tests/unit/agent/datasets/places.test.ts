@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { prepareJob } from '../../../../agent/attempt/trainer.ts';
-import { type JobOffer } from '../../../../agent/job.ts';
+import type { JobOffer } from '../../../../agent/job.ts';
 import { parseTrainers } from '../../../../agent/trainers/index.ts';
 import { parseConfigText } from '../../../../trainers/index.ts';
 import { onetrainer } from '../../trainers/configs.ts';
@@ -33,8 +33,8 @@ function prepared(trainer: string, offer: Partial<JobOffer>) {
   return { folder, env, argv, places, config: read(env['CONFIG_PATH'] ?? ''), read };
 }
 
-describe('the data of a job', () => {
-  test("is in SimpleTuner's dataloader in the place of each path that was pushed", () => {
+describe('data paths in configs', () => {
+  test("replaces each pushed path in SimpleTuner's dataloader", () => {
     const { folder, config, read } = prepared('simpletuner=/usr/bin/python3', {
       config: {
         model_family: 'flux',
@@ -54,7 +54,7 @@ describe('the data of a job', () => {
     ]);
   });
 
-  test("is in kohya's config and in the dataset config that it names", () => {
+  test('replaces pushed paths in a kohya config and its dataset config', () => {
     const { folder, config, read } = prepared(`kohya=${tempFolder()}`, {
       config: {
         pretrained_model_name_or_path: '/models/sd.safetensors',
@@ -74,7 +74,7 @@ describe('the data of a job', () => {
     });
   });
 
-  test("is in ai-toolkit's config", () => {
+  test('replaces pushed paths in an ai-toolkit config', () => {
     const { folder, config } = prepared(`ai-toolkit=${tempFolder()}`, {
       config: {
         job: 'extension',
@@ -90,7 +90,7 @@ describe('the data of a job', () => {
     });
   });
 
-  test('is in the concepts of a OneTrainer config', () => {
+  test('replaces pushed paths in the concepts of a OneTrainer config', () => {
     const { folder, config } = prepared(`onetrainer=${tempFolder()}`, {
       config: { ...onetrainer, concepts: [{ name: 'cats', path: '/data/cats' }] },
       data: [dataOf('/data/cats')],
@@ -98,7 +98,7 @@ describe('the data of a job', () => {
     expect(config).toMatchObject({ concepts: [{ path: join(folder, 'data', '0-cats') }] });
   });
 
-  test('is in the config of a program of its own wherever the path stands, in {data_dir} and in TRAINYARD_DATA_DIR', () => {
+  test('replaces pushed paths anywhere in a custom config, and passes {data_dir} and TRAINYARD_DATA_DIR', () => {
     const { folder, env, config, argv } = prepared('node train.js {config_path} {data_dir}', {
       config: { images: './images', more: [{ also: './images' }], caption: 'a photo of ./images' },
       data: [dataOf('./images')],
@@ -109,7 +109,7 @@ describe('the data of a job', () => {
     expect(env).toMatchObject({ TRAINYARD_DATA_DIR: join(folder, 'data') });
   });
 
-  test.each(['..', '/', '.', 'a/..', ''])('that is called %j stays in the folder of the job', path => {
+  test.each(['..', '/', '.', 'a/..', ''])('keeps data with the path %j inside the job folder', path => {
     const data = [dataOf(path), dataOf(path, true)];
     const { folder, places } = prepared('node train.js {config_path}', { config: {}, data });
     expect(places.map(place => place.path)).toEqual([

@@ -18,7 +18,7 @@ const fleetOf = (workers: number, seed = '1', taken = nobody): WorkerPlan[] =>
 const machine = fleetOf(1)[0]!.machine;
 const habits = { jobSeconds: 60, failRate: 0 };
 
-test('chance is the same for a seed, even, and apart for each use', () => {
+test('draws the same uniform random numbers per seed and different ones per fork', () => {
   const draw = (seed: string) => Array.from({ length: 1_000 }, createRandom(seed).next);
   expect(draw('a')).toEqual(draw('a'));
   expect(draw('a')).not.toEqual(draw('b'));
@@ -31,8 +31,8 @@ test('chance is the same for a seed, even, and apart for each use', () => {
   expect(one.fork('part').next()).toBe(before);
 });
 
-describe('a fleet', () => {
-  test('of ten has every kind of machine, and the same seed makes it again', () => {
+describe('a demo fleet', () => {
+  test('includes every kind of machine in a fleet of ten, the same for the same seed', () => {
     const fleet = fleetOf(10);
     expect(fleet.map(({ name }) => name)).toEqual([
       ...Array.from({ length: 9 }, (_, at) => `demo-0${at + 1}`),
@@ -49,7 +49,7 @@ describe('a fleet', () => {
     expect(fleetOf(10, '2')).not.toEqual(fleet);
   });
 
-  test('passes names by that others have, and shares its roles out', () => {
+  test('skips worker names already in use and assigns the requested roles', () => {
     expect(fleetOf(2, '1', new Set(['demo-01', 'demo-03'])).map(({ name }) => name)).toEqual([
       'demo-02',
       'demo-04',
@@ -65,13 +65,13 @@ describe('a fleet', () => {
     ['demo-01', { fleet: 'real' }],
     ['demo-x', { fleet: 'demo' }],
     ['my-demo-01', { fleet: 'demo' }],
-  ])('%s with %j is somebody else’s worker', (name, labels) => {
+  ])('does not take %s with labels %j for a demo worker', (name, labels) => {
     expect(isOfDemo({ name, labels })).toBe(false);
   });
 });
 
-describe('a training', () => {
-  test('has a loss that falls, a rate that warms up and falls, and nothing that the contract leaves out', () => {
+describe('a simulated training', () => {
+  test('reports a falling loss, a warmed-up learning rate and every required progress field', () => {
     const plan = planTraining({ max_train_steps: 1_000 }, machine, habits, createRandom('1'));
     expect(plan).toMatchObject({ totalSteps: 1_000, failure: null });
     expect(plan.durationMs).toBeGreaterThanOrEqual(42_000);
@@ -87,13 +87,13 @@ describe('a training', () => {
     expect(progressAt(plan, 500, 1).loss).toBeGreaterThan(progressAt(plan, 500, -1).loss!);
   });
 
-  test.each([0, -5, 1.5, '100', 1e9])('a count of steps that is %j is none', steps => {
+  test.each([0, -5, 1.5, '100', 1e9])('picks its own step count when max_train_steps is %j', steps => {
     const plan = planTraining({ max_train_steps: steps }, machine, habits, createRandom('1'));
     expect(plan.totalSteps).toBeGreaterThanOrEqual(400);
     expect(plan.totalSteps).toBeLessThanOrEqual(3_000);
   });
 
-  test('fails as often as it is told to, on the way, with words that name a cause', () => {
+  test('fails at the requested rate, before the end, with an error that names a cause', () => {
     const random = createRandom('failures');
     const plans = Array.from({ length: 400 }, (_, at) =>
       planTraining({}, machine, { ...habits, failRate: 0.25 }, random.fork(String(at))),
@@ -107,7 +107,7 @@ describe('a training', () => {
     expect(words.some(text => text.includes('loss is nan'))).toBe(true);
   });
 
-  test('prints on the way, and ends when its time is over', async () => {
+  test('prints progress while it trains and ends after its duration', async () => {
     const clock = createVirtualClock();
     const plan = { ...planTraining({}, machine, habits, createRandom('1')), durationMs: 10_000 };
     const printed: Progress[] = [];
@@ -123,7 +123,7 @@ describe('a training', () => {
     expect(printed).toHaveLength(count);
   });
 
-  test('that fails ends at its step, with its last lines', async () => {
+  test('ends a failing training at its failure step with its last lines', async () => {
     const clock = createVirtualClock();
     const plan = {
       ...planTraining({ max_train_steps: 100 }, machine, habits, createRandom('1')),
@@ -137,7 +137,7 @@ describe('a training', () => {
     expect(printed.at(-1)?.step).toBe(30);
   });
 
-  test('that is stopped dies of it a moment later, and prints no more', async () => {
+  test('ends a stopped training shortly after the stop and prints nothing more', async () => {
     const clock = createVirtualClock();
     const plan = planTraining({}, machine, habits, createRandom('1'));
     let prints = 0;
@@ -163,7 +163,7 @@ describe('a flaky worker', () => {
     return { clock, tally, moments, end };
   };
 
-  test('is gone and comes back, again and again', async () => {
+  test('disconnects and reconnects repeatedly', async () => {
     const { clock, moments } = startAbsences();
     await clock.advance(3_600_000);
     expect(moments.length).toBeGreaterThan(2 * (3_600 / 360) - 2);
@@ -175,7 +175,7 @@ describe('a flaky worker', () => {
     });
   });
 
-  test('is back at the end of a demo, and stays', async () => {
+  test('reconnects at the end of the demo and stays connected', async () => {
     const { clock, moments, tally, end } = startAbsences();
     await clock.advance(30_000);
     while (tally.away === 0) await clock.advance(1_000);
@@ -186,7 +186,7 @@ describe('a flaky worker', () => {
   });
 });
 
-test('figures of GPUs say whether they work, and only NVIDIA’s are told', () => {
+test('reports GPU load according to activity, and telemetry only for NVIDIA', () => {
   const random = createRandom('1');
   expect(telemetryOf(machine, true, random).gpu_utilization).toBeGreaterThanOrEqual(88);
   expect(telemetryOf(machine, false, random).gpu_utilization).toBeLessThanOrEqual(2);
@@ -194,7 +194,7 @@ test('figures of GPUs say whether they work, and only NVIDIA’s are told', () =
   expect(telemetryOf({ ...machine, accelerator: 'rocm' }, true, random)).toEqual({});
 });
 
-test('every sample job is one that the orchestrator takes, and that fits its machine and no other fleet', () => {
+test('generates sample jobs that are valid and match only their own demo machine', () => {
   const random = createRandom('1');
   for (const { machine: one } of Array.from({ length: 20 }, () => fleetOf(10)).flat()) {
     const job = SubmitRequest.parse(sampleJob(one, random));
@@ -206,9 +206,9 @@ test('every sample job is one that the orchestrator takes, and that fits its mac
   }
 });
 
-describe('what is shown', () => {
+describe('the demo output', () => {
   const status = { ...newTally(), workers: 3, submitted: null };
-  test('of rare things only when there are any', () => {
+  test('shows rare counts in the status line only when they are not zero', () => {
     expect(statusLine(status)).toBe('0 of 3 connected, 0 training, 0 completed, 0 failed');
     expect(statusLine({ ...status, connected: 1, stopped: 1, away: 1, left: 1, submitted: 7 })).toBe(
       '1 of 3 connected, 0 training, 0 completed, 0 failed, 1 stopped, 1 vanished, 1 left, 7 submitted',
@@ -233,20 +233,20 @@ describe('what is shown', () => {
     return out;
   };
 
-  test('elsewhere than on a screen: a line for each change', () => {
+  test('prints one line per change when the output is not a terminal', () => {
     expect(show(null)).toBe(
       '0 of 3 connected, 0 training, 0 completed, 0 failed\n! evil [2J\n' +
         '3 of 3 connected, 0 training, 0 completed, 0 failed\n',
     );
   });
 
-  test('on a screen: one line that is drawn anew, and cut at its edge', () => {
+  test('redraws a single truncated line on a terminal', () => {
     expect(show({ columns: 20, rows: 5 })).toBe(
       `${'\r\u001b[2K0 of 3 connected, …'.repeat(2)}\r\u001b[2K! evil [2J\n\r\u001b[2K3 of 3 connected, …\n`,
     );
   });
 
-  test('to programs: JSON', () => {
+  test('prints JSON with --json', () => {
     const [first = ''] = show({ columns: 20, rows: 5 }, { json: true }).split('\n');
     expect(JSON.parse(first)).toEqual({ type: 'status', ...status });
   });

@@ -90,7 +90,7 @@ function load(elf: Buffer) {
   return { read, notes };
 }
 
-test('what runs sees one more note, and else the same as before', () => {
+test('adds one note to a program and leaves what is loaded otherwise the same', () => {
   const content = Buffer.from('x'.repeat(4_321));
   const made = withNote(program(), 'MADE', content);
   const before = load(program());
@@ -105,13 +105,13 @@ test('what runs sees one more note, and else the same as before', () => {
   expect(after.read(note.vaddr, note.size)).toEqual(Buffer.concat([oldNote, noteOf('MADE', content)]));
 });
 
-test('symbols, and the table of sections that named them, stay behind', () => {
+test('drops the symbols and the section table', () => {
   const made = withNote(program(), 'MADE', Buffer.from('x'));
   expect(made.includes('sss')).toBe(false);
   expect([made.readBigUInt64LE(40), made.readUInt16LE(60)]).toEqual([0n, 0]);
 });
 
-test('code is not mapped in pieces of 2 MB, used or not', () => {
+test('removes the 2 MB alignment of the segments', () => {
   const made = withNote(program(), 'MADE', Buffer.from('x'));
   for (const at of [64 + 2 * 56, 64 + 3 * 56])
     expect((made.readBigUInt64LE(at + 16) - made.readBigUInt64LE(at + 8)) % 0x20_0000n).not.toBe(0n);
@@ -119,14 +119,14 @@ test('code is not mapped in pieces of 2 MB, used or not', () => {
 
 const [first, note, code, data] = plain as [Header, Header, Header, Header];
 test.each([
-  ['nothing', Buffer.alloc(0)],
+  ['an empty file', Buffer.alloc(0)],
   ['a script', Buffer.from(`#!/bin/sh\n${'#'.repeat(200)}`)],
-  ['a program of 32 bits', Buffer.from(program()).fill(1, 4, 5)],
-  ['a program in the other order of bytes', Buffer.from(program()).fill(2, 5, 6)],
-  ['one without notes', program([first, code, data])],
-  ['one of a single segment', program([first, note])],
-  ['one whose last segment is not the last', program([first, note, data, code])],
-  ['one whose headers are not loaded', program([code, note, data])],
-])('%s is refused', (_what, bytes) => {
+  ['a 32-bit program', Buffer.from(program()).fill(1, 4, 5)],
+  ['a big-endian program', Buffer.from(program()).fill(2, 5, 6)],
+  ['a program without notes', program([first, code, data])],
+  ['a program with a single segment', program([first, note])],
+  ['a program whose last segment is not last in memory', program([first, note, data, code])],
+  ['a program whose headers are not loaded', program([code, note, data])],
+])('rejects %s', (_what, bytes) => {
   expect(() => withNote(bytes, 'MADE', Buffer.from('x'))).toThrow(/ELF|segments/);
 });

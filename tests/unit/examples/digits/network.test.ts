@@ -25,7 +25,7 @@ function createTestNetwork() {
   return network;
 }
 
-test('gradients agree with finite differences of the loss', () => {
+test('computes gradients that match finite differences of the loss', () => {
   const network = createTestNetwork();
   const sumLosses = () => labels.reduce((sum, label, i) => sum + network.backpropagate(images, i, label), 0);
   sumLosses();
@@ -46,13 +46,13 @@ test('gradients agree with finite differences of the loss', () => {
   expect(furthest).toBeLessThan(1e-5);
 });
 
-test('the loss of a network without weights is that of guessing', () => {
+test('has the loss of random guessing when all weights are zero', () => {
   const network = createNetwork(shape, createRandom(3, 0));
   network.parameters.fill(0);
   expect(network.backpropagate(images, 0, 1)).toBeCloseTo(Math.log(3), 12);
 });
 
-test('large scores give a finite loss, and a NaN in the hidden layer is not hidden', () => {
+test('keeps the loss finite for large scores and propagates NaN from the hidden layer', () => {
   const network = createTestNetwork();
   const outputBiases = network.parameters.subarray(-3);
   outputBiases.set([1e6, 0, 0]);
@@ -62,14 +62,14 @@ test('large scores give a finite loss, and a NaN in the hidden layer is not hidd
   expect(network.backpropagate(images, 0, 0)).toBeNaN();
 });
 
-test('the class with the highest score is chosen', () => {
+test('predicts the class with the highest score', () => {
   const network = createNetwork(shape, createRandom(3, 0));
   network.parameters.fill(0);
   network.parameters.set([-1, 2, 1], network.parameters.length - 3);
   expect(network.classify(images, 0)).toBe(1);
 });
 
-test('a step moves against the mean gradient, remembers a part of it, and clears the gradients', () => {
+test('steps against the mean gradient with momentum and clears the gradients', () => {
   const network = createNetwork({ inputs: 1, hidden: 1, outputs: 1 }, createRandom(3, 0));
   const velocity = new Float32Array(4);
   const pace = { learningRate: 0.5, momentum: 0.75, batchSize: 2 };
@@ -83,7 +83,7 @@ test('a step moves against the mean gradient, remembers a part of it, and clears
   expect([...velocity]).toEqual([1.5, 0, 0, 0]);
 });
 
-test('weights begin random, of both signs, and differ with the seed', () => {
+test('initialises weights at random with both signs, depending on the seed', () => {
   const input = createNetwork(shape, createRandom(3, 0)).parameters.subarray(0, 30);
   const other = createNetwork(shape, createRandom(4, 0)).parameters.subarray(0, 30);
   expect(input).not.toEqual(other);

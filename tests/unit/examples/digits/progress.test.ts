@@ -18,26 +18,26 @@ function repeat(stepMs: number, count: number): number[] {
   return Array.from({ length: count }, () => stepMs);
 }
 
-test('four reports a second, and one after the first step, however many steps came before', () => {
+test('reports the first step and then four times a second', () => {
   expect(reportSteps(repeat(10, 100)).steps).toEqual([1, 26, 51, 76]);
   expect(reportSteps(repeat(10, 30), { startStep: 500 }).steps).toEqual([501, 526]);
 });
 
-test('a step longer than the interval is reported each time', () => {
+test('reports every step when a step takes longer than the interval', () => {
   expect(reportSteps(repeat(900, 3)).steps).toEqual([1, 2, 3]);
 });
 
-test('the last step is always reported', () => {
+test('always reports the last step', () => {
   expect(reportSteps(repeat(10, 30), { totalSteps: 30 }).steps).toEqual([1, 26, 30]);
 });
 
-test('the speed counts the steps of this attempt, and is finite without time', () => {
+test('computes the speed from the steps of this attempt and stays finite without elapsed time', () => {
   const { speeds } = reportSteps(repeat(10, 1000), { startStep: 500 });
   expect(new Set(speeds)).toEqual(new Set([100]));
   expect(reportSteps(repeat(0, 2), { totalSteps: 2 }).speeds).toEqual([0, 0]);
 });
 
-test('the speed follows a change within two seconds', () => {
+test('follows a change of speed within two seconds', () => {
   const { speeds } = reportSteps([...repeat(10, 1000), ...repeat(50, 50)]);
   expect(speeds[0]).toBe(100);
   expect(speeds.at(-1)).toBe(20);

@@ -64,8 +64,8 @@ const weightsOf = async (output: string): Promise<string> =>
     .subarray(-32 - 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10), -32)
     .toString('hex');
 
-describe('a checkpoint that is asked for', () => {
-  test('is written after the step that is under way, and is brought at once', async () => {
+describe('a requested checkpoint', () => {
+  test('writes a requested checkpoint after the current step and uploads it at once', async () => {
     const { argv, output } = await prepare();
     const { taken, destination } = await openPlace();
     const { code, printed } = await runDigits(argv, { takeSave: askedAfter(7), destination });
@@ -81,7 +81,7 @@ describe('a checkpoint that is asked for', () => {
     ]);
   });
 
-  test('and samples change nothing of what is learned', async () => {
+  test('learns the same weights with and without requested checkpoints and samples', async () => {
     const plain = await prepare();
     await runDigits(plain.argv);
     const asked = await prepare({ samples: true });
@@ -97,7 +97,7 @@ describe('a checkpoint that is asked for', () => {
     expect(await weightsOf(again.output)).toBe(await weightsOf(plain.output));
   });
 
-  test('that can not be brought is kept, and the training goes on', async () => {
+  test('keeps a checkpoint that cannot be uploaded and continues the training', async () => {
     const { argv, output } = await prepare();
     const { destination } = await openPlace(503);
     const { code, complaints } = await runDigits(argv, { takeSave: askedAfter(3), destination });
@@ -108,7 +108,7 @@ describe('a checkpoint that is asked for', () => {
 });
 
 describe('samples', () => {
-  test('are drawn when the file for them is there, which is removed then', async () => {
+  test('draws samples when sample.now appears and deletes that file', async () => {
     const { argv, output } = await prepare();
     const { taken, destination } = await openPlace();
     await writeFile(join(output, 'sample.now'), '');
@@ -123,7 +123,7 @@ describe('samples', () => {
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([94, 88]);
   });
 
-  test('are drawn at the end of each epoch where the config says so, and else never', async () => {
+  test('draws samples after each epoch only when the config asks for them', async () => {
     const { argv, output } = await prepare({ samples: true });
     await runDigits(argv);
     expect(await readdir(join(output, 'samples'))).toEqual([
@@ -136,7 +136,7 @@ describe('samples', () => {
     expect(await readdir(other.output)).not.toContain('samples');
   });
 
-  test('that can not be written are said to be missing, and the training goes on', async () => {
+  test('reports samples that cannot be written and continues the training', async () => {
     const { argv, output } = await prepare();
     await writeFile(join(output, 'sample.now'), '');
     await writeFile(join(output, 'samples'), 'in the way');
@@ -148,7 +148,7 @@ describe('samples', () => {
     expect(await readdir(output)).not.toContain('sample.now');
   });
 
-  test('are not drawn for a folder of that name', async () => {
+  test('draws no samples when sample.now is a folder', async () => {
     const { argv, output } = await prepare();
     await mkdir(join(output, 'sample.now'));
     expect((await runDigits(argv)).code).toBe(0);
@@ -156,7 +156,7 @@ describe('samples', () => {
   });
 });
 
-test('as a process: SIGUSR1 brings a checkpoint while it trains, and SIGTERM is heard as before', async () => {
+test('uploads a checkpoint on SIGUSR1 during training and still stops on SIGTERM', async () => {
   const { argv, output } = await prepare({ epochs: 1000, batch_size: 1, hidden: 512 });
   const entry = new URL('../../../../examples/digits/train.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [entry, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -26,8 +26,8 @@ const colourAt = ({ width, pixels }: Picture, x: number, y: number): readonly nu
   ...pixels.subarray(3 * (y * width + x), 3 * (y * width + x) + 3),
 ];
 
-describe('a PNG', () => {
-  test('has its size, its pixels row by row, and checksums that are right', () => {
+describe('encodePng', () => {
+  test('encodes the size, the pixels row by row and valid checksums', () => {
     const file = encodePng({
       width: 2,
       height: 2,
@@ -46,18 +46,18 @@ describe('a PNG', () => {
   });
 });
 
-describe('a sample', () => {
+describe('drawSample', () => {
   const { test: digits } = makeDigits();
   const truth = (image: number): number => digits.labels[image] ?? 0;
 
-  test('shows a hundred images at most, ten a row, with margins and a guess below each', () => {
+  test('draws at most a hundred images, ten per row, with a guess below each', () => {
     const { width, height, pixels } = drawSample(digits, (_images, image) => truth(image));
     const rows = Math.ceil(Math.min(100, digits.images.count) / 10);
     expect([width, height]).toEqual([4 + 10 * (SIDE + 4), 4 + rows * (SIDE + 12 + 4)]);
     expect(pixels).toHaveLength(3 * width * height);
   });
 
-  test('tints what the network gets wrong, and writes the guess in another colour', () => {
+  test('tints wrongly classified images and draws their guess in another colour', () => {
     const picture = drawSample(digits, (_images, image) =>
       image === 1 ? (truth(1) + 1) % 10 : truth(image),
     );
@@ -72,7 +72,7 @@ describe('a sample', () => {
     expect([tileOf(0).has('74,222,128'), tileOf(1).has('248,113,113')]).toEqual([true, true]);
   });
 
-  test('of a network that knows nothing any more is drawn, too', () => {
+  test('draws a sample when the network predicts no digit', () => {
     expect(drawSample(digits, () => -1).pixels.length).toBeGreaterThan(0);
   });
 });

@@ -50,7 +50,7 @@ function throughFile(state: TrainingState): TrainingState {
 }
 
 describe('training', () => {
-  test('saves at every interval and at the end, and tells each epoch', async () => {
+  test('saves a checkpoint at every interval and at the end, and reports each epoch', async () => {
     const { outcome, saves, accuracies, reports } = await trainOn(makeConfig({ checkpointEvery: 10 }));
     expect(saves.map(state => state.step)).toEqual([10, 20, TOTAL_STEPS]);
     expect(accuracies.length).toBe(3);
@@ -59,7 +59,7 @@ describe('training', () => {
     expect(reports.every(report => Number.isFinite(report.loss))).toBe(true);
   });
 
-  test('learns: the loss falls, and images it has not seen are recognised', async () => {
+  test('lowers the loss and recognises unseen images', async () => {
     const { outcome, reports } = await trainOn(makeConfig({ epochs: 30, hidden: 6 }));
     expect(reports[0]!.loss).toBeGreaterThan(2);
     expect(reports.at(-1)!.loss).toBeLessThan(0.5);
@@ -68,7 +68,7 @@ describe('training', () => {
   });
 
   // In the first epoch, at the end of one, in the next, one before the end, and at the end.
-  test.for([0, 3, 8, 13, 23, 24])('goes on after step %i to exactly the same weights', async stopAfter => {
+  test.for([0, 3, 8, 13, 23, 24])('reaches exactly the same weights when resumed after step %i', async stopAfter => {
     const whole = await trainOn(makeConfig({ checkpointEvery: 24 }));
     const first = await trainOn(makeConfig({ checkpointEvery: Math.max(1, stopAfter) }), { stopAfter });
     expect(first.outcome.kind).toBe('stopped');
@@ -84,7 +84,7 @@ describe('training', () => {
     expect(second.outcome).toMatchObject({ accuracy: whole.accuracies.at(-1) });
   });
 
-  test('hears a stop that comes from outside in the middle of an epoch', async () => {
+  test('stops in the middle of an epoch when aborted from outside', async () => {
     const config = makeConfig({ epochs: 1, batchSize: 1 });
     const stop = new AbortController();
     let clockMs = 0;
@@ -98,13 +98,13 @@ describe('training', () => {
     expect(outcome.kind === 'stopped' && outcome.state.step).toBe(1);
   });
 
-  test('another seed gives other weights', async () => {
+  test('learns other weights with another seed', async () => {
     const one = await trainOn(makeConfig({ seed: 1 }));
     const other = await trainOn(makeConfig({ seed: 2 }));
     expect(one.saves[0]!.parameters).not.toEqual(other.saves[0]!.parameters);
   });
 
-  test('gives up when the loss runs away, and saves nothing of it', async () => {
+  test('stops when the loss diverges, without saving that state', async () => {
     const { outcome, saves } = await trainOn(makeConfig({ learningRate: 100, finalLearningRate: 100 }));
     expect(outcome).toMatchObject({ kind: 'diverged', learningRate: 100 });
     expect(outcome.kind === 'diverged' && outcome.sign).toMatch(
@@ -113,7 +113,7 @@ describe('training', () => {
     expect(saves).toEqual([]);
   });
 
-  test('does not save a weight that has overflowed before the loss shows it', async () => {
+  test('does not save overflowed weights before the loss shows the overflow', async () => {
     const healthy = (await trainOn(makeConfig(), { stopAfter: 0 })).saves[0]!;
     const velocity = healthy.velocity.slice();
     // A hidden unit that is never active: the loss does not depend on its weights.
@@ -130,7 +130,7 @@ describe('training', () => {
 describe('the schedule', () => {
   const schedule = createSchedule(makeConfig(), 60);
 
-  test('each epoch has every image once, in an order of its own', () => {
+  test('visits every image once per epoch, in a different order each time', () => {
     const orders = [0, 8].map(first =>
       Array.from({ length: 8 }, (_, i) => [...schedule.batchAt(first + i)]).flat(),
     );
@@ -140,7 +140,7 @@ describe('the schedule', () => {
     expect(schedule.batchAt(7).length).toBe(4);
   });
 
-  test('the learning rate goes in a line from the first step to the last', () => {
+  test('changes the learning rate linearly from the first to the last step', () => {
     const rates = [0, 11.5, 23].map(schedule.learningRateAt);
     expect(rates[0]).toBe(0.1);
     expect(rates[1]).toBeCloseTo(0.055, 12);
@@ -149,7 +149,7 @@ describe('the schedule', () => {
   });
 });
 
-test('handwritten digits are learned from two thousand of them', async () => {
+test('learns handwritten digits from two thousand samples', async () => {
   const folder = findMnistFolder()!;
   const images = valueOf(parseIdx(await readFile(join(folder, 't10k-images-idx3-ubyte')), 3));
   const labels = valueOf(parseIdx(await readFile(join(folder, 't10k-labels-idx1-ubyte')), 1));

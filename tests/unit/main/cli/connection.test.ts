@@ -54,7 +54,9 @@ describe('the orchestrator is', () => {
   });
 
   test.each(['nonsense', 'ftp://host', 'http://user:secret@host:8001', 'host:8001'])('not %s', url => {
-    expect(machine().find({ url })).toEqual(refused(2, /no address of an orchestrator.*http:\/\/HOST:8001/));
+    expect(machine().find({ url })).toEqual(
+      refused(2, /not the address of an orchestrator.*http:\/\/HOST:8001/),
+    );
   });
 
   test('found without a token where none is needed', () => {

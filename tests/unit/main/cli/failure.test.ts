@@ -64,7 +64,7 @@ describe('an orchestrator that can not be reached: exit code 6, the reason, and 
     ['CERT_HAS_EXPIRED', /expired. Check the clock of this machine/],
     ['CERT_NOT_YET_VALID', /not valid yet. Check the clocks/],
     ['ERR_PIN_MISMATCH', /does not match --pin \(deep down\)\. Nothing was sent/],
-    ['ERR_REDIRECTED', /redirects to deep down, where the token must not go/],
+    ['ERR_REDIRECTED', /redirects to deep down\. The token was not sent there/],
     ['EWHATEVER', /deep down/],
   ])('%s', (code, message) => {
     expect(unreachable(code).code).toBe(6);

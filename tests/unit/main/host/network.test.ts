@@ -1,7 +1,7 @@
 // The sockets are fake.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
-import { createNetwork, type NetworkDeps, type Reach } from '../../../../main/host/network.ts';
+import { createNetwork, type NetworkDeps, type NetworkAccess } from '../../../../main/host/network.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 const wired = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' } as const;
@@ -9,7 +9,7 @@ const wireless = { address: '198.51.100.9', family: 'IPv4', interface: 'wlan0' }
 const wired6 = { address: 'fd00::7', family: 'IPv6', interface: 'eth0' } as const;
 const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as const;
 
-const at = (host: string, isSecure = false): Reach => ({ host, isSecure });
+const at = (host: string, isSecure = false): NetworkAccess => ({ host, isSecure });
 
 function open(parts: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkedRows } from '../../../../renderer/api/checked.ts';
 
-test('they come as the schema makes them, in their order', async () => {
+test('returns the parsed rows in their order', async () => {
   const rows = Array.from({ length: 1_000 }, (_, n) => ({ n, more: true }));
   expect(await checkedRows(z.object({ n: z.number() }), rows)).toEqual(rows.map(({ n }) => ({ n })));
 });
 
-test('one that is something else spoils them all', async () => {
+test('returns null when any row is invalid', async () => {
   expect(await checkedRows(z.string(), ['a', 1, 'b'])).toBeNull();
 });
 
-test('while many are checked, others have their turn', async () => {
+test('yields to other tasks while it checks many rows', async () => {
   const slow = z.number().refine(() => {
     const until = performance.now() + 4;
     while (performance.now() < until);

@@ -62,7 +62,7 @@ const pointsIn = (n: number) => {
   return series === undefined ? null : pointsOf(series);
 };
 
-test('they are in the store, at their times, without the gaps', async () => {
+test('stores the earlier losses with their times, without gaps', async () => {
   earlier.look(idOf(1), 1);
   timePasses();
   expect(asked[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
@@ -73,7 +73,7 @@ test('they are in the store, at their times, without the gaps', async () => {
   ]);
 });
 
-test('each attempt is asked for once, however often somebody looks', async () => {
+test('requests the losses of each attempt once, however many callers watch it', async () => {
   earlier.look(idOf(1), 1)();
   earlier.look(idOf(1), 1);
   earlier.look(idOf(1), 1);
@@ -87,14 +87,14 @@ test('each attempt is asked for once, however often somebody looks', async () =>
   expect(asked).toHaveLength(2);
 });
 
-test('who looks away at once asks for nothing', () => {
+test('requests nothing when the caller stops watching at once', () => {
   const away = earlier.look(idOf(1), 1);
   away();
   timePasses();
   expect(asked).toEqual([]);
 });
 
-test('four are read at a time; who looks away is not waited for', async () => {
+test('reads the losses of four jobs at a time and skips those no longer watched', async () => {
   const away = [1, 2, 3, 4, 5, 6].map(n => earlier.look(idOf(n), 1));
   timePasses();
   expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
@@ -103,7 +103,7 @@ test('four are read at a time; who looks away is not waited for', async () => {
   expect(asked.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4', 'j_6']);
 });
 
-test('what can not be read, or has no time, leaves all as it is, and the next one follows', async () => {
+test('leaves the store unchanged when losses are unreadable or empty, and reads the next', async () => {
   for (const n of [1, 2, 3, 4, 5]) earlier.look(idOf(n), 1);
   timePasses();
   await answered(0, { ok: false, failure: { kind: 'unreachable', cause: null } });

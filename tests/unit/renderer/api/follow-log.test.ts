@@ -63,7 +63,7 @@ function openBench() {
 const ping = { kind: 'ping', every_ms: 20_000 };
 const lines = { type: 'lines', lines: [], open_line: null };
 
-test('a log stream that stays silent for two pings is lost and opened again behind the known lines', () => {
+test('reopens a log stream behind the known lines after two missed pings', () => {
   const bench = openBench();
   expect(bench.newest().url).toBe('http://fleet/api/queue/j_1/logs/stream?attempt=2&line=0&pings=true');
   bench.newest().happen('open');
@@ -78,14 +78,14 @@ test('a log stream that stays silent for two pings is lost and opened again behi
   expect(bench.news).toEqual(['open', 'lines', 'lost', 'open']);
 });
 
-test('a log stream is closed at the end of the log', () => {
+test('closes the log stream at the end of the log', () => {
   const bench = openBench();
   bench.newest().happen('open');
   bench.newest().happen('message', { type: 'end', next_attempt: null });
   expect([bench.news, bench.newest().isClosed, bench.waits()]).toEqual([['open', 'end'], true, false]);
 });
 
-test('an event of a later version is ignored', () => {
+test('ignores unknown log stream events', () => {
   const bench = openBench();
   bench.newest().happen('open');
   bench.newest().happen('message', { type: 'chapter' });

@@ -100,8 +100,8 @@ function bench(held: readonly Permission[] = permissions) {
   return { server, asked, hear, shown, reads, close, opened, onPerson, isClosed: () => isClosed };
 }
 
-describe('following', () => {
-  test('begins with the stream, then reads what there is, then shows what happens', async () => {
+describe('followFleet', () => {
+  test('opens the stream, then loads the snapshot, then shows events', async () => {
     const { hear, shown, opened, reads } = bench();
     expect([opened, reads(), shown()]).toEqual([
       ['http://fleet/api/events?pings=true'],
@@ -115,7 +115,7 @@ describe('following', () => {
     expect(reads()).toBe(1);
   });
 
-  test('what the stream brings while all is read is shown with it', async () => {
+  test('shows events that arrive during the snapshot together with it', async () => {
     const { server, hear, shown } = bench();
     const opening = hear({ kind: 'open' });
     server.seq = 99;
@@ -124,7 +124,7 @@ describe('following', () => {
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('a stream that is lost is told at once, and when it is open again all is read anew', async () => {
+  test('shows a lost stream as stale at once and reloads after the reconnect', async () => {
     const { server, hear, shown, reads } = bench();
     await hear({ kind: 'open' });
     await hear({ kind: 'lost' });
@@ -134,7 +134,7 @@ describe('following', () => {
     expect([shown(), reads()]).toEqual([['live', 'completed'], 2]);
   });
 
-  test('one that breaks while all is read leaves nobody with the word that all is well', async () => {
+  test('does not show "live" when the stream breaks during the snapshot', async () => {
     const { hear, shown } = bench();
     const opening = hear({ kind: 'open' });
     await hear({ kind: 'lost' });
@@ -142,7 +142,7 @@ describe('following', () => {
     expect(shown()[0]).toBe('stale');
   });
 
-  test('after a gap all is read anew', async () => {
+  test('reloads everything after a gap in the events', async () => {
     const { server, hear, shown, reads } = bench();
     await hear({ kind: 'open' });
     Object.assign(server, { seq: 8, status: 'failed' });
@@ -152,7 +152,7 @@ describe('following', () => {
     expect(shown()).toEqual(['live', 'completed']);
   });
 
-  test('what can not be read is tried again after two seconds, until it can', async () => {
+  test('retries a failed snapshot every two seconds until it succeeds', async () => {
     const { server, hear, shown, reads, onPerson } = bench();
     server.failure = unreachable;
     await hear({ kind: 'open' });
@@ -165,7 +165,7 @@ describe('following', () => {
     expect(onPerson).not.toHaveBeenCalled();
   });
 
-  test('ends with the stream, and whatever was still on its way changes nothing', async () => {
+  test('ignores late answers after the follower is closed', async () => {
     const { hear, shown, close, isClosed, reads } = bench();
     await hear({ kind: 'open' });
     const late = hear(runs(6));
@@ -176,8 +176,8 @@ describe('following', () => {
   });
 });
 
-describe('somebody who is signed out', () => {
-  test('is told when the stream is refused', async () => {
+describe('a signed-out user', () => {
+  test('reports a signed-out user when the stream is refused', async () => {
     const { server, hear, onPerson } = bench();
     await hear({ kind: 'open' });
     server.user = null;
@@ -185,14 +185,14 @@ describe('somebody who is signed out', () => {
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
-  test('is told when nothing may be read', async () => {
+  test('reports a signed-out user when every read is refused', async () => {
     const { server, hear, onPerson } = bench();
     server.failure = refusal;
     await hear({ kind: 'open' });
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
-  test('is not whoever is refused for another reason', async () => {
+  test('does not report a signed-out user when the stream is refused for another reason', async () => {
     const { hear, shown, onPerson } = bench();
     await hear({ kind: 'open' });
     await hear({ kind: 'refused' });
@@ -200,8 +200,8 @@ describe('somebody who is signed out', () => {
   });
 });
 
-describe('somebody who may not see everything', () => {
-  test('is shown the jobs, and nobody asks for the workers', async () => {
+describe('a user with few permissions', () => {
+  test('shows the jobs and does not request the workers without admin.workers', async () => {
     const { hear, shown, reads } = bench(['queue.view']);
     await hear({ kind: 'open' });
     expect([shown(), reads()]).toEqual([['live', 'pending'], 0]);
@@ -209,7 +209,7 @@ describe('somebody who may not see everything', () => {
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('who is another one by the time that the stream is open again is told so', async () => {
+  test('reports a different user found when the stream reopens', async () => {
     const { server, hear, onPerson } = bench();
     await hear({ kind: 'open' });
     expect(onPerson).not.toHaveBeenCalled();
@@ -219,7 +219,7 @@ describe('somebody who may not see everything', () => {
     expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'bob' });
   });
 
-  test('who may see less than was said is looked at again', async () => {
+  test('reads the session again when fewer calls are allowed than it said', async () => {
     const { server, asked, hear, onPerson } = bench();
     server.failure = forbidden;
     await hear({ kind: 'open' });

@@ -13,8 +13,8 @@ const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(may(...held)).map(({ path }) => path);
 
-describe('what somebody may do', () => {
-  test('is what the rows of the protocol say, one permission at a time', () => {
+describe('may', () => {
+  test('allows the calls of the protocol tables, one permission at a time', () => {
     const allowed = permissions.map(held =>
       everyCall.filter(row => may(held)(row)).map(({ authority }) => authority),
     );
@@ -23,12 +23,12 @@ describe('what somebody may do', () => {
     );
   });
 
-  test('is every call but those of workers, with every permission', () => {
+  test('allows every call except worker calls with all permissions', () => {
     const refused = everyCall.filter(row => !may(...permissions)(row));
     expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join', 'upload']));
   });
 
-  test('may be to look at the settings, and not to change them', () => {
+  test('allows reading the settings with admin.workers, but not changing them', () => {
     expect(may('admin.workers')(settingsApi.get)).toBe(true);
     expect(may('admin.workers')(settingsApi.change)).toBe(false);
   });
@@ -42,11 +42,11 @@ test.each<readonly [readonly Permission[], readonly Permission[]]>([
   ],
   [['queue.view.own'], ['queue.view.own']],
   [[], []],
-])('of %j the page shows %j: a full permission includes its own one', (held, shown) => {
+])('reduces the permissions %j to %j, as a full permission includes its own-only one', (held, shown) => {
   expect(shownPermissions(held)).toEqual(shown);
 });
 
-describe('the pages', () => {
+describe('pathsFor', () => {
   const own = ['/settings', '/help'];
 
   test.each<readonly [readonly Permission[], readonly string[]]>([
@@ -58,26 +58,26 @@ describe('the pages', () => {
     [['admin.audit'], ['/audit']],
     [['admin.tokens'], []],
     [[], []],
-  ])('for %j are %j, Settings and Help', (held, paths) => {
+  ])('shows with permissions %j the pages %j, Settings and Help', (held, paths) => {
     expect(pathsFor(...held)).toEqual([...paths, ...own]);
   });
 });
 
-describe('acts on a job', () => {
+describe('job actions', () => {
   const offeredOf = (job: Parameters<typeof jobView>[0], held: readonly Permission[]) =>
     jobActs.filter(act => isOffered(act, jobView(job), may(...held)));
   const offered = (...held: readonly Permission[]) =>
     offeredOf({ status: 'pending', approval: 'wanted' }, held);
   const asks = ['save', 'sample'];
 
-  test('are offered to who may make their calls', () => {
+  test('offers only the actions whose calls the user may make', () => {
     expect(offered(...permissions)).toEqual(jobActs.filter(act => !asks.includes(act)));
     expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
     expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
     expect(offered('queue.view')).toEqual([]);
   });
 
-  test('that ask its trainer are offered where its config says how, to who may cancel it', () => {
+  test('offers save and sample requests only where the config supports them and the user may cancel', () => {
     const running = { status: 'running', requests: ['save', 'sample'] } as const;
     const asked = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       offeredOf(job, held).filter(act => asks.includes(act));
@@ -86,14 +86,14 @@ describe('acts on a job', () => {
     expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
-  test("with permissions for own jobs only are offered for jobs of one's own", () => {
+  test("offers actions only for the user's own jobs with own-only permissions", () => {
     const held = ['queue.view', ...ownPermissions] as const;
     const ended = { status: 'completed' } as const;
     expect(offeredOf({ ...ended, user: 'bob' }, held)).toEqual(['duplicate']);
     expect(offeredOf({ ...ended, user: 'ada' }, held)).toEqual(['cancel', 'retry', 'duplicate', 'delete']);
   });
 
-  test('have no place at all where none is offered of any job', () => {
+  test('hides the action column when the user may act on no job', () => {
     expect(mayAct(may('queue.view'))).toBe(false);
     expect(mayAct(may('queue.view', 'queue.manage'))).toBe(true);
     expect(may('queue.manage')(queueApi.list)).toBe(false);
@@ -103,12 +103,12 @@ describe('acts on a job', () => {
 describe('the session', () => {
   const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
 
-  test('of nobody is nobody', () => {
+  test('reads a session without a user as nobody', () => {
     expect(personOf({ ...session, user: null })).toBeNull();
     expect(personOf(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
   });
 
-  test('is another one when the name or the permissions are others, and not when it lasts for longer', () => {
+  test('compares sessions by name and permissions, not by expiry', () => {
     const ada = { user: 'ada', permissions: ['queue.view', 'queue.submit'] as const, until: null };
     const later = { ...ada, permissions: ['queue.submit', 'queue.view'] as const, until: '2027-01-01' };
     expect(isSamePerson(ada, later)).toBe(true);

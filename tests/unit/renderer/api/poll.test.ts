@@ -29,7 +29,7 @@ function bench() {
   return { server, store, page, end, names, stream };
 }
 
-test('they come at once, and every ten seconds', async () => {
+test('polls the workers at once and then every ten seconds', async () => {
   const { server, end, names, stream } = bench();
   await vi.advanceTimersByTimeAsync(400);
   expect([names(), stream(), server.reads]).toEqual([['rig-1'], 'polled', 1]);
@@ -41,7 +41,7 @@ test('they come at once, and every ten seconds', async () => {
   expect(server.reads).toBe(2);
 });
 
-test('what was changed from this page is looked for soon', async () => {
+test('polls soon after a change from this page', async () => {
   const { server, store, names } = bench();
   await vi.advanceTimersByTimeAsync(400);
   server.workers = [workerView({ name: 'renamed' })];
@@ -50,7 +50,7 @@ test('what was changed from this page is looked for soon', async () => {
   expect(names()).toEqual(['renamed']);
 });
 
-test('nothing is read while nobody looks, and at once when somebody does', async () => {
+test('pauses polling while the page is hidden and polls at once when it is shown', async () => {
   const { server, page } = bench();
   page.visibilityState = 'hidden';
   await vi.advanceTimersByTimeAsync(60_000);
@@ -61,7 +61,7 @@ test('nothing is read while nobody looks, and at once when somebody does', async
   expect(server.reads).toBe(1);
 });
 
-test('a server that does not answer is told of, and so is its return', async () => {
+test('reports an unreachable server and its return', async () => {
   const { server, stream, names } = bench();
   await vi.advanceTimersByTimeAsync(400);
   server.isThere = false;

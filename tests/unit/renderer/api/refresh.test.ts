@@ -50,7 +50,7 @@ function bench(count: number) {
 
 const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test('a small fleet is read whole, every ten seconds', async () => {
+test('reads a small fleet whole every ten seconds', async () => {
   const { asked, server, loadOf, stop } = bench(3);
   await passes(400);
   server.load = 80;
@@ -61,7 +61,7 @@ test('a small fleet is read whole, every ten seconds', async () => {
   stop();
 });
 
-test('a large one comes page by page, with a pause after each, and begins anew after the last', async () => {
+test('reads a large fleet page by page, pausing after each, and starts over after the last', async () => {
   const { asked, server, loadOf, stop } = bench(1_000);
   server.load = 80;
   await passes(9_000);
@@ -76,7 +76,7 @@ test('a large one comes page by page, with a pause after each, and begins anew a
   stop();
 });
 
-test('something that happens is looked at soon; during a round, soon after it', async () => {
+test('reads soon after an event, and after the current round during one', async () => {
   const { asked, happen, stop } = bench(600);
   await passes(350);
   happen();
@@ -86,7 +86,7 @@ test('something that happens is looked at soon; during a round, soon after it', 
   stop();
 });
 
-test('a small fleet in which something happens is read again within a second and a half', async () => {
+test('reads a small fleet again within 1.5 seconds of an event', async () => {
   const { asked, happen, stop } = bench(3);
   await passes(400);
   happen();
@@ -96,7 +96,7 @@ test('a small fleet in which something happens is read again within a second and
   stop();
 });
 
-test('nothing is asked while nobody looks, and who looks again sees the first page at once', async () => {
+test('reads nothing while the page is hidden and the first page at once when it is shown', async () => {
   const { asked, page, stop } = bench(600);
   await passes(350);
   page.visibilityState = 'hidden';
@@ -109,7 +109,7 @@ test('nothing is asked while nobody looks, and who looks again sees the first pa
   stop();
 });
 
-test('a page that can not be read ends the round; ten seconds later there is another one', async () => {
+test('ends the round on a failed page and starts another ten seconds later', async () => {
   const { asked, server, stop } = bench(600);
   await passes(350);
   server.isDown = true;
@@ -122,7 +122,7 @@ test('a page that can not be read ends the round; ten seconds later there is ano
   stop();
 });
 
-test('once it is stopped nothing is asked any more', async () => {
+test('reads nothing after it is stopped', async () => {
   const { asked, happen, stop } = bench(600);
   await passes(350);
   stop();

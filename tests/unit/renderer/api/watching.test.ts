@@ -26,14 +26,14 @@ test.each([
   [problem(403, 'cross_site'), 0],
   [problem(409, 'job_final'), 0],
   [{ kind: 'unreachable', cause: null } as const, 0],
-])('%j is told of %d times', async (failure, times) => {
+])('passes the failure %j to onRefused %d times', async (failure, times) => {
   const { watching, onRefused, onDone } = bench(failure);
   await watching.call(queueApi.pause);
   expect(onRefused).toHaveBeenCalledTimes(times);
   expect(onDone).not.toHaveBeenCalled();
 });
 
-test('what has changed something is told of, and what was only read is not', async () => {
+test('reports a successful change, but not a read', async () => {
   const { watching, onRefused, onDone } = bench(null);
   await watching.call(workersApi.list);
   expect(onDone).not.toHaveBeenCalled();

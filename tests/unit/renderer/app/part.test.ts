@@ -2,23 +2,23 @@
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 
-test('a part that loads is returned', async () => {
+test('returns a part that loads', async () => {
   expect(await loadPart(() => Promise.resolve('page'))).toBe('page');
 });
 
-test('a part that fails says so in one kind of error, whatever the browser calls it', async () => {
+test('rejects with PartUnavailable when a part fails to load', async () => {
   const failing = loadPart(() => Promise.reject(new Error('Unable to preload CSS for /assets/audit.css')));
   await expect(failing).rejects.toBeInstanceOf(PartUnavailable);
   await expect(failing).rejects.toThrow(/Unable to preload CSS/);
 });
 
-test('a part that never arrives is given up', async () => {
+test('gives up on a part that never arrives', async () => {
   await expect(loadPart(() => new Promise<never>(() => undefined), 1)).rejects.toBeInstanceOf(
     PartUnavailable,
   );
 });
 
-test('the page reloads itself once, and again only after a while', () => {
+test('reloads the page once, and again only after a while', () => {
   const kept = new Map<string, string>();
   const storage = {
     getItem: (key: string) => kept.get(key) ?? null,

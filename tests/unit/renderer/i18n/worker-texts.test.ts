@@ -13,19 +13,19 @@ import { workerView } from '../worker-builders.ts';
 
 const t = await loadLanguage('en', 'utc');
 
-test('cards are counted and named', () => {
+test('shows the count, model and memory of the GPUs', () => {
   expect(gpusText(t, workerView())).toBe('2 × RTX 4090 24 GB');
   expect(gpusText(t, workerView({ gpu_name: null, gpu_vram_gb: null }))).toBe('2 × GPU');
   expect(gpusText(t, workerView({ gpu_vram_gb: 22.5 }))).toBe('2 × RTX 4090 22.5 GB');
   expect(gpusText(t, workerView({ gpu_count: 0 }))).toBe('no GPU');
 });
 
-test('a row is called by what it shows', () => {
+test('names a row by its worker, status and GPUs', () => {
   expect(rowName(t, workerView({ status: 'busy' }))).toBe('Worker rig-1: busy, 2 GPUs');
   expect(rowName(t, workerView({ gpu_count: 0 }))).toBe('Worker rig-1: idle, no GPU');
 });
 
-test('a drain says who and why; other reasons are put in words, and a strange one is left out', () => {
+test('shows who drained a worker and why, translates other reasons and omits unknown ones', () => {
   const drain = { reason: 'new card', by: 'ada', since: '2026-03-01T12:00:00.000Z', deadline: null };
   const draining = workerView({ status: 'draining', status_reason: 'new card', drain });
   expect(reasonText(t, draining)).toBe('by ada: new card');
@@ -38,7 +38,7 @@ test('a drain says who and why; other reasons are put in words, and a strange on
   expect(reasonText(t, workerView())).toBeNull();
 });
 
-test('a worker whose stream broke has lost its connection, until it is back or offline', () => {
+test('shows a broken stream as connection lost until the worker is back or offline', () => {
   const lost = workerView({ status: 'busy', stream_closed_at: '2026-03-01T12:00:00.000Z' });
   const now = Date.parse('2026-03-01T12:00:12.000Z');
   expect(lostText(t, lost, now)).toBe('connection lost, 12s');
@@ -50,7 +50,7 @@ test('a worker whose stream broke has lost its connection, until it is back or o
   );
 });
 
-test('what is wrong with a GPU is said in words, with what the rig says of it', () => {
+test('describes each GPU problem together with the detail from the rig', () => {
   const worker = workerView({
     status_reason: 'gpu_trouble',
     gpu_troubles: [
@@ -66,7 +66,7 @@ test('what is wrong with a GPU is said in words, with what the rig says of it', 
   expect(troubleTexts(t, workerView())).toEqual([]);
 });
 
-test('every event of a worker has words; one of a later version is shown as it is', () => {
+test('translates every worker event and shows unknown ones unchanged', () => {
   for (const type of WorkerEventType.options) expect(eventText(t, type)).not.toContain('worker.');
   expect(eventText(t, 'worker.teleported')).toBe('worker.teleported');
   expect(eventText(t, 'job.created')).toBe('job.created');

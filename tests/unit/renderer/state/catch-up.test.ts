@@ -49,7 +49,7 @@ const badge = (): string => store.getState().stream.kind;
 const first = (seq: number, ...jobs: readonly JobView[]): void =>
   catchUp.first({ workers: [], jobs, queue, hasAllEnded: true, seq });
 
-test('where nothing is shown yet each part is, and the badge says that there is more', () => {
+test('shows each part of the first load at once and the badge as loading', () => {
   expect(badge()).toBe('connecting');
   first(5, job('j_1'));
   expect([shown(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
@@ -59,7 +59,7 @@ test('where nothing is shown yet each part is, and the badge says that there is 
   expect(badge()).toBe('live');
 });
 
-test('what happened before the first part was there is shown with it', () => {
+test('shows events from before the first part together with it', () => {
   catchUp.take(event(5, 'j_1', 'completed'));
   catchUp.take(event(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
@@ -69,7 +69,7 @@ test('what happened before the first part was there is shown with it', () => {
   expect([shown(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
 });
 
-test('a page takes nothing back that an event has told since, and brings what is newer', () => {
+test('keeps newer events over an older page and accepts newer rows from it', () => {
   first(5, job('j_1'));
   catchUp.take(event(6, 'j_old', 'running'));
   catchUp.take(event(7, 'j_new', 'running'));
@@ -83,7 +83,7 @@ test('a page takes nothing back that an event has told since, and brings what is
   expect(shown()['j_late']).toBe('completed');
 });
 
-test('an older fleet is shown until the newer one is whole, with all that happened meanwhile', () => {
+test('shows the old fleet until the new one is complete, including events since', () => {
   first(5, job('j_1'), job('j_2'));
   catchUp.whole();
   catchUp.begin();
@@ -96,7 +96,7 @@ test('an older fleet is shown until the newer one is whole, with all that happen
   expect([shown(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
 });
 
-test('a gap is said, and changes nothing; beginning anew forgets what waits', () => {
+test('reports a gap without changes and forgets queued events on a restart', () => {
   first(5, job('j_1'));
   catchUp.whole();
   catchUp.take(event(7, 'j_1', 'running'));
@@ -110,7 +110,7 @@ test('a gap is said, and changes nothing; beginning anew forgets what waits', ()
   expect(shown()).toEqual({ j_1: 'completed' });
 });
 
-test('what comes together is shown at once: whoever looks is told a single time', () => {
+test('notifies subscribers once for a batch of events', () => {
   first(5, job('j_1'), job('j_2'));
   catchUp.whole();
   let told = 0;

@@ -37,7 +37,7 @@ const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null
     job: changes && jobView(changes),
   }) as UiEvent;
 
-test('an event replaces the thing that it is about, and is among the newest', () => {
+test('replaces the row an event is about and lists the event as recent', () => {
   const { fleet, missed } = advance(start(), [jobEvent(8, { status: 'running' })]);
   expect(missed).toBe(false);
   expect(fleet.jobs.get(id)?.status).toBe('running');
@@ -45,7 +45,7 @@ test('an event replaces the thing that it is about, and is among the newest', ()
   expect(fleet.recent.map(({ seq }) => seq)).toEqual([8]);
 });
 
-test('what was known already changes nothing: not even which object it is', () => {
+test('returns the same fleet for events it already contains', () => {
   const before = start();
   expect(advance(before, [jobEvent(6, { status: 'failed' }), jobEvent(7, { status: 'failed' })])).toEqual({
     fleet: before,
@@ -53,7 +53,7 @@ test('what was known already changes nothing: not even which object it is', () =
   });
 });
 
-test('a hidden event leaves no gap, and changes nothing that is shown', () => {
+test('advances the sequence for a hidden event and changes nothing else', () => {
   const before = start();
   const hidden = { kind: 'hidden' as const, seq: before.seq + 1, at: '2026-01-01T00:00:00.000Z' };
   expect(advance(before, [hidden])).toEqual({
@@ -62,7 +62,7 @@ test('a hidden event leaves no gap, and changes nothing that is shown', () => {
   });
 });
 
-test('a gap, and a reset, say that all has to be loaded again, and change nothing', () => {
+test('reports a reload for a gap or a reset and changes nothing', () => {
   const before = start();
   expect(advance(before, [jobEvent(9, { status: 'running' })])).toEqual({ fleet: before, missed: true });
   const reset: UiEvent = { kind: 'reset', seq: 8, at: '2026-01-02T03:04:05.678Z' };
@@ -70,18 +70,18 @@ test('a gap, and a reset, say that all has to be loaded again, and change nothin
   expect(advance(emptyFleet, [jobEvent(5, {})]).missed).toBe(true);
 });
 
-test('what is gone is gone', () => {
+test('removes a deleted job', () => {
   const { fleet } = advance(start(), [jobEvent(8, null, 'job.deleted')]);
   expect(fleet.jobs.has(id)).toBe(false);
 });
 
-test('progress is shown, and is no news', () => {
+test('applies progress without listing it as recent', () => {
   const { fleet } = advance(start(), [jobEvent(8, { progress: { step: 5 } }, 'job.progress')]);
   expect(fleet.jobs.get(id)?.progress).toEqual({ step: 5 });
   expect(fleet.recent).toEqual([]);
 });
 
-test('events of the queue replace what was known of it', () => {
+test('replaces the queue state with that of an event', () => {
   const event: UiEvent = {
     kind: 'queue',
     type: 'queue.paused',
@@ -92,7 +92,7 @@ test('events of the queue replace what was known of it', () => {
   expect(advance(start(), [event]).fleet.queue?.paused?.by).toBe('ada');
 });
 
-test('an event of a job brings its worker along, in the same turn', () => {
+test('applies the worker of a job event in the same step', () => {
   const busy = workerView({ status: 'busy', current_job_id: id });
   const before = fromSnapshot(
     { workers: [workerView()], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 },

@@ -6,7 +6,7 @@ import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
 const changes = (...pairs: readonly (readonly [string, number | null])[]) => new Map(pairs);
 const shown = <V>(things: Keyed<string, V>) => [...things];
 
-test('a change makes another version, and the one before it stays', () => {
+test('returns a new version on a change and leaves the old one unchanged', () => {
   const before = keyed([
     ['a', 1],
     ['b', 2],
@@ -24,7 +24,7 @@ test('a change makes another version, and the one before it stays', () => {
   expect([after.size, after.get('b'), after.has('b')]).toEqual([2, undefined, false]);
 });
 
-test('two versions that come of one do not see what the other one has got', () => {
+test('keeps two versions derived from one base independent', () => {
   const base = keyed([['a', 1]]);
   const left = base.with(changes(['l', 2]));
   const right = base.with(changes(['r', 3]));
@@ -34,12 +34,12 @@ test('two versions that come of one do not see what the other one has got', () =
   expect([right.with(changes(['l', 4])).get('l'), left.get('l')]).toEqual([4, 2]);
 });
 
-test('without a change it is the same version', () => {
+test('returns the same version without a change', () => {
   const things = keyed([['a', 1]]);
   expect(things.with(new Map())).toBe(things);
 });
 
-test('what is gone and comes again is there again', () => {
+test('adds a removed key again', () => {
   const things = keyed([['a', 1]])
     .with(changes(['b', 2]))
     .with(changes(['b', null]))
@@ -50,7 +50,7 @@ test('what is gone and comes again is there again', () => {
   ]);
 });
 
-test('rows that nothing was said of are the same objects, in the same order', () => {
+test('keeps unchanged rows identical and in order', () => {
   const rows = Array.from({ length: 2_000 }, (_, n) => ({ n }));
   const before = keyed(rows.map(row => [`row ${row.n}`, row] as const));
   const changed = { n: -1 };
@@ -60,7 +60,7 @@ test('rows that nothing was said of are the same objects, in the same order', ()
   expect(values.filter((row, at) => row !== rows[at])).toEqual([changed]);
 });
 
-test('after any changes it says what a map would', () => {
+test('behaves like a map after any changes', () => {
   const change = fc.tuple(
     fc.integer({ min: 0, max: 900 }).map(n => `id ${n}`),
     fc.option(fc.integer(), { freq: 2 }),
@@ -92,7 +92,7 @@ test('after any changes it says what a map would', () => {
   );
 });
 
-test('when most are gone, what is left is all there, in its order', () => {
+test('keeps the remaining rows in order after most were removed', () => {
   const ids = Array.from({ length: 1_000 }, (_, n) => `id ${n}`);
   const things = keyed(ids.map((id, n) => [id, n] as const));
   const left = things.with(new Map(ids.slice(0, 990).map(id => [id, null])));

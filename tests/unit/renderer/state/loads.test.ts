@@ -7,7 +7,7 @@ const start = Date.parse('2026-03-01T12:00:00.000Z');
 const none: Loads = new Map();
 const known = new Set([id]);
 
-test('keeps what was said, in the order of time', () => {
+test('keeps the samples in order of time', () => {
   const first = sampled(none, [workerView({ gpu_utilization: 10 })], known, start);
   const second = sampled(first, [workerView({ gpu_utilization: 90 })], known, start + 10_000);
   expect(second.get(id)).toEqual([
@@ -16,24 +16,24 @@ test('keeps what was said, in the order of time', () => {
   ]);
 });
 
-test('a list that is read again at once adds nothing', () => {
+test('ignores a list read again too soon', () => {
   const first = sampled(none, [workerView({ gpu_utilization: 10 })], known, start);
   expect(sampled(first, [workerView({ gpu_utilization: 90 })], known, start + 1_000).get(id)).toHaveLength(1);
 });
 
-test('what is older than five minutes is forgotten, and so is a worker that is gone', () => {
+test('drops samples older than five minutes and those of deleted workers', () => {
   const first = sampled(none, [workerView()], known, start);
   const late = sampled(first, [workerView({ gpu_utilization: 50 })], known, start + keptMs);
   expect(late.get(id)).toEqual([{ at: start + keptMs, percent: 50 }]);
   expect(sampled(late, [], new Set(), start + keptMs + 10_000).size).toBe(0);
 });
 
-test('an offline worker, or one that says nothing, has no load', () => {
+test('records no load for an offline or silent worker', () => {
   expect(sampled(none, [workerView({ status: 'offline' })], known, start).size).toBe(0);
   expect(sampled(none, [workerView({ gpu_utilization: null })], known, start).size).toBe(0);
 });
 
-test('the clock of the server is read off a worker that was heard', () => {
+test("derives the server's clock from a worker with a recent contact", () => {
   const silent = workerView({ last_heartbeat: null, last_contact_age_s: null });
   expect(clockLead([silent], start)).toBeNull();
   expect(clockLead([silent, workerView({ last_contact_age_s: 2 })], start - 58_000)).toBe(60_000);

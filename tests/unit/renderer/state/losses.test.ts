@@ -35,7 +35,7 @@ const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEve
 const seconds = (losses: Losses): readonly number[] =>
   losses.get(id)?.points.map(({ at }) => (at - start) / 1_000) ?? [];
 
-test('losses are kept in the order of time; events that say none change nothing, not even the object', () => {
+test('keeps losses in order of time and returns the same object without new ones', () => {
   const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   expect(losses.get(id)?.points).toEqual([
     { at: start, loss: 0.5 },
@@ -46,12 +46,12 @@ test('losses are kept in the order of time; events that say none change nothing,
   expect(none.size).toBe(0);
 });
 
-test('what comes a second time after a break is not put behind what is newer', () => {
+test('ignores repeated events after a reconnect', () => {
   const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   expect(seconds(heard(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
 });
 
-test('a long training is bounded, reaches back to its beginning, and ends with what is newest', () => {
+test('bounds a long series, keeping its beginning and the newest points', () => {
   let losses = none;
   for (let second = 0; second < 5_000; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
   const kept = seconds(losses);
@@ -63,7 +63,7 @@ test('a long training is bounded, reaches back to its beginning, and ends with w
   expect(Math.max(...gaps)).toBeLessThanOrEqual(4 * Math.min(...gaps));
 });
 
-test('a new attempt starts a new series', () => {
+test('starts a new series for a new attempt', () => {
   const first = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   const second = heard(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
@@ -71,18 +71,18 @@ test('a new attempt starts a new series', () => {
   expect(heard(first, [], jobs({ attempt: 2 })).size).toBe(0);
 });
 
-test.each(['completed', 'failed', 'cancelled'])('nothing is kept of a job that is %s', status => {
+test.each(['completed', 'failed', 'cancelled'])('drops the losses of a %s job', status => {
   const losses = heard(none, [progress(0, 0.5)], jobs());
   expect(heard(losses, [], jobs({ status })).size).toBe(0);
 });
 
-test('nothing is kept of a job that is gone, and all of one that is only silent', () => {
+test('drops the losses of a deleted job and keeps those of a silent one', () => {
   const losses = heard(none, [progress(0, 0.5)], jobs());
   expect(heard(losses, [], new Map()).size).toBe(0);
   expect(heard(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
 });
 
-test('the picture uses all of its height, and a level loss lies in its middle', () => {
+test('scales losses to the full height and a constant one to the middle', () => {
   const at = (second: number, loss: number) => ({ at: start + second, loss });
   expect(scaled([at(0, 0.6), at(1, 0.2), at(2, 0.3)]).map(({ value }) => Math.round(value))).toEqual([
     100, 0, 25,
@@ -96,7 +96,7 @@ test.each([
   [0.5, 0.497, 'level'],
   [0, 0, 'level'],
   [-0.5, -0.6, 'down'],
-] as const)('from %d to %d is %s', (first, last, direction) => {
+] as const)('judges the direction from %d to %d as %s', (first, last, direction) => {
   expect(directionOf(first, last)).toBe(direction);
 });
 
@@ -106,7 +106,7 @@ const shownSeconds = (losses: Losses): readonly number[] => {
   return series === undefined ? [] : pointsOf(series).map(point => (point.at - start) / 1_000);
 };
 
-test('what was there before the page was opened stands before what is heard from then on', () => {
+test('puts earlier losses before those received since the page opened', () => {
   const before = heard(none, [progress(10, 0.4)], jobs());
   // It is read after that event, and so has it, too.
   const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
@@ -114,12 +114,12 @@ test('what was there before the page was opened stands before what is heard from
   expect(shownSeconds(heard(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
 });
 
-test('a rig whose clock is ahead has its points before those that were heard', () => {
+test('puts points from a rig with a fast clock before the received ones', () => {
   const read = withEarlier(none, id, 1, [at(60, 0.9), at(100, 0.6)]);
   expect(shownSeconds(heard(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([0, 40, 40, 45]);
 });
 
-test('what is read of another attempt, or is nothing, changes nothing; with the next attempt it goes', () => {
+test('ignores earlier losses of another attempt, or none, and drops them with a new one', () => {
   const first = heard(none, [progress(0, 0.5)], jobs());
   expect(withEarlier(first, id, 2, [at(0, 1)])).toBe(first);
   expect(withEarlier(first, id, 1, [])).toBe(first);
@@ -128,7 +128,7 @@ test('what is read of another attempt, or is nothing, changes nothing; with the 
   expect(heard(read, [], jobs({ status: 'completed' })).size).toBe(0);
 });
 
-test('however much is heard, what was read stays at its beginning', () => {
+test('keeps the earlier losses at the beginning however many more arrive', () => {
   let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
   for (let second = 0; second < 500; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
   const kept = shownSeconds(losses);

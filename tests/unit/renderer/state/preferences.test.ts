@@ -17,7 +17,7 @@ const storage = (): Storage => ({
   removeItem: key => void kept.delete(key),
 });
 
-test('at first it is as the browser asks for', () => {
+test('follows the browser at first', () => {
   expect(createPreferences(storage(), ['fr', 'ja-JP']).getState()).toEqual({
     theme: 'system',
     language: 'ja',
@@ -25,7 +25,7 @@ test('at first it is as the browser asks for', () => {
   });
 });
 
-test('what was chosen is there the next time', () => {
+test('restores the saved preferences', () => {
   createPreferences(storage(), ['en']).setState({ theme: 'dark', zone: 'utc', language: 'hi' });
   expect(createPreferences(storage(), ['en']).getState()).toEqual({
     theme: 'dark',
@@ -35,7 +35,7 @@ test('what was chosen is there the next time', () => {
 });
 
 test.each(['', 'null', '[]', '{"theme":"pink","language":"tlh","zone":"mars"}', '{"theme":1'])(
-  'what is kept as %j is nothing that was chosen',
+  'ignores invalid saved preferences: %j',
   text => {
     kept.set('trainyard.preferences', text);
     expect(createPreferences(storage(), ['en']).getState()).toEqual({
@@ -46,7 +46,7 @@ test.each(['', 'null', '[]', '{"theme":"pink","language":"tlh","zone":"mars"}', 
   },
 );
 
-test('a time is written for its zone', () => {
+test('formats a time in the chosen zone', () => {
   const at = Date.UTC(2026, 0, 31, 23, 5);
   const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
   const written = perPlace(options);

@@ -32,13 +32,13 @@ const later = workerView({
   last_contact_age_s: 0.2,
 });
 
-test('brings the load, the contact and the status that follows from a job', () => {
+test('updates the load, the contact and the status derived from a job', () => {
   const fleet = refreshed(fleetOf([known]), { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)).toEqual(later);
   expect(fleet.seq).toBe(10);
 });
 
-test('of a worker that an event told of since, the load and the contact alone are taken', () => {
+test('updates only load and contact of a worker with a newer event', () => {
   const drained = workerView({ status: 'draining', name: 'renamed' });
   const before = fleetOf([drained], { seq: 11, recent: [told(11, drained)] });
   const worker = refreshed(before, { workers: [later], seq: 10 }).workers.get(known.id);
@@ -51,14 +51,14 @@ test('of a worker that an event told of since, the load and the contact alone ar
   });
 });
 
-test('an event from before the list, or of another worker, keeps nothing back', () => {
+test('updates the worker fully when only older events or other workers are recent', () => {
   const other = workerView({ id: workerId('w_two') });
   const before = fleetOf([known, other], { seq: 12, recent: [told(12, other), told(10, known)] });
   const fleet = refreshed(before, { workers: [later], seq: 10 });
   expect(fleet.workers.get(known.id)).toEqual(later);
 });
 
-test('so it is with one that an event of its job has told of', () => {
+test("updates only load and contact after a newer event of the worker's job", () => {
   const event = {
     ...told(11, known),
     kind: 'job',
@@ -71,7 +71,7 @@ test('so it is with one that an event of its job has told of', () => {
   expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
 });
 
-test('after more events than are kept, nobody is known to be untouched', () => {
+test('updates only load and contact when recent events may be missing', () => {
   const other = workerView({ id: workerId('w_two') });
   const recent = Array.from({ length: 50 }, (_, index) => told(80 - index, other));
   const fleet = refreshed(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
@@ -79,12 +79,12 @@ test('after more events than are kept, nobody is known to be untouched', () => {
   expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
 });
 
-test('one that is gone does not come back, and one that is not listed stays: that is for events', () => {
+test('neither restores a deleted worker nor removes one missing from the list', () => {
   const fleet = refreshed(fleetOf([known]), { workers: [workerView({ id: workerId('w_gone') })], seq: 10 });
   expect([...fleet.workers.keys()]).toEqual([known.id]);
 });
 
-test('a list that says nothing new changes nothing, not even the worker that is the same', () => {
+test('returns the same fleet and workers when nothing changed', () => {
   const other = workerView({ id: workerId('w_two') });
   const before = fleetOf([known, other]);
   expect(refreshed(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
@@ -92,7 +92,7 @@ test('a list that says nothing new changes nothing, not even the worker that is 
   expect(after.workers.get(other.id)).toBe(other);
 });
 
-test('without events the list says who comes and goes, and what is the same stays the same thing', () => {
+test('adds and removes workers by the list without events, reusing unchanged ones', () => {
   const [gone, come] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
   const fleet = listed(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
   expect([...fleet.workers.keys()]).toEqual([known.id, come.id]);

@@ -24,7 +24,7 @@ function bench() {
   return { filled, ask };
 }
 
-test('the rows of the first screen are filled together', () => {
+test('fills the rows of the first screen together', () => {
   const filling = createFilling(later);
   let count = 0;
   for (let row = 0; row < 25; row += 1) filling.ask(() => void (count += 1));
@@ -34,7 +34,7 @@ test('the rows of the first screen are filled together', () => {
   expect(frames).toHaveLength(0);
 });
 
-test('rows that come later are filled in their order, few at a time, until none is left', () => {
+test('fills later rows in order, a few per frame', () => {
   const { filled, ask } = bench();
   for (let row = 1; row <= 14; row += 1) ask(row);
   const after: number[] = [];
@@ -47,7 +47,7 @@ test('rows that come later are filled in their order, few at a time, until none 
   expect(filled).toEqual(Array.from({ length: 15 }, (_, row) => row));
 });
 
-test('a row that is out of sight again before its turn takes nobody else’s', () => {
+test('spends no turn on a row that is out of sight again', () => {
   const { filled, ask } = bench();
   const leave = [1, 2, 3, 4, 5, 6].map(ask);
   for (const gone of leave) gone();

@@ -10,7 +10,7 @@ const row = (id: string, size = 0): Row => ({ id, size });
 const idOf = ({ id }: Row): string => id;
 const ids = (rows: readonly Row[]): string => rows.map(idOf).join(' ');
 
-test('rows that have a place stand in it, whatever came between; new ones come after all others', () => {
+test('keeps rows at their places and appends new ones', () => {
   const places = new Map([
     ['c', 0],
     ['gone', 1],
@@ -24,14 +24,14 @@ test('rows that have a place stand in it, whatever came between; new ones come a
 
 const bySize = { sortBy: ({ size }: Row) => size, sign: 1, idOf } as const;
 
-test('equal rows stay as they come, whatever their order was before', () => {
+test('keeps equal rows in order of arrival', () => {
   const rows = [row('d', 2), row('a', 1), row('c', 2), row('b', 1)];
   const before = [row('b', 1), row('c', 2), row('gone', 9), row('d', 2)];
   expect(ids(inOrder(rows, { ...bySize, before }))).toBe('a b d c');
   expect(ids(inOrder(rows, { ...bySize, sign: -1, before }))).toBe('d c a b');
 });
 
-test('texts are put in order as people do, and endless numbers are equal', () => {
+test('sorts texts by locale and treats infinite numbers as equal', () => {
   const byName = { sortBy: idOf, sign: 1, idOf, before: [] } as const;
   expect(ids(inOrder([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
     'alpha Echo émile Zeta',
@@ -40,7 +40,7 @@ test('texts are put in order as people do, and endless numbers are equal', () =>
   expect(ids(inOrder(never, { ...bySize, before: [] }))).toBe('y x z');
 });
 
-test('unknown values come last in either direction', () => {
+test('sorts unknown values last in both directions', () => {
   const rows = [row('a', 1), row('unknown', -1), row('b', 2)];
   const known = { sortBy: ({ size }: Row) => (size < 0 ? null : size), idOf, before: [] } as const;
   expect(ids(inOrder(rows, { ...known, sign: 1 }))).toBe('a b unknown');

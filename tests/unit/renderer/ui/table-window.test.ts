@@ -5,7 +5,7 @@ import { createWindow } from '../../../../renderer/ui/table-window.ts';
 const ends = (rows: readonly number[]) => [rows[0], rows.at(-1), rows.length];
 const at = (startIndex: number, count = 1_000) => ({ startIndex, endIndex: startIndex + 9, count });
 
-test('rows are ready where the scroll goes, and one where it came from', () => {
+test('renders extra rows in the scroll direction and one in the other', () => {
   const rows = createWindow();
   expect(ends(rows(at(0)))).toEqual([0, 13, 14]);
   expect(ends(rows(at(50)))).toEqual([49, 63, 15]);
@@ -15,7 +15,7 @@ test('rows are ready where the scroll goes, and one where it came from', () => {
   expect(ends(rows(at(41)))).toEqual([40, 54, 15]);
 });
 
-test('there are none before the first and after the last one', () => {
+test('renders no rows before the first or after the last', () => {
   const rows = createWindow();
   expect(ends(rows(at(990)))).toEqual([989, 999, 11]);
   expect(ends(rows(at(2)))).toEqual([0, 12, 13]);

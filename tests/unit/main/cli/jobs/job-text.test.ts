@@ -74,7 +74,7 @@ describe('an attempt', () => {
   };
 
   test.each([
-    [null, /  lives$/],
+    [null, /  active$/],
     [{ checkpoint: 'c-5', step: 5, steps_lost: 37 }, /; continued from c-5 at step 5, 37 steps repeated$/],
     [{ checkpoint: 'c-5', step: 5, steps_lost: 0 }, /; continued from c-5 at step 5$/],
     [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
@@ -121,8 +121,8 @@ describe('a submission', () => {
   test('that waits says where and why', () => {
     const answer = { ...accepted, queue_position: 2, reason: 'No idle workers' };
     expect(factLines(submittedFacts(answer))).toEqual([
-      'Job    j_1',
-      'Waits  2 in the queue: No idle workers',
+      'Job       j_1',
+      'Position  2 in the queue: No idle workers',
     ]);
     expect(factLines(submittedFacts(accepted))).toEqual(['Job  j_1']);
   });
@@ -168,17 +168,17 @@ describe('why a job waits', () => {
         explanationFacts(explanation({ reasons, workers, predicted_start: start, unsatisfiable: true })),
       ),
     ).toEqual([
-      'Job        j_1',
-      'Status     pending',
-      'Why        No idle workers',
-      'Hopeless   No registered worker can run it',
-      'Position   3',
-      'Held back  It is paused',
-      '           4 of 4 run',
-      'Workers    rig-1: busy; old',
-      '           here (the orchestrator’s own machine): eligible; It had it last',
-      '           rig-3: eligible',
-      'Start      2026-01-02T03:04:05Z, in 1 min 15 s (estimate). By the speed of 2 jobs',
+      'Job            j_1',
+      'Status         pending',
+      'Why            No idle workers',
+      'Unschedulable  No registered worker can run it',
+      'Position       3',
+      'Blockers       It is paused',
+      '               4 of 4 run',
+      'Workers        rig-1: busy; old',
+      '               here (the orchestrator’s own machine): eligible; It had it last',
+      '               rig-3: eligible',
+      'Start          2026-01-02T03:04:05Z, in 1 min 15 s (estimate). By the speed of 2 jobs',
     ]);
   });
 
@@ -217,13 +217,13 @@ describe('why a job waits', () => {
       explanation: explanation({ job_id: null }),
     } as const;
     expect(factLines(dryRunFacts({ ...answer, status: 'queued' }))).toEqual([
-      'It would  wait',
+      'Dry run   would be queued',
       'Why       No idle workers',
       'Position  3',
     ]);
     expect(factLines(dryRunFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
-      'It would  start now',
-      'GPUs      0, 1',
+      'Dry run  would start now',
+      'GPUs     0, 1',
     ]);
   });
 });

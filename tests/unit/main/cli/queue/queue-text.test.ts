@@ -29,7 +29,7 @@ describe('the queue', () => {
   test('that is open, without a limit', () => {
     expect(factLines(queueFacts(queueView({ total_pending: 3, total_running: 2 })))).toEqual([
       'Queue         open',
-      'Waiting       3',
+      'Pending       3',
       'On workers    2',
       'Max running   unlimited',
       'Max per user  unlimited',
@@ -41,7 +41,7 @@ describe('the queue', () => {
     const queue = { ...paused('new fans'), ...limits, total_pending: 3, total_blocked: 2 };
     expect(factLines(queueFacts(queue))).toEqual([
       `Queue         paused by ada: new fans, since ${at}`,
-      'Waiting       3, 2 of them for approval',
+      'Pending       3, 2 of them need approval',
       'On workers    0',
       'Max running   0',
       'Max per user  1',
@@ -134,18 +134,18 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     },
   };
   expect(factLines(statsFacts(some)).slice(5)).toEqual([
-    'Jobs           2 pending',
-    '               7 completed',
-    'Users          ada: 1 pending, 0 on workers',
-    '               bob: 1 pending, 3 on workers',
-    'Ended in 24 h  7 completed, 0 failed, 0 cancelled',
-    'This machine   1 running, 2 pending, 2 of 4 GPUs in use',
-    'GPU hours      12.25 in 24 h',
-    'Unschedulable  j_1',
-    '               j_2 and 2 like it',
-    'Offline only   rig-a: 1 pending',
-    '               rig-b or 2 more: 5 pending',
-    'Waited         0 s on average',
-    'Ran            1 h 2 min on average',
+    'Jobs             2 pending',
+    '                 7 completed',
+    'Users            ada: 1 pending, 0 on workers',
+    '                 bob: 1 pending, 3 on workers',
+    'Ended in 24 h    7 completed, 0 failed, 0 cancelled',
+    'This machine     1 running, 2 pending, 2 of 4 GPUs in use',
+    'GPU hours        12.25 in 24 h',
+    'Unschedulable    j_1',
+    '                 j_2 and 2 like it',
+    'Offline workers  rig-a: 1 pending job needs it',
+    '                 rig-b or 2 more: 5 pending jobs need it',
+    'Average wait     0 s',
+    'Average run      1 h 2 min',
   ]);
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createPlaces } from '../../../../../main/orchestrator/views/queue-positions.ts';
+import { createPositions } from '../../../../../main/orchestrator/views/queue-positions.ts';
 import { makeJob } from '../../../../contract/store/builders.ts';
 
 // Creates a queue of this many jobs that counts the lookups of single positions and of the whole queue.
 function createQueue(length: number) {
   const lookups = { position: 0, line: 0 };
   const jobs = Array.from({ length }, (_, index) => makeJob(index + 1));
-  const placeOf = createPlaces({
+  const placeOf = createPositions({
     position: ({ order }) => {
       lookups.position += 1;
       return order;

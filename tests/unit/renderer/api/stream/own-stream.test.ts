@@ -64,7 +64,7 @@ function pass(ms: number): void {
 }
 const ping = '{"kind":"ping","every_ms":20000}';
 
-test('a stream that pings is reopened after two missed pings', () => {
+test('reopens a pinging stream after two missed pings', () => {
   newest().happen('open');
   newest().happen('message', ping);
   pass(20_000);
@@ -79,7 +79,7 @@ test('a stream that pings is reopened after two missed pings', () => {
   expect(told).toEqual(['open', 'lost', 'open']);
 });
 
-test('any frame counts as a sign of life', () => {
+test('counts any frame as a sign of life', () => {
   newest().happen('open');
   newest().happen('message', ping);
   pass(40_000);
@@ -88,21 +88,21 @@ test('any frame counts as a sign of life', () => {
   expect(told).toEqual(['open', 'frame']);
 });
 
-test('a stream of a server that sends no pings is left open', () => {
+test('leaves a stream open when the server sends no pings', () => {
   newest().happen('open');
   newest().happen('message', '{"kind":"queue"}');
   pass(3_600_000);
   expect([told, sources.length]).toEqual([['open', 'frame'], 1]);
 });
 
-test('a connection that nobody answers is tried again', () => {
+test('retries a connection that gets no answer', () => {
   pass(10_000);
   expect([told, sources[0]?.isClosed]).toEqual([['lost'], true]);
   pass(2_000);
   expect(sources).toHaveLength(2);
 });
 
-test('a connection that the browser opens again by itself has as long for it', () => {
+test('allows the same time for a reconnect by the browser itself', () => {
   newest().happen('open');
   newest().happen('message', ping);
   newest().happen('error');
@@ -112,7 +112,7 @@ test('a connection that the browser opens again by itself has as long for it', (
   expect(sources).toHaveLength(2);
 });
 
-test('a refused stream is tried again, and none after the end', () => {
+test('retries a refused stream until it is closed', () => {
   newest().readyState = 2;
   newest().happen('error');
   pass(2_000);

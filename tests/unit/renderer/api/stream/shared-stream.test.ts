@@ -51,7 +51,7 @@ function bench({ mute = false, refused = false } = {}) {
   };
 }
 
-test('it says where the stream is, and passes on what the hub tells', () => {
+test('sends the stream URL to the hub and passes on what the hub sends', () => {
   const { lines, told } = bench();
   expect(lines[0]?.said).toEqual([{ kind: 'here', url }]);
   lines[0]?.hear({ kind: 'heard' });
@@ -60,7 +60,7 @@ test('it says where the stream is, and passes on what the hub tells', () => {
   expect(told).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
 });
 
-test('it beats for as long as it follows, and says when it leaves', async () => {
+test('sends heartbeats to the hub while it follows, and a goodbye when it closes', async () => {
   const { lines, own, close } = bench();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(lines[0]?.said).toHaveLength(7);
@@ -72,7 +72,7 @@ test('it beats for as long as it follows, and says when it leaves', async () => 
   expect(lines[0]?.said).toHaveLength(8);
 });
 
-test('a page that is put aside leaves and is not up to date; shown again, it joins anew', () => {
+test('leaves and turns stale when its page is cached, and rejoins when it is shown', () => {
   const { lines, told, happen } = bench();
   lines[0]?.hear({ kind: 'open' });
   happen('pageshow');
@@ -86,7 +86,7 @@ test('a page that is put aside leaves and is not up to date; shown again, it joi
   expect(told.at(-1)).toEqual({ kind: 'open' });
 });
 
-test('with a hub that answers no longer it goes alone within three beats', async () => {
+test('opens its own stream within three heartbeats when the hub stops answering', async () => {
   const { lines, own, fallSilent } = bench();
   await vi.advanceTimersByTimeAsync(15_000);
   fallSilent();
@@ -97,7 +97,7 @@ test('with a hub that answers no longer it goes alone within three beats', async
   expect(lines[0]?.isClosed).toBe(true);
 });
 
-test('with a hub that never answers it goes alone soon, and says that meanwhile something may have been lost', async () => {
+test('opens its own stream and reports possible loss when the hub never answers', async () => {
   const { lines, own, told, close } = bench({ mute: true });
   await vi.advanceTimersByTimeAsync(4_000);
   expect(own).toHaveLength(0);
@@ -113,7 +113,7 @@ test('with a hub that never answers it goes alone soon, and says that meanwhile 
   expect(own[0]?.isClosed).toBe(true);
 });
 
-test('with a script that can not be had it goes alone at once, and once', () => {
+test('opens one own stream at once when the worker script fails to load', () => {
   const { lines, own, happen } = bench();
   lines[0]?.breakDown();
   lines[0]?.breakDown();
@@ -122,7 +122,7 @@ test('with a script that can not be had it goes alone at once, and once', () => 
   expect(lines).toHaveLength(1);
 });
 
-test('where the browser allows no shared worker it goes alone', () => {
+test('opens its own stream when the browser allows no shared worker', () => {
   const { own, told } = bench({ refused: true });
   expect(own).toHaveLength(1);
   own[0]?.tell({ kind: 'open' });

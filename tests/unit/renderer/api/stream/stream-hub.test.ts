@@ -33,7 +33,7 @@ const here = { kind: 'here', url: 'http://fleet/api/events' } as const;
 const leave = { kind: 'leave' } as const;
 const frame = (data: string) => ({ kind: 'frame', data }) as const;
 
-test('tabs share one stream, and each is told all of it', () => {
+test('shares one stream between tabs and sends every event to each', () => {
   const hub = newHub();
   const tabs = [tab(), tab(), tab()];
   for (const each of tabs) hub.hear(each, here);
@@ -43,7 +43,7 @@ test('tabs share one stream, and each is told all of it', () => {
   for (const { words } of tabs) expect(words).toEqual([{ kind: 'heard' }, { kind: 'open' }, frame('1')]);
 });
 
-test('one that comes later is told that the stream is open, and then what comes: it has lost nothing', () => {
+test('tells a later tab that the stream is open and sends it the following events', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
   hub.hear(first, here);
@@ -54,7 +54,7 @@ test('one that comes later is told that the stream is open, and then what comes:
   expect(second.words).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
 
-test.each(['lost', 'refused'] as const)('one that comes while the stream is %s is told so', kind => {
+test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream about that state', kind => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
   hub.hear(first, here);
@@ -65,7 +65,7 @@ test.each(['lost', 'refused'] as const)('one that comes while the stream is %s i
   expect(second.words).toEqual([{ kind }, { kind: 'heard' }]);
 });
 
-test('while the stream is not open yet, nothing is said of it', () => {
+test('reports no state before the stream is open', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
   hub.hear(first, here);
@@ -73,7 +73,7 @@ test('while the stream is not open yet, nothing is said of it', () => {
   expect(second.words).toEqual([{ kind: 'heard' }]);
 });
 
-test('who has left is told nothing more; when the last one has, the stream is closed', () => {
+test('sends nothing to a tab that left and closes the stream after the last one', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
   hub.hear(first, here);
@@ -87,7 +87,7 @@ test('who has left is told nothing more; when the last one has, the stream is cl
   expect(opened[0]?.isClosed).toBe(true);
 });
 
-test('whoever comes after the last one has left gets a new stream, and nothing of the old one', () => {
+test('opens a new stream for a tab that joins after the last one left', () => {
   const hub = newHub();
   const [first, second] = [tab(), tab()];
   hub.hear(first, here);
@@ -99,7 +99,7 @@ test('whoever comes after the last one has left gets a new stream, and nothing o
   expect(second.words).toEqual([{ kind: 'heard' }]);
 });
 
-test('each beat is answered, and nothing else comes of it', () => {
+test('answers each heartbeat and does nothing else', () => {
   const hub = newHub();
   const only = tab();
   hub.hear(only, here);
@@ -109,7 +109,7 @@ test('each beat is answered, and nothing else comes of it', () => {
   expect(opened).toHaveLength(1);
 });
 
-test('a tab that is silent for three minutes is dropped; when it wakes, it is let in as if it were new', () => {
+test('drops a tab after three silent minutes and admits it as new when it wakes', () => {
   const hub = newHub();
   const [asleep, awake] = [tab(), tab()];
   hub.hear(asleep, here);

@@ -35,11 +35,11 @@ const job = (id: string, part: Partial<JobView> = {}): JobView =>
 
 const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
-describe('the filter of the jobs', () => {
+describe('the job filter', () => {
   const shows = (text: string, part: Partial<JobView>): boolean =>
     matcherOf(parseSearch(text))(job('j-1', part));
 
-  it('takes states, their other names, users, workers and text apart', () => {
+  it('parses states, aliases, users, workers and free text', () => {
     const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
     expect(parseSearch(text)).toEqual({
       states: ['failed', 'pending'],
@@ -50,7 +50,7 @@ describe('the filter of the jobs', () => {
     expect(parseSearch(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
   });
 
-  it('shows what fits every part', () => {
+  it('matches jobs that satisfy every part', () => {
     expect(shows('', {})).toBe(true);
     expect(shows('state:pending', { approval: 'wanted' })).toBe(false);
     expect(shows('state:blocked', { approval: 'wanted' })).toBe(true);
@@ -69,7 +69,7 @@ describe('the filter of the jobs', () => {
     expect(shows('digits other', {})).toBe(false);
   });
 
-  it('never breaks on what a person types', () => {
+  it('accepts any text', () => {
     fc.assert(
       fc.property(fc.string(), text => {
         expect(matcherOf(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
@@ -77,13 +77,13 @@ describe('the filter of the jobs', () => {
     );
   });
 
-  it('finds words in the user, the worker and the error, too', () => {
+  it('also searches the user, the worker and the error', () => {
     const failed: Partial<JobView> = { ...rig3, status: 'failed', user: 'Ada', error_message: 'CUDA error' };
     expect(shows('cuda RIG ada', failed)).toBe(true);
     expect(shows('cuda', { ...failed, status: 'pending' })).toBe(false);
   });
 
-  it('adds a state to the text, and removes one that is in it', () => {
+  it('adds a state to the filter text and removes one already there', () => {
     expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
     expect(withState('state:failed user:ci state:running', 'pending')).toBe(
       'state:pending,running,failed user:ci',
@@ -96,7 +96,7 @@ describe('the filter of the jobs', () => {
     ]);
   });
 
-  it('counts by phase', () => {
+  it('counts jobs by phase', () => {
     const counts = countPhases([
       job('a'),
       job('b', { approval: 'wanted' }),
@@ -106,7 +106,7 @@ describe('the filter of the jobs', () => {
     expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
   });
 
-  it('counts again only when a job comes, goes or goes on to another phase', () => {
+  it('recounts only when a job arrives, leaves or changes phase', () => {
     const count = createCounting();
     const first = count([job('a'), job('b', { status: 'running' })]);
     expect(first).toMatchObject({ pending: 1, running: 1 });
@@ -116,7 +116,7 @@ describe('the filter of the jobs', () => {
     expect(count([])).toMatchObject({ pending: 0 });
   });
 
-  it('reads the counts of the server by state', () => {
+  it("converts the server's counts by status into phases", () => {
     const by_status = { pending: 7, dispatched: 1, starting: 2, failed: 4 };
     expect(phaseCounts({ total: 14, by_status, blocked: 3 })).toMatchObject({
       pending: 4,
@@ -128,8 +128,8 @@ describe('the filter of the jobs', () => {
   });
 });
 
-describe('acts on a job', () => {
-  it('say why they can not be done', () => {
+describe('job actions', () => {
+  it('gives the reason why an action is unavailable', () => {
     expect(whyNot('cancel', job('a'))).toBeNull();
     expect(whyNot('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
     expect(whyNot('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
@@ -140,7 +140,7 @@ describe('acts on a job', () => {
     expect(whyNot('duplicate', job('a', { status: 'failed' }))).toBeNull();
   });
 
-  it('offer a decision only where one is wanted', () => {
+  it('offers approve and reject only while approval is pending', () => {
     const may = () => true;
     expect(isOffered('approve', job('a', { approval: 'wanted' }), may)).toBe(true);
     expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
@@ -154,8 +154,8 @@ describe('acts on a job', () => {
   });
 });
 
-describe('figures of a job', () => {
-  it('give times in their two greatest units', () => {
+describe('job figures', () => {
+  it('shows a duration in its two largest units', () => {
     expect(figures.duration(0, 'en')).toBe('0s');
     expect(figures.duration(-3, 'en')).toBe('0s');
     expect(figures.duration(252, 'en')).toBe('4m 12s');
@@ -163,7 +163,7 @@ describe('figures of a job', () => {
     expect(figures.duration(2 * 86_400 + 3 * 3_600 + 59, 'en')).toBe('2d 3h');
   });
 
-  it('know how long it ran', () => {
+  it('computes the run time from start to completion or now', () => {
     const begun = { started_at: '2026-01-01T00:00:00.000Z', completed_at: null };
     expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
     expect(figures.ranFor(begun, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
@@ -172,14 +172,14 @@ describe('figures of a job', () => {
     expect(figures.ranFor(begun, 0)).toBe(0);
   });
 
-  it('do not count on while it waits again', () => {
+  it('shows no run time while the job waits again', () => {
     const begun = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
     const now = Date.parse('2026-01-01T00:01:00.000Z');
     expect(figures.runTime(job('a', begun), now)).toBeNull();
     expect(figures.runTime(job('a', { ...begun, status: 'running' }), now)).toBe(60);
   });
 
-  it('say losses and speeds so that they can be read', () => {
+  it('rounds losses and speeds for display', () => {
     expect(figures.figure(0.12345, 'en')).toBe('0.123');
     expect(figures.figure(0.000012, 'en')).toBe('1.2E-5');
     expect(figures.figure(0, 'en')).toBe('0');
@@ -187,7 +187,7 @@ describe('figures of a job', () => {
     expect(figures.speed(0.02, t)).toBe('1.2/min');
   });
 
-  it('say how far it is by what is known', () => {
+  it('shows progress as steps, step or percent, depending on what is known', () => {
     expect(figures.progressText(null, t)).toBe('');
     expect(figures.progressText({ step: 538, total_steps: 2814 }, t)).toBe('538 / 2,814');
     expect(figures.progressText({ step: 538 }, t)).toBe('step 538');
@@ -195,15 +195,15 @@ describe('figures of a job', () => {
     expect(figures.progressText({ stage: 'caching' }, t)).toBe('caching');
   });
 
-  it('name a priority, and say the number of one between two names', () => {
+  it('names a priority and adds the number of one between two names', () => {
     expect(figures.priorityText(20, t)).toBe('high');
     expect(figures.priorityText(15, t)).toBe('normal (15)');
     expect(figures.priorityText(50, t)).toBe('critical (50)');
   });
 });
 
-describe('a config as a person writes it', () => {
-  it('is refused at the line where it stops being JSON', () => {
+describe('parseConfig', () => {
+  it('reports the line and column of a JSON syntax error', () => {
     expect(parseConfig('{\n  "a": 1,\n  b: 2\n}')).toEqual({ ok: false, why: 'syntax', line: 3, column: 3 });
     expect(parseConfig('{"a": nul}')).toMatchObject({ line: 1, column: 7 });
     expect(parseConfig('{"a": 1,\n}')).toMatchObject({ line: 2, column: 1 });
@@ -212,13 +212,13 @@ describe('a config as a person writes it', () => {
     expect(parseConfig('')).toMatchObject({ line: 1, column: 1 });
   });
 
-  it('is an object', () => {
+  it('accepts only a JSON object', () => {
     expect(parseConfig('{"a": [1]}')).toEqual({ ok: true, config: { a: [1] } });
     expect(parseConfig('[1]')).toEqual({ ok: false, why: 'no object' });
     expect(parseConfig('null')).toEqual({ ok: false, why: 'no object' });
   });
 
-  it('has a fault exactly when the engine finds one', () => {
+  it('finds a fault exactly when JSON.parse fails', () => {
     const almost = fc
       .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 3 }))
       .map(
@@ -241,8 +241,8 @@ function isJson(text: string): boolean {
   }
 }
 
-describe('the form of a job', () => {
-  it('becomes a request', () => {
+describe('the job form', () => {
+  it('builds a submit request', () => {
     const checked = checkDraft(
       {
         ...emptyDraft,
@@ -270,7 +270,7 @@ describe('the form of a job', () => {
     });
   });
 
-  it('names what is wrong before the server is asked', () => {
+  it('reports invalid fields before sending', () => {
     const wrong = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
     expect(checkDraft(wrong, t)).toEqual({
       ok: false,
@@ -291,7 +291,7 @@ describe('the form of a job', () => {
     });
   });
 
-  it('begins with what another job had', () => {
+  it('starts with the values of the job it duplicates', () => {
     const like = job('a', {
       worker_labels: { gpu: 'a*' },
       timeout_s: 3600,
@@ -326,7 +326,7 @@ describe('the form of a job', () => {
     });
   });
 
-  it('shows what the server says beside the field that it is about', () => {
+  it('shows each server error next to its field', () => {
     const problem = {
       type: 'about:blank',
       title: '',
@@ -351,7 +351,7 @@ describe('the form of a job', () => {
   });
 });
 
-describe('the line', () => {
+describe('the queue', () => {
   const ids = (jobs: readonly JobView[], order: readonly string[] | null, places?: readonly number[]) =>
     inLine(
       new Map(jobs.map(each => [each.id, each])),
@@ -359,7 +359,7 @@ describe('the line', () => {
       createPlacing(),
     ).map(({ job: { id }, place }) => `${id} ${place}`);
 
-  it('is in the order that the server gave', () => {
+  it('lists jobs in the order given by the server', () => {
     expect(ids([job('a'), job('b', { priority: 50 }), job('c')], ['c', 'a', 'b'])).toEqual([
       'c 1',
       'a 2',
@@ -367,16 +367,16 @@ describe('the line', () => {
     ]);
   });
 
-  it('passes over those that have left it since: the others move up', () => {
+  it('skips jobs that left the queue and moves the others up', () => {
     const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
     expect(ids(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
   });
 
-  it('shows the places that the server gave when it left out jobs of others', () => {
+  it("shows the server's positions when jobs of other users are hidden", () => {
     expect(ids([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
   });
 
-  it('puts those without a place yet behind the others, by the rule of the server', () => {
+  it("appends jobs without a position, sorted by the server's rule", () => {
     const jobs = [
       job('late', { queued_at: '2026-01-02T00:00:00.000Z' }),
       job('early'),
@@ -391,7 +391,7 @@ describe('the line', () => {
     expect(ids(jobs.slice(0, -1), null)).toEqual(untold);
   });
 
-  it('has a row of before for a job that has neither changed nor moved', () => {
+  it('reuses the row of a job that neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
     const order = { ids: [...jobs.keys()], places: undefined };
     const placed = createPlacing();
@@ -405,13 +405,13 @@ describe('the line', () => {
     });
   });
 
-  it('has those apart that wait for approval', () => {
+  it('separates jobs that wait for approval', () => {
     expect(waitsForApproval(job('a', { approval: 'wanted' }))).toBe(true);
     expect(waitsForApproval(job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
     expect(waitsForApproval(job('a'))).toBe(false);
   });
 
-  it('knows what a cleanup would take', () => {
+  it('selects the jobs a cleanup would delete by age', () => {
     const now = Date.parse('2026-01-31T00:00:00.000Z');
     const ended = job('a', { status: 'failed', completed_at: '2026-01-01T00:00:00.000Z' });
     expect(isOld(ended, 30, now)).toBe(true);
@@ -419,7 +419,7 @@ describe('the line', () => {
     expect(isOld(job('b'), 0, now)).toBe(false);
   });
 
-  it('reads limits', () => {
+  it('parses limits', () => {
     expect(['', ' 4 ', '0', '-1', '1.5', 'x', '100001'].map(limitOf)).toEqual([
       null,
       4,

@@ -47,21 +47,21 @@ const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
   .filter(parts => parts.some(part => /[a-z]{3}/i.test(part)))
   .map(parts => new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`));
 
-test('each text is shown somewhere', () => {
+test('uses every message somewhere', () => {
   expect(keys.filter(key => !isUsed(key))).toEqual([]);
 });
 
-describe.each(Object.keys(catalogs) as Language[])('in %s', language => {
-  test('there are the same texts', () => {
+describe.each(Object.keys(catalogs) as Language[])('the catalogue %s', language => {
+  test('has the same keys as English', () => {
     expect(Object.keys(catalogs[language]).toSorted()).toEqual(keys.toSorted());
   });
 
-  test('each text takes what the English one takes', () => {
+  test('has the same placeholders as English', () => {
     const others = keys.filter(key => namesIn(catalogs[language][key]).join() !== namesIn(en[key]).join());
     expect(others).toEqual([]);
   });
 
-  test.each([0, 1, 2, 5_000])('each text can be said of %d', async count => {
+  test.each([0, 1, 2, 5_000])('renders every message with the count %d', async count => {
     const t = await loadLanguage(language, 'utc');
     const broken = keys.filter(key => {
       const said = t(key, Object.fromEntries(namesIn(en[key]).map(name => [name, count])));

@@ -20,7 +20,7 @@ const lost = { gpu: 1, kind: 'missing', detail: 'it is not listed any more' } as
 
 const now = Date.parse('2026-03-02T12:00:00.000Z');
 
-test('the tiles count workers by what they do, and GPUs of those that are there', () => {
+test('counts workers by status, and the GPUs of connected workers', () => {
   const workers = [
     workerView(),
     workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
@@ -39,7 +39,7 @@ test('the tiles count workers by what they do, and GPUs of those that are there'
   });
 });
 
-test('the oldest wait is that of a job that still waits; what ended a day ago counts no more', () => {
+test('takes the oldest wait from pending jobs and drops jobs that ended a day ago', () => {
   const jobs = [
     job('j_1', { queued_at: '2026-03-02T11:00:00.000Z' }),
     job('j_2', { queued_at: '2026-03-02T10:00:00.000Z' }),
@@ -56,7 +56,7 @@ test('the oldest wait is that of a job that still waits; what ended a day ago co
   });
 });
 
-test('what is most pressing comes first: a silent worker with a job, then what keeps jobs from running', () => {
+test('sorts needs by urgency, a silent worker with a job first', () => {
   const since = '2026-03-02T11:00:00.000Z';
   const workers = [
     workerView({ id: workerId('w_q'), quarantine: { reason: 'three in a row', since, retry_at: since } }),
@@ -98,7 +98,7 @@ test('what is most pressing comes first: a silent worker with a job, then what k
   ]);
 });
 
-test('of jobs that no worker could take, those alone are named that still wait', () => {
+test('lists only pending jobs among those no worker can take', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
   const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
   expect(needsOf([], jobs, statsWith(told), now)).toMatchObject([
@@ -106,7 +106,7 @@ test('of jobs that no worker could take, those alone are named that still wait',
   ]);
 });
 
-test('a worker that jobs wait for alone is named once, whether it was lost or stopped', () => {
+test('lists a worker once when jobs wait for it alone, whether lost or stopped', () => {
   const workers = [
     workerView({
       id: workerId('w_lost'),

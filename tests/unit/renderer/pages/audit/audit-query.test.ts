@@ -4,13 +4,13 @@ import { isEmpty, paramsOf, queryOf, wishOf, withGroups } from '../../../../../r
 
 const wish = (text: string) => wishOf(new URLSearchParams(text));
 
-test('what stands in the address comes back from it, and no more', () => {
+test('round-trips the known filters through the URL and drops the rest', () => {
   for (const text of ['', 'type=job.*&actor=ada', 'target=j_1&since=2026-01-31T12%3A00'])
     expect(paramsOf(wish(text)).toString()).toBe(text);
   expect(paramsOf(wish('type=&colour=red')).toString()).toBe('');
 });
 
-test('a call is told of what is there, with times as instants', () => {
+test('sends only the filters that are set, with times as instants', () => {
   expect(queryOf(wish(''))).toEqual({});
   expect(queryOf(wish('type=%20job.failed&actor=ada&target=j_1'))).toEqual({
     event_type: 'job.failed',
@@ -22,12 +22,12 @@ test('a call is told of what is there, with times as instants', () => {
   expect(queryOf(wish('since=2026-01-&until=soon'))).toEqual({});
 });
 
-test('a page without filters is told from one with some', () => {
+test('detects a view without filters', () => {
   expect(isEmpty(wish(''))).toBe(true);
   expect(isEmpty(wish('until=2026'))).toBe(false);
 });
 
-test('types come with their groups, each once', () => {
+test('lists each event type and its group once', () => {
   expect(withGroups(['worker.back', 'job.failed', 'worker.created', 'job.failed'])).toEqual([
     'job.*',
     'job.failed',

@@ -18,8 +18,8 @@ const view = (given: Partial<DatasetView> & { readonly id: number }): DatasetVie
 const names = (views: readonly DatasetView[], text: string): readonly string[] =>
   matching(datasetsOf(views), text).map(({ name, owner }) => `${name} of ${owner}`);
 
-describe('the datasets of a list of versions', () => {
-  test('have one row for each name and owner, in the order of their newest versions', () => {
+describe('datasetsOf', () => {
+  test('returns one row per owner and name, ordered by newest version', () => {
     const datasets = datasetsOf([
       view({ id: 5, newest: true }),
       view({ id: 4, owner: 'eve', newest: true }),
@@ -35,7 +35,7 @@ describe('the datasets of a list of versions', () => {
     expect(new Set(datasets.map(({ key }) => key)).size).toBe(3);
   });
 
-  test('keep an owner and a name apart that are the same text together', () => {
+  test('keeps owner and name apart when both join to the same text', () => {
     const datasets = datasetsOf([
       view({ id: 2, owner: 'a","b', name: 'c' }),
       view({ id: 1, owner: 'a', name: 'b","c' }),
@@ -43,7 +43,7 @@ describe('the datasets of a list of versions', () => {
     expect(datasets).toHaveLength(2);
   });
 
-  test('count the jobs and pins of all versions, and jobs of the same files once', () => {
+  test('sums the jobs and pins of all versions, counting jobs of equal files once', () => {
     const same = 'f'.repeat(64);
     const [dataset] = datasetsOf([
       view({ id: 4, version: same, jobs: 2, pinned: true, newest: true }),
@@ -53,11 +53,11 @@ describe('the datasets of a list of versions', () => {
     expect(dataset).toMatchObject({ jobs: 3, pinned: 2 });
   });
 
-  test('are empty when there are no versions', () => {
+  test('returns no datasets for no versions', () => {
     expect(datasetsOf([])).toEqual([]);
   });
 
-  test('are found by the id of any of their versions', () => {
+  test('finds a dataset by the id of any of its versions', () => {
     const datasets = datasetsOf([view({ id: 12, newest: true }), view({ id: 2 })]);
     expect(datasetWith(datasets, '2')?.newest.id).toBe(12);
     expect(datasetWith(datasets, '1')).toBeUndefined();
@@ -65,7 +65,7 @@ describe('the datasets of a list of versions', () => {
   });
 });
 
-describe('a search', () => {
+describe('the dataset search', () => {
   const views = [
     view({ id: 1, name: 'Wedding photos', version: 'c0ffee'.padEnd(64, '0') }),
     view({ id: 2, name: 'cats', owner: 'eve' }),
@@ -81,7 +81,7 @@ describe('a search', () => {
     ['wedding eve', []],
     ['ffee', []],
     ['.*', []],
-  ])('for "%s" finds %j', (text, found) => {
+  ])('finds for "%s" the datasets %j', (text, found) => {
     expect(names(views, text)).toEqual(found);
   });
 
@@ -91,13 +91,13 @@ describe('a search', () => {
   });
 });
 
-describe('what is unused', () => {
-  test('leaves out versions that are pinned or used by jobs', () => {
+describe('unusedOf', () => {
+  test('excludes versions that are pinned or used by jobs', () => {
     const views = [view({ id: 3 }), view({ id: 2, pinned: true }), view({ id: 1, jobs: 1 })];
     expect(unusedOf(views, 10_000)).toEqual({ count: 1, bytes: 1_000 });
   });
 
-  test('is never more than what is stored, although versions share files', () => {
+  test('never exceeds the stored size when versions share files', () => {
     expect(unusedOf([view({ id: 2 }), view({ id: 1 })], 1_500)).toEqual({ count: 2, bytes: 1_500 });
   });
 });

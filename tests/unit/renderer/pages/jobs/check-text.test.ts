@@ -22,10 +22,10 @@ test.each<[WorkerReason, string]>([
   [reason('target', 'another machine'), 'the job must not run on the server’s machine'],
   [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
   [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
-])('%j is put into words', (told, text) => {
+])('translates the reason %j', (told, text) => {
   expect(checkText(told, en)).toBe(text);
 });
 
-test('the words are those of the language', () => {
+test('translates a reason into the chosen language', () => {
   expect(checkText(reason('quarantined', null, 'disk'), ja)).toBe('隔離中：disk');
 });

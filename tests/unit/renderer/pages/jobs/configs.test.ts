@@ -25,8 +25,8 @@ beforeAll(async () => {
 const job = (part: Partial<JobView> = {}): JobView =>
   jobView({ status: 'failed', gpu_count: 1, attempt: 1, ...part });
 
-describe('how two configs differ', () => {
-  it('is said setting by setting, whatever the order', () => {
+describe('differences', () => {
+  it('lists each changed setting, whatever the order of the keys', () => {
     const before = { lr: 1, steps: 10, gone: null, deep: { a: [1, { b: 2 }], same: true } };
     const after = { deep: { same: true, a: [1, { b: 3 }] }, steps: '10', lr: 1, come: [] };
     expect(differences(before, after)).toEqual([
@@ -37,7 +37,7 @@ describe('how two configs differ', () => {
     ]);
   });
 
-  it('is said of a list as a whole where it is longer or shorter', () => {
+  it('lists an array whole when its length changes', () => {
     expect(differences({ a: [1, 2] }, { a: [1, 2, 3] })).toEqual([
       { path: 'a', before: '[1,2]', after: '[1,2,3]' },
     ]);
@@ -46,14 +46,14 @@ describe('how two configs differ', () => {
     ]);
   });
 
-  it('does not take what every object has for a setting', () => {
+  it('handles keys that every object inherits, such as constructor', () => {
     expect(differences({}, JSON.parse('{"constructor": 1, "__proto__": 2}'))).toEqual([
       { path: '__proto__', before: null, after: '2' },
       { path: 'constructor', before: null, after: '1' },
     ]);
   });
 
-  it('is nothing exactly between the same', () => {
+  it('finds nothing exactly when both configs are equal', () => {
     const shuffled = fc.json().chain(text => {
       const value: unknown = JSON.parse(text);
       return fc.boolean().map(isReversed => [value, isReversed ? reversed(value) : value] as const);
@@ -86,7 +86,7 @@ const canonical = (value: unknown): string =>
       : part,
   );
 
-describe('what is hidden of a config', () => {
+describe('isSecret', () => {
   it.each([
     'hub_token',
     '--hub_token',
@@ -95,13 +95,13 @@ describe('what is hidden of a config', () => {
     'apiKey',
     'awsSecretKey',
     'aws_secret_access_key',
-  ])('is %s', name => expect(isSecret(name)).toBe(true));
+  ])('treats the key %s as secret', name => expect(isSecret(name)).toBe(true));
   it.each(['tokenizer_max_length', 'max_tokenizer', 'keyframes', 'secretary', 'lr', 'api', 'key'])(
-    'is not %s',
+    'does not treat the key %s as secret',
     name => expect(isSecret(name)).toBe(false),
   );
 
-  it('is a value wherever it stands, and nothing else', () => {
+  it('masks the values of secret keys at any depth and nothing else', () => {
     const config = {
       lr: 1,
       hub_token: 'hf_x',
@@ -129,7 +129,7 @@ describe('a duplicate', () => {
   const draft = (origins: Partial<Origins>, part?: Partial<JobView>) =>
     draftOf(job(part), { own: null, inFolder: null, ...origins });
 
-  it('goes by the name while that means what the job had', () => {
+  it("uses the config name while it still means the job's config", () => {
     const found = draft({ own, inFolder });
     expect(found).toMatchObject({ source: 'name', configName: 'digits', takesAnyGpu: false, base: null });
     expect(checkDraft(found, t)).toMatchObject({ body: { config_name: 'digits' } });
@@ -140,7 +140,7 @@ describe('a duplicate', () => {
     expect(draft({ own, inFolder: pinned })).toMatchObject({ source: 'name', takesAnyGpu: true });
   });
 
-  it('brings the copy of the job along when the name means something else by now', () => {
+  it("inlines the job's config when the name now means another one", () => {
     const dataloader = [{ id: 'images' }];
     const found = draft({ own: { ...own, dataloader }, inFolder: { ...inFolder, config: { lr: 2 } } });
     expect(found).toMatchObject({
@@ -154,21 +154,21 @@ describe('a duplicate', () => {
     });
   });
 
-  it('brings it along when the dataloader alone is another one', () => {
+  it("inlines the job's config when only the dataloader differs", () => {
     expect(draft({ own, inFolder: { ...inFolder, dataloader: [] } })).toMatchObject({ source: 'inline' });
   });
 
-  it('brings it along when there is nothing of that name', () => {
+  it("inlines the job's config when the name no longer exists", () => {
     expect(draft({ own })).toMatchObject({ source: 'inline', configName: 'digits', base: null });
     expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
   });
 
-  it('asks for the config when it can not be read', () => {
+  it("asks for a config when the job's config is unreadable", () => {
     expect(draft({})).toMatchObject({ source: 'name', configName: 'digits', config: '' });
     expect(draft({}, { config_name: 'inline' })).toMatchObject({ source: 'inline', configName: '' });
   });
 
-  it('compares what is trained, and nothing else', () => {
+  it('compares the config and dataloader and ignores pinned GPUs', () => {
     expect(relationOf(own, inFolder)).toBe('same');
     expect(relationOf(own, { config: { lr: 1, accelerate_visible_devices: [0] }, dataloader: null })).toBe(
       'any GPUs',
@@ -184,13 +184,13 @@ describe('a duplicate', () => {
     expect(priorityChoices(10)).toEqual([40, 30, 20, 10, 0]);
   });
 
-  it('sends no dataloader that there is not', () => {
+  it('sends no dataloader when there is none', () => {
     const found = checkDraft({ ...emptyDraft, source: 'inline', config: '{}' }, t);
     expect(found.ok && Object.hasOwn(found.body, 'dataloader')).toBe(false);
   });
 });
 
-describe('a config in a list', () => {
+describe('a config in the list', () => {
   const view: ConfigView = {
     name: 'flux',
     file: 'flux.json',
@@ -210,7 +210,7 @@ describe('a config in a list', () => {
   };
   const now = '3 hr. ago';
 
-  it('is told apart by what it trains and needs, and when it was changed', () => {
+  it('shows what it trains, what it needs and when it changed', () => {
     expect(aboutConfig(view, now, t)).toBe('flux · lora · 2 GPUs · changed 3 hr. ago');
     expect(aboutConfig({ ...view, model_type: null, devices: [1, 3] }, now, t)).toBe(
       'flux · GPUs 1, 3 · changed 3 hr. ago',

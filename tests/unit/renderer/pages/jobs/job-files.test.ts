@@ -34,7 +34,7 @@ const checkpoint = (name: string): CheckpointView => ({
 });
 const keysOf = (files: readonly { readonly key: string }[]) => files.map(({ key }) => key);
 
-test('each file is in one place: a sample, of a checkpoint that is listed, or another one', () => {
+test('sorts each file into samples, a listed checkpoint or other files', () => {
   const files = [
     'step_5.png',
     'checkpoint-5/model.bin',
@@ -58,7 +58,7 @@ test.each([
   ['cat_000500.webp', 'picture', 'image/webp', null],
   ['scan.tiff', null, '', null],
   ['stepfather.gif', 'picture', 'image/gif', null],
-])('%s is seen as what its name says', (key, kind, type, at) => {
+])('recognises %s by its name as a sample or not', (key, kind, type, at) => {
   expect(sampleOf(file(key))).toMatchObject({ kind, type, at });
 });
 
@@ -114,7 +114,7 @@ test.each([
     'step',
     250,
   ],
-])('a sample named by %s (%s) is at its step, and compared with %s', (_trainer, key, later, unit, count) => {
+])('places a sample of %s (%s) at its step and compares it with %s', (_trainer, key, later, unit, count) => {
   const [first, second] = [sampleOf(file(key)), sampleOf(file(later))];
   expect(first.at).toEqual({ unit, count });
   expect(comparable(first, [first, second]).map(sample => sample.file.key)).toEqual([later]);
@@ -125,19 +125,19 @@ test.each([
   ['step_10/sample_0.png', 10],
   ['sample_3.png', null],
   ['sample/lora_000250_01_20240101123456_42.png', 250],
-])('the number of a prompt is no step: %s', (key, count) => {
+])('does not take the prompt number for the step in %s', (key, count) => {
   const sample = sampleOf(file(key));
   expect(sample.at?.count ?? null).toBe(count);
   const other = sampleOf(file('sample/lora_000500_00_20240101124456_42.png'));
   expect(comparable(sample, [other])).toEqual([]);
 });
 
-test('what is no picture of a known type has no type that a browser could open', () => {
+test('assigns no media type to files other than known pictures and films', () => {
   for (const key of ['page.svg', 'page.html', 'page.png.svg', 'png', 'page.pdf'])
     expect(sampleOf(file(key))).toMatchObject({ kind: null, type: '' });
 });
 
-test('samples of a step are together, the newest first; the same prompt is at the same place', () => {
+test('groups samples by step, newest first, with equal prompts at equal places', () => {
   const groups = groupsOf(
     [
       file('s/step_20_b10.png', 3),
@@ -157,12 +157,12 @@ test('samples of a step are together, the newest first; the same prompt is at th
   ]);
 });
 
-test('of those that came at once the later step is first', () => {
+test('sorts samples of one upload by step, latest first', () => {
   const groups = groupsOf(['step_10.png', 'step_30.png', 'step_20.png'].map(key => sampleOf(file(key))));
   expect(groups.map(({ at }) => at?.count)).toEqual([30, 20, 10]);
 });
 
-test('samples of a later step come first although they were uploaded before those of an earlier step', () => {
+test('sorts samples of a later step first even when uploaded earlier', () => {
   const uploads = [
     file('step_600.png', 1),
     file('step_500.png', 2),
@@ -172,7 +172,7 @@ test('samples of a later step come first although they were uploaded before thos
   expect(groupsOf(uploads.map(sampleOf)).map(({ at }) => at?.count)).toEqual([100, undefined, 600, 500]);
 });
 
-test('a sample is compared with those of the same name at other steps', () => {
+test('compares a sample with those of the same name at other steps', () => {
   const samples = [
     's/step_20_cat.png',
     's/step_10_cat.png',
@@ -190,7 +190,7 @@ test('a sample is compared with those of the same name at other steps', () => {
   expect(comparable(loose, samples)).toEqual([]);
 });
 
-test('a checkpoint is deleted from the file on that says that it is whole', () => {
+test('deletes the manifest of a checkpoint before its other files', () => {
   const files = ['c-step-1/a', 'c-step-1/checkpoint-manifest.json', 'c-step-1/b'].map(key => file(key));
   expect(keysOf(inOrderOfDeletion(files))).toEqual([
     'c-step-1/checkpoint-manifest.json',
@@ -199,7 +199,7 @@ test('a checkpoint is deleted from the file on that says that it is whole', () =
   ]);
 });
 
-describe('the size of a file is in the greatest unit that it fills', () => {
+describe('sizeText', () => {
   test.each([
     [0, '0B'],
     [1, '1B'],
@@ -209,7 +209,7 @@ describe('the size of a file is in the greatest unit that it fills', () => {
     [999_600, '1 MB'],
     [2_340_000_000, '2.34 GB'],
     [5e15, '5,000 TB'],
-  ])('%d', (bytes, text) => {
+  ])('formats %d bytes in the largest unit they fill', (bytes, text) => {
     expect(sizeText(bytes, 'en')).toBe(text);
   });
 });

@@ -18,7 +18,7 @@ const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 const job = (id: string, n: number, part: Partial<JobView> = {}): JobView =>
   jobView({ id, job_id: id, queued_at: day(n), ...part });
 
-describe('the jobs to list', () => {
+describe('the listed jobs', () => {
   const listed = (live: readonly JobView[], found: FoundJobs, text = ''): readonly string[] =>
     jobsToList({
       live: new Map(live.map(one => [one.id, one])),
@@ -29,17 +29,17 @@ describe('the jobs to list', () => {
       .toSorted(comparison(usualOrder))
       .map(({ id, status }) => `${id} ${status}`);
 
-  it('show what is at hand until the first page has come', () => {
+  it('shows the jobs of the stream until the first page arrives', () => {
     expect(listed([job('a', 1), job('b', 2)], nothingFound)).toEqual(['b pending', 'a pending']);
   });
 
-  it('replace what a page says of a job by what the stream says', () => {
+  it("prefers the stream's version of a job to that of a page", () => {
     const found = withPage(nothingFound, [job('b', 2, { status: 'running' }), job('a', 1)], null);
     expect(listed([job('b', 2, { status: 'failed' })], found)).toEqual(['b failed', 'a pending']);
     expect(listed([job('b', 2, { status: 'failed' })], found, 'state:running')).toEqual([]);
   });
 
-  it('leave out a job at hand behind the last page, until all pages have come', () => {
+  it('hides stream jobs beyond the last page until all pages are loaded', () => {
     const live = [job('old', 1), job('new', 9)];
     const first = withPage(nothingFound, [job('c', 5), job('b', 4)], 'next');
     expect(listed(live, first)).toEqual(['new pending', 'c pending', 'b pending']);
@@ -49,7 +49,7 @@ describe('the jobs to list', () => {
   });
 });
 
-describe('the order of jobs', () => {
+describe('the job order', () => {
   const on = (name: string): Partial<JobView> => ({ worker_id: WorkerId.parse('w'), worker_name: name });
   const jobs = [
     job('a', 1, { config_name: 'beta', progress: { percent: 20 } }),
@@ -77,7 +77,7 @@ describe('the order of jobs', () => {
     ['progress', 'bcda', 'cbda'],
     ['eta', 'bdca', 'bdca'],
     ['loss', 'cbda', 'bcda'],
-  ])('by %s puts unknown values last', (sort, ascending, descending) => {
+  ])('sorts unknown values last when sorting by %s', (sort, ascending, descending) => {
     const sorted = (isDescending: boolean): string =>
       jobs
         .toSorted(comparison({ sort, isDescending }))
@@ -86,7 +86,7 @@ describe('the order of jobs', () => {
     expect([sorted(false), sorted(true)]).toEqual([ascending, descending]);
   });
 
-  it('stands in the address, but for the usual one', () => {
+  it('round-trips through the URL, where the default is omitted', () => {
     const address = (text: string) => orderIn(new URLSearchParams(text));
     expect(address('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
     expect(address('sort=nonsense&order=asc')).toEqual(usualOrder);

@@ -15,6 +15,6 @@ test.each([
   ['step 3\nkilled\n-----\n', 'killed'],
   ['----\n', '----'],
   ['', ''],
-])('the line that says what went wrong is found in %j', (error, line) => {
+])('finds the line with the cause in %j', (error, line) => {
   expect(lastErrorLine(error)).toBe(line);
 });

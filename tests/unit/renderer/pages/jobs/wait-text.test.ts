@@ -30,15 +30,15 @@ test.each<[JobWait, string]>([
     ]),
     'Waiting for a matching worker: 4 busy, 2 offline',
   ],
-])('%j is put into words', (told, text) => {
+])('translates the wait %j', (told, text) => {
   expect(waitText(told, en)).toBe(text);
 });
 
-test('the words are those of the language', () => {
+test('translates a wait into the chosen language', () => {
   expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
 });
 
-test('what only a later version knows has no words', () => {
+test('returns null for an unknown wait or reason', () => {
   expect(waitText(wait('weather'), en)).toBeNull();
   expect(waitText(wait('busy', {}, [{ code: 'weather', count: 1 }]), en)).toBeNull();
 });

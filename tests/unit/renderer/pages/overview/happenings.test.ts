@@ -21,7 +21,7 @@ const event = (second: number, type: 'worker.connected' | 'worker.offline', ms =
 });
 const types = (all: ReturnType<typeof happenings>): readonly string[] => all.map(({ type }) => type);
 
-test('what the stream has told stands before what the trail said, each in its place and none twice', () => {
+test('merges stream events with the audit log in order, without duplicates', () => {
   const rows = [row(20, 'worker.connected'), row(10, 'worker.registered')];
   // An audit row and the event of the same change have slightly different times.
   const all = happenings(rows, [event(30, 'worker.offline'), event(20, 'worker.connected', 3)], 10);
@@ -29,12 +29,12 @@ test('what the stream has told stands before what the trail said, each in its pl
   expect(all[1]?.target).toEqual({ kind: 'worker', id: 'w_1', name: 'rig-1' });
 });
 
-test('the same again, or with another worker, is another thing', () => {
+test('keeps events that repeat later or concern another worker', () => {
   const rows = [row(20, 'worker.offline'), row(30, 'worker.offline', 'w_2')];
   expect(types(happenings(rows, [event(30, 'worker.offline')], 10))).toHaveLength(3);
 });
 
-test('only the newest are shown, without who has signed in; what is about the whole queue leads nowhere', () => {
+test('shows only the newest, omits sign-ins and links no queue events', () => {
   const paused: TrailRow = {
     at: at(40),
     event_type: 'queue.paused',

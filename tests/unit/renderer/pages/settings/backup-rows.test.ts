@@ -4,7 +4,7 @@ import { lastHourly, megabytes } from '../../../../../renderer/pages/settings/ba
 
 const backup = (kind: BackupView['kind'], at: string): BackupView => ({ name: at, kind, at, bytes: 1 });
 
-test('the last one of every hour is the newest of its kind', () => {
+test('finds the newest hourly backup', () => {
   expect(lastHourly([])).toBeNull();
   expect(lastHourly([backup('manual', '3'), backup('restore', '2')])).toBeNull();
   expect(lastHourly([backup('manual', '3'), backup('hourly', '2'), backup('hourly', '1')])).toBe('2');
@@ -15,6 +15,6 @@ test.each([
   [1_234_567, 1.2],
   [9_960_000, 10],
   [123_456_789, 123],
-])('%d bytes are %d megabytes', (bytes, size) => {
+])('rounds %d bytes to %d megabytes', (bytes, size) => {
   expect(megabytes(bytes)).toBe(size);
 });

@@ -42,13 +42,13 @@ function run(command: string): z.output<typeof Seen> {
   return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
 }
 
-test('the shell command says all that a worker needs, and no argument has the token', () => {
+test('passes everything the worker needs in the shell command, with no token in the arguments', () => {
   const { args, env } = run(shellCommand(joining));
   expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
 });
 
-test('a pin goes with every command, as one word', () => {
+test('passes a pin as one argument in every command', () => {
   const pin = 'sha256:Ab+/0123456789abcdefghijklmnopqrstuvwxyzABC=';
   const pinned: Joining = { ...joining, pin };
   const args = ['--pin', pin];
@@ -61,14 +61,14 @@ test('a pin goes with every command, as one word', () => {
     expect(text(joining)).not.toContain('--pin');
 });
 
-test('curl is told the pin in its own words, and of no certificate that it knows itself', () => {
+test('passes the pin to curl in its own format, without the usual certificate check', () => {
   expect(reachCommand({ url: joining.url, pin: 'sha256:Ab+/=' })).toBe(
     `curl -sS -k --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/health/live`,
   );
   expect(reachCommand(joining)).toBe(`curl -sS ${joining.url}/health/live`);
 });
 
-test('SimpleTuner’s own worker is told the same, by its own name', () => {
+test("builds the same command for SimpleTuner's own worker under its name", () => {
   const command = simpletunerCommand({ ...joining, name: awkward });
   const { args, env } = run(command.replace('simpletuner worker', 'trainyard worker'));
   expect(command).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 .*\n {2}simpletuner worker /);
@@ -76,25 +76,25 @@ test('SimpleTuner’s own worker is told the same, by its own name', () => {
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
 });
 
-test('SimpleTuner’s own worker, which knows no pins, is told not to look at a certificate that nobody vouches for', () => {
+test("disables the certificate check for SimpleTuner's own worker, which supports no pins", () => {
   const pinned = simpletunerCommand({ ...joining, pin: 'sha256:Ab+/=' });
   expect(pinned).toContain(`--orchestrator-url ${joining.url} --ssl-no-verify \\\n`);
   expect(pinned).not.toContain('--pin');
   expect(simpletunerCommand(joining)).not.toContain('--ssl');
 });
 
-test('an ephemeral one does not stay', () => {
+test('omits --persistent for an ephemeral worker', () => {
   const ephemeral: Joining = { ...joining, type: 'ephemeral' };
   expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
   expect(simpletunerCommand(ephemeral)).not.toContain('--persistent');
   expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
 });
 
-describe('where the server gives the worker away', () => {
+describe('commands when the server offers the worker for download', () => {
   const script = 'e'.repeat(64);
   const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
 
-  test('every command fetches it first, by the same pin, and runs the one script that is meant', () => {
+  test('downloads the install script with the same pin and checks its checksum in every command', () => {
     for (const text of [shellCommand, environmentCommands, podScript, ownService, wholeService]) {
       expect(text(here)).toContain(
         `curl -fsSk --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/agent/install.sh`,
@@ -103,23 +103,23 @@ describe('where the server gives the worker away', () => {
     }
   });
 
-  test('it is one line for a shell', () => {
+  test('builds the shell command as a single line', () => {
     expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
     for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
   /** Run by a real shell, with a script of the test behind curl: what it was given, and what came by its standard input. */
   test.each([
-    ['Shell', shellCommand, ['--token-stdin'], ['--persistent']],
-    ['Environment', environmentCommands, [], null],
-    ['Service of a user', ownService, ['--token-stdin', 'install-service'], []],
+    ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
+    ['the environment commands', environmentCommands, [], null],
+    ['the user service', ownService, ['--token-stdin', 'install-service'], []],
     [
-      'Service of the machine',
+      'the system service',
       wholeService,
       ['root', '--token-stdin', '--dir', '/usr/local/bin', 'install-service'],
       [],
     ],
-  ] as const)('%s: the script is told where and who', (_tab, text, first, last) => {
+  ] as const)('passes URL and token to the install script in %s', (_tab, text, first, last) => {
     const told = openFolder();
     const lines = [
       `cat > '${told}/stdin'`,
@@ -143,19 +143,19 @@ describe('where the server gives the worker away', () => {
     expect(hasToken).toBe(last === null);
   });
 
-  test('a pod starts what was put there', () => {
+  test('starts the downloaded worker in a pod', () => {
     expect(podScript(here)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
     expect(podScript(here)).toContain('--install-only --orchestrator-url');
   });
 });
 
-test('a name is a name, whatever is in it', () => {
+test('quotes an awkward worker name', () => {
   const odd: Joining = { ...joining, name: awkward };
   expect(run(shellCommand(odd)).args).toContain(awkward);
   expect(run(environmentCommands(odd)).env['SIMPLETUNER_WORKER_NAME']).toBe(awkward);
 });
 
-test('the environment says the same', () => {
+test('passes the same values in the environment', () => {
   const { args, env } = run(environmentCommands(joining));
   expect(args).toEqual(['worker']);
   expect(env).toMatchObject({
@@ -166,7 +166,7 @@ test('the environment says the same', () => {
   });
 });
 
-describe('the script of a rented machine', () => {
+describe('the pod script', () => {
   /** With a program in the place of ours that notes how it is called, and then does what is said. */
   function start(program: string) {
     const folder = openFolder();
@@ -192,19 +192,19 @@ describe('the script of a rented machine', () => {
     return { child, ended, calls, folder };
   }
 
-  test.each([0, 2, 3, 73])('ends with a worker that ends with %i', async code => {
+  test.each([0, 2, 3, 73])('exits with code %i when the worker does', async code => {
     const pod = start(`exit ${code}`);
     expect(await pod.ended).toBe(code);
     expect(pod.calls()).toEqual([`worker ${awkward}`]);
   });
 
-  test('starts a worker that crashed again', async () => {
+  test('restarts a worker that crashed', async () => {
     const pod = start('test -e "$(dirname "$0")/once" && exit 0; touch "$(dirname "$0")/once"; exit 1');
     expect(await pod.ended).toBe(0);
     expect(pod.calls()).toHaveLength(2);
   });
 
-  test('passes a stop on, and waits for the job to end', async () => {
+  test('forwards a stop signal and waits for the job to end', async () => {
     const pod = start(
       'trap \'echo stopped; exit 0\' TERM; : > "$(dirname "$0")/up"; while :; do /bin/sleep 0.02; done',
     );
@@ -214,7 +214,7 @@ describe('the script of a rented machine', () => {
     expect(pod.calls()).toHaveLength(1);
   });
 
-  test('has the token in no argument', () => {
+  test('puts the token in no argument of the pod script', () => {
     const lines = podScript(joining)
       .split('\n')
       .filter(line => line.includes(joining.token));
@@ -222,15 +222,15 @@ describe('the script of a rented machine', () => {
   });
 });
 
-describe('as a service, of a worker that is there already', () => {
-  test('no argument has the token', () => {
+describe('service commands for an installed worker', () => {
+  test('puts the token in no argument of the user service command', () => {
     const { args, env } = run(ownService({ ...joining, name: awkward }));
     const where = ['--orchestrator-url', joining.url];
     expect(args).toEqual(['worker', 'install-service', ...where, '--name', awkward]);
     expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
   });
 
-  test('sudo is told to take the token along', () => {
+  test('tells sudo to pass on the token variable', () => {
     expect(wholeService(joining)).toContain(
       'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
     );
@@ -238,7 +238,7 @@ describe('as a service, of a worker that is there already', () => {
   });
 });
 
-test('PowerShell runs the very file that is meant, with the token in a variable, and a name is a name', () => {
+test('runs the exact file in PowerShell, with the token in a variable and the name quoted', () => {
   const bundle = 'b'.repeat(64);
   const lines = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
   expect(lines?.split('\n')).toEqual([
@@ -254,7 +254,7 @@ test('PowerShell runs the very file that is meant, with the token in a variable,
   expect(windowsCommands(joining)).toBeNull();
 });
 
-test('a token is dotted wherever it stands, and the dots do not tell how long it is', () => {
+test('masks every occurrence of a token without revealing its length', () => {
   expect(masked('a TOKEN b TOKEN', 'TOKEN')).toBe(`a ${'•'.repeat(16)} b ${'•'.repeat(16)}`);
   expect(masked(shellCommand(joining), joining.token)).not.toContain('secret');
 });
@@ -268,6 +268,6 @@ test.each([
   ['192.168.1.20', false],
   ['127.example.org', false],
   ['yard.lan', false],
-])('%s can be reached from this machine alone: %s', (host, isLocal) => {
+])('tells whether %s is reachable only from this machine: %s', (host, isLocal) => {
   expect(isLoopback(host)).toBe(isLocal);
 });

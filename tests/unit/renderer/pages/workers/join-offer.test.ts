@@ -6,7 +6,7 @@ import { unreachable } from '../../../agent/builders.ts';
 
 const id = WorkerId.parse('w_1');
 
-test('an offer lasts an hour on the clock of this machine, from before it was asked for', async () => {
+test("expires an offer one hour after the request on this machine's clock", async () => {
   let now = 1_000;
   const asked: unknown[] = [];
   const client = {
@@ -23,7 +23,7 @@ test('an offer lasts an hour on the clock of this machine, from before it was as
   expect(asked).toEqual([{ params: { id }, body: { expires_in_s: 3_600 } }]);
 });
 
-test('one that was not made says why', async () => {
+test('returns the failure when no offer was made', async () => {
   const failure = { ok: false, failure: unreachable() } as const;
   const client = { call: async () => failure } as unknown as Client;
   expect(await askForOffer(client, id)).toEqual(failure);
@@ -33,6 +33,6 @@ test.each([
   [null, 0, 'missing'],
   [{ token: 'tj_1', until: 100 }, 99, 'open'],
   [{ token: 'tj_1', until: 100 }, 100, 'over'],
-] as const)('%j at %d is %s', (offer, now, standing) => {
+] as const)('judges the offer %j at %d as %s', (offer, now, standing) => {
   expect(standingOf(offer, now)).toBe(standing);
 });

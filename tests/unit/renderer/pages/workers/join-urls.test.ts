@@ -34,14 +34,14 @@ const closed = address('http://[fd00::7]:8001', 'eth0', { listening: false });
 
 const page = { url: here, kind: 'page', interface: null, note: 'loopback' };
 
-test('before anything is known it is the address of the page', () => {
+test('offers the address of the page before the settings are known', () => {
   expect(joinUrls(null, here)).toEqual([page]);
   expect(joinUrls(null, 'https://yard.example')).toEqual([
     { url: 'https://yard.example', kind: 'page', interface: null, note: null },
   ]);
 });
 
-test('on the machine of the server, addresses that others reach come first, and those that are closed do not come', () => {
+test("lists reachable addresses first and omits closed ones on the server's machine", () => {
   const urls = joinUrls(settingsWith([lan, docker, loopback, closed]), here);
   expect(urls).toEqual([
     { url: lan.url, kind: 'interface', interface: 'eth0', note: null },
@@ -50,7 +50,7 @@ test('on the machine of the server, addresses that others reach come first, and 
   ]);
 });
 
-test('elsewhere, what has brought the page there comes first, once', () => {
+test('lists the address of the page first, once, on other machines', () => {
   const urls = joinUrls(settingsWith([docker, lan, loopback]), lan.url);
   expect(urls.map(({ url, kind, interface: name }) => [url, kind, name])).toEqual([
     [lan.url, 'page', 'eth0'],
@@ -58,7 +58,7 @@ test('elsewhere, what has brought the page there comes first, once', () => {
   ]);
 });
 
-test('what somebody has set comes before all, once', () => {
+test('lists the configured public URL before all others, once', () => {
   const urls = joinUrls(settingsWith([lan, loopback], lan.url), here);
   expect(urls.map(({ url, kind }) => [url, kind])).toEqual([
     [lan.url, 'public'],

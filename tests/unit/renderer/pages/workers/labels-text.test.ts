@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readLabels, textOfLabels } from '../../../../../renderer/pages/workers/labels-text.ts';
 
-test('one a line, or with commas; spaces around do not count', () => {
+test('parses labels by line or comma and trims spaces', () => {
   expect(readLabels(' team = nlp \n\nrack=4, note=a b=c\n')).toEqual({
     ok: true,
     labels: { team: 'nlp', rack: '4', note: 'a b=c' },
@@ -11,19 +11,19 @@ test('one a line, or with commas; spaces around do not count', () => {
 });
 
 test.each(['team', '=nlp', 'my team=nlp', `${'k'.repeat(65)}=v`, `k=${'v'.repeat(65)}`, '__proto__=x'])(
-  '%s is no label',
+  'rejects the label %s',
   line => {
     expect(readLabels(`a=b\n${line}`)).toEqual({ ok: false, line });
   },
 );
 
-test('more than 64 are refused, as the server does', () => {
+test('rejects more than 64 labels', () => {
   const lines = Array.from({ length: 65 }, (_, index) => `k${index}=v`);
   expect(readLabels(lines.join('\n'))).toEqual({ ok: false, line: 'k64=v' });
   expect(readLabels(lines.slice(1).join('\n')).ok).toBe(true);
 });
 
-test('what is written is read back', () => {
+test('round-trips labels through their text', () => {
   const labels = { team: 'nlp', rack: '4', empty: '' };
   expect(readLabels(textOfLabels(labels))).toEqual({ ok: true, labels });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inTurns } from '../../../../../renderer/pages/workers/turns.ts';
 
-test('each has its turn, and never more than so many at once', async () => {
+test('runs every task, never more than the limit at once', async () => {
   let running = 0;
   let most = 0;
   const done: number[] = [];

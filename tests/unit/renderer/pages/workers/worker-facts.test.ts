@@ -15,7 +15,7 @@ import { jobId, workerId, workerView } from '../../worker-builders.ts';
 const since = '2026-03-01T12:00:00.000Z';
 const quarantine = { reason: 'x', since, retry_at: since };
 
-test('a quarantined worker is not called idle; a busy one that is tried again is busy', () => {
+test('counts a quarantined worker as quarantined unless it is busy', () => {
   const workers = [
     workerView({ quarantine }),
     workerView({ quarantine, status: 'busy' }),
@@ -32,11 +32,11 @@ test.each([
   ['NVIDIA H100 80GB HBM3', 'H100'],
   ['AMD Radeon RX 7900 XTX', 'Radeon RX 7900 XTX'],
   ['Apple M2 Ultra', 'Apple M2 Ultra'],
-])('the card %s is called %s', (name, model) => {
+])('shortens the GPU name %s to %s', (name, model) => {
   expect(gpuModel(name)).toBe(model);
 });
 
-test('the memory is that of all cards, of different ones too', () => {
+test('sums the memory of all GPUs, even of different ones', () => {
   expect(vramTotal(workerView())).toBe(48);
   const { gpu_info: info } = workerView();
   const unequal = info.gpus.map((gpu, index) => ({ ...gpu, vram_gb: [24, 80][index] ?? 0 }));
@@ -52,23 +52,23 @@ test.each([
   [45.1, 'late'],
   [90, 'late'],
   [90.1, 'lost'],
-])('a contact %d seconds ago is %s, unless the worker is offline', (age, level) => {
+])('rates a contact %d seconds ago as %s, unless the worker is offline', (age, level) => {
   expect(contactLevel(workerView({ last_contact_age_s: age }))).toBe(level);
   expect(contactLevel(workerView({ last_contact_age_s: age, status: 'offline' }))).toBe('good');
 });
 
-test('a worker that was never heard of has no late contact', () => {
+test('does not rate a worker without any contact as late', () => {
   expect(contactLevel(workerView({ last_contact_age_s: null }))).toBe('good');
 });
 
-test('deleted can be who is offline or never came, and has no job', () => {
+test('allows deleting a worker that is offline or never joined and has no job', () => {
   expect(whyKept(workerView())).toBe('online');
   expect(whyKept(workerView({ status: 'offline' }))).toBeNull();
   expect(whyKept(workerView({ status: 'connecting', registered_at: null }))).toBeNull();
   expect(whyKept(workerView({ status: 'offline', current_job_id: jobId('j_one') }))).toBe('has_job');
 });
 
-test('an agent of protocol 1 with a job loses it when its token is refused', () => {
+test('warns about losing the job on token rotation only for a busy protocol 1 agent', () => {
   const busy = { current_job_id: jobId('j_one'), status: 'busy' } as const;
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 1 }))).toBe(true);
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 2 }))).toBe(false);
@@ -76,7 +76,7 @@ test('an agent of protocol 1 with a job loses it when its token is refused', () 
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 1, status: 'offline' }))).toBe(false);
 });
 
-test('labels bind a job to a worker when no other one has all of them', () => {
+test('binds a job by labels only when no other worker has all of them', () => {
   const one = workerView({ labels: { team: 'nlp', rack: '4' } });
   const two = workerView({ id: workerId('w_two'), labels: { team: 'nlp' } });
   expect(labelsThatBind(one, [one, two])).toEqual({ team: 'nlp', rack: '4' });
@@ -86,14 +86,14 @@ test('labels bind a job to a worker when no other one has all of them', () => {
   expect(labelsThatBind(bare, [bare, two])).toBeNull();
 });
 
-test('a label that would be a pattern binds nothing', () => {
+test('ignores labels that would act as a pattern', () => {
   const star = workerView({ labels: { team: 'n*', rack: '4' } });
   const other = workerView({ id: workerId('w_two'), labels: { rack: '4' } });
   expect(labelsThatBind(star, [star])).toEqual({ rack: '4' });
   expect(labelsThatBind(star, [star, other])).toBeNull();
 });
 
-test('a new worker is listened for, says hello, and is there; or was', () => {
+test('tracks a joining worker from listening to greeted and ready', () => {
   expect(joinPhase(undefined)).toBe('listening');
   expect(joinPhase(workerView({ status: 'connecting', registered_at: null }))).toBe('listening');
   expect(joinPhase(workerView({ status: 'offline', registered_at: null }))).toBe('listening');

@@ -44,28 +44,28 @@ test.each([
   ['w_delta', ['delta']],
   ['  ta   gpu:>=1 ', ['beta']],
   ['state:busy beta', []],
-])('%j finds %j', (text, names) => {
+])('finds for %j the workers %j', (text, names) => {
   expect(found(text)).toEqual(names);
   expect(parseQuery(text).unknown).toEqual([]);
 });
 
-test('a part that makes no sense is named, and nothing fits', () => {
+test('reports an invalid part and matches no worker', () => {
   for (const part of ['gpu:many', 'gpu:>=', 'vram:-1', 'state:asleep', 'state:busy,asleep', 'type:big']) {
     expect(parseQuery(`alpha ${part}`).unknown).toEqual([part]);
     expect(found(part)).toEqual([]);
   }
 });
 
-test('who still types is shown what they had', () => {
+test('keeps all workers while a filter is still being typed', () => {
   for (const part of ['state:', 'label:', 'gpu:']) expect(found(`alpha ${part}`)).toEqual(['alpha']);
 });
 
-test('a word with a colon in it is a word', () => {
+test('searches an unknown prefix with a colon as plain text', () => {
   expect(found('al:pha')).toEqual([]);
   expect(parseQuery('al:pha').unknown).toEqual([]);
 });
 
-test('a chip takes the place of the states that were asked for, and leaves the rest', () => {
+test('replaces the states in the query and keeps the rest', () => {
   expect(parseQuery('state:busy,idle x').states).toEqual(['busy', 'idle']);
   expect(withState('state:busy gpu:>=4 name', 'idle')).toBe('state:idle gpu:>=4 name');
   expect(withState('gpu:>=4  State:busy', null)).toBe('gpu:>=4');

@@ -11,7 +11,7 @@ import { bucket, curvesOf } from '../../../curves-builders.ts';
 
 const loss: ChartPlan = { kind: 'trainer', id: 'loss', keys: [{ key: 'loss', gpu: null }] };
 
-test('the loss comes first, then the rate and the speed, what else the trainer says, and the GPUs, a line each', () => {
+test('sorts the charts: loss, learning rate, speed, other trainer metrics, GPUs', () => {
   const charts = chartsOf([
     'gpu.10.utilization',
     'eval_loss',
@@ -38,7 +38,7 @@ test('the loss comes first, then the rate and the speed, what else the trainer s
   expect(chartsOf([])).toEqual([]);
 });
 
-test('attempts lie on one axis: of steps by their steps, of time one after the other', () => {
+test('places attempts by step on the step axis and one after the other on time', () => {
   const curves = curvesOf(
     [0, { loss: [bucket(0, 3), bucket(10, 2)] }],
     [60_000, { loss: [bucket(5, 2.5), bucket(15, 1)] }],
@@ -59,7 +59,7 @@ test('attempts lie on one axis: of steps by their steps, of time one after the o
   expect(stretchOf(curves, 'time', new Set([2]))).toEqual([65_000, 75_000]);
 });
 
-test('of the attempts those are shown that are chosen, and each keeps its look', () => {
+test('shows only the chosen attempts and keeps the style of each', () => {
   const curves = curvesOf(
     [0, { loss: [bucket(0, 1)] }],
     [1, { lr: [bucket(0, 1)] }],
@@ -76,7 +76,7 @@ test('of the attempts those are shown that are chosen, and each keeps its look',
   expect(stretchOf(curves, 'step', new Set([9]))).toBeNull();
 });
 
-test('no two lines of a chart have the same look', () => {
+test('gives every line of a chart a different style', () => {
   const [gpus] = chartsOf(['gpu.0.power_w', 'gpu.1.power_w']);
   if (gpus === undefined) throw new Error('no chart');
   const both = { 'gpu.0.power_w': [bucket(0, 1)], 'gpu.1.power_w': [bucket(0, 1)] };
@@ -89,7 +89,7 @@ test('no two lines of a chart have the same look', () => {
   ]);
 });
 
-test('a point without a step has its place in time alone', () => {
+test('places a point without a step only on the time axis', () => {
   const curves = curvesOf([0, { loss: [bucket(null, 5, { elapsed_ms: 9 }), bucket(1, 4)] }]);
   expect(linesOf(curves, loss, 'step', null)).toMatchObject([{ homeless: 1, dots: [{ x: 1 }] }]);
   expect(linesOf(curves, loss, 'time', null)).toMatchObject([
@@ -100,7 +100,7 @@ test('a point without a step has its place in time alone', () => {
   expect(stretchOf(nowhere, 'step', null)).toBeNull();
 });
 
-test('a trainer that goes back draws no line backwards, and what lies at one place is one dot', () => {
+test('draws no line backwards and merges points at the same step', () => {
   const points = [
     bucket(2, 4, { count: 3, min: 1, max: 9 }),
     bucket(1, 7),
@@ -117,7 +117,7 @@ test('a trainer that goes back draws no line backwards, and what lies at one pla
   ]);
 });
 
-test('curves of other jobs are drawn beside those of this one, in colours of their own', () => {
+test('draws curves of other jobs next to this one in colours of their own', () => {
   const own = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
   const other = (id: string) => ({
     id,
@@ -140,7 +140,7 @@ test('curves of other jobs are drawn beside those of this one, in colours of the
   expect(linesBeside(own, [other('j_2')], gpus, 'step')).toEqual([]);
 });
 
-test('all of several jobs is from the first place of any of them to the last', () => {
+test('spans the ranges of several jobs from the first to the last place', () => {
   expect(joined([[5, 7], null, [1, 6]])).toEqual([1, 7]);
   expect(joined([null])).toBeNull();
 });

@@ -9,7 +9,7 @@ import { bucket, curvesOf } from '../../../curves-builders.ts';
 const other = JobId.parse('j_2');
 const view = (text: string) => viewOf(new URLSearchParams(text));
 
-test('what somebody looks at is in the URL, and comes back from it', () => {
+test('round-trips the view through the URL', () => {
   const params = withView(new URLSearchParams('tab=metrics'), {
     axis: 'time',
     smoothing: 0.6,
@@ -33,7 +33,7 @@ test('what somebody looks at is in the URL, and comes back from it', () => {
   expect(withView(params, plain).toString()).toBe('tab=metrics');
 });
 
-test('a stretch of one axis means nothing on the other one', () => {
+test('drops the zoom when the axis changes', () => {
   const zoomed = new URLSearchParams('zoom=1-2');
   expect(viewOf(withView(zoomed, { axis: 'time' })).zoom).toBeNull();
   expect(viewOf(withView(zoomed, { axis: 'step' })).zoom).toEqual([1, 2]);
@@ -45,7 +45,7 @@ test.each([
   'smooth=NaN&zoom=-1-5',
   'zoom=5',
   'with=,no such id,',
-])('nonsense in the URL (%s) is as if it were not there', text => {
+])('ignores invalid parameters (%s) in the URL', text => {
   expect(view(text)).toEqual({
     axis: 'step',
     smoothing: 0,
@@ -57,13 +57,13 @@ test.each([
   expect(view('smooth=77').smoothing).toBe(0.99);
 });
 
-test('a job is compared with four others at most, each once, and not with itself', () => {
+test('compares a job with at most four others, each once, and never with itself', () => {
   const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
   expect(viewOf(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
   expect(viewOf(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
 });
 
-test('attempts are chosen one by one; all or none of them is no choice', () => {
+test('toggles single attempts and treats all or none as no choice', () => {
   const all = [1, 2, 3];
   const two = toggled(null, 2, all);
   expect(two).toEqual(new Set([1, 3]));
@@ -72,7 +72,7 @@ test('attempts are chosen one by one; all or none of them is no choice', () => {
   expect(toggled(two, 2, all)).toBeNull();
 });
 
-test('a point a pixel, but no more than an answer should hold', () => {
+test('requests one point per pixel, within the limit of a response', () => {
   expect(pointsFor(390, 3)).toBe(400);
   expect(pointsFor(401, 3)).toBe(600);
   expect(pointsFor(1_000, 100)).toBe(200);
@@ -87,7 +87,7 @@ const whole = curvesOf(
   [600_000, { loss: [bucket(99, 3)] }],
 );
 
-test('a stretch of steps is one question; one of time is one for each attempt, on its own clock', () => {
+test('requests a step range once and a time range per attempt on its own clock', () => {
   expect(queriesFor('step', [1.5, 9.2], whole)).toEqual([{ from_step: '1', to_step: '10' }]);
   expect(queriesFor('time', [70_000.5, 90_000], whole)).toEqual([
     { attempt: '1', from_ms: '70000', to_ms: '90000' },
@@ -118,13 +118,13 @@ async function reading(zoom: readonly [number, number] | null, answers: readonly
   };
 }
 
-test('all of it is one question', async () => {
+test('requests the whole range once', async () => {
   const { result, asked } = await reading(null, [whole]);
   expect(result).toEqual({ ok: true, value: { whole, shown: whole } });
   expect(asked).toEqual(['?points=400']);
 });
 
-test('a stretch is read finely beside the whole, and an attempt that is not in it keeps its place', async () => {
+test('requests a zoomed range next to the whole and keeps the place of other attempts', async () => {
   const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
   const { result, asked } = await reading([5, 10], [whole, part]);
   expect(asked).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
@@ -137,7 +137,7 @@ test('a stretch is read finely beside the whole, and an attempt that is not in i
   ]);
 });
 
-test('a part that fails is a failure', async () => {
+test('returns a failure when one part cannot be read', async () => {
   expect((await reading([5, 10], [whole, null])).result.ok).toBe(false);
   expect((await reading(null, [null])).result.ok).toBe(false);
 });
@@ -171,7 +171,7 @@ function paced() {
   return { pace, pass, acts };
 }
 
-test('news is acted upon at once, not oftener than it may, and once more after the last', () => {
+test('acts on news at once, then at most once per interval, and once after the last', () => {
   const { pace, pass, acts } = paced();
   pass(1_000);
   expect(acts).toEqual([]);
@@ -183,7 +183,7 @@ test('news is acted upon at once, not oftener than it may, and once more after t
   expect(acts).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
 });
 
-test('when it is stopped nothing comes any more, until there is news again', () => {
+test('stays idle after a stop until the next news', () => {
   const { pace, pass, acts } = paced();
   pace.note();
   pass(0);

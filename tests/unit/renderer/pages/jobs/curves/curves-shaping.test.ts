@@ -6,7 +6,7 @@ import { dot, lineOf } from '../../../curves-builders.ts';
 
 const plain = { smoothing: 0, isLog: false };
 
-test('an exponential mean: the newest counts most, and the beginning is not drawn to zero', () => {
+test('smooths with an exponential mean without bias towards zero at the start', () => {
   const four: unknown = expect.closeTo(4, 9);
   expect(smoothed([4, 4, 4], 0.9)).toEqual([four, four, four]);
   // Weights 0.5 for the first and 1 for the second: (0.5 * 2 + 1 * 5) / 1.5
@@ -15,7 +15,7 @@ test('an exponential mean: the newest counts most, and the beginning is not draw
   expect(smoothed([], 0.5)).toEqual([]);
 });
 
-test('without a weight nothing changes, and whatever the weight is, no mean leaves the bounds of the values', () => {
+test('leaves values unchanged without smoothing and keeps any mean within their bounds', () => {
   const values = [1, null, 3];
   expect(smoothed(values, 0)).toBe(values);
   expect(smoothed(values, -4)).toBe(values);
@@ -35,7 +35,7 @@ test('without a weight nothing changes, and whatever the weight is, no mean leav
   );
 });
 
-test('lines share an axis: a place that one has nothing at is no gap in it, a value that is no number is', () => {
+test('aligns lines on one axis, without gaps at places that only others have', () => {
   const { xs, columns, leftOut } = aligned(
     [lineOf([dot(1, 10), dot(3, null), dot(5, 30)]), lineOf([dot(2, 1), dot(3, 2)], { id: '2/loss' })],
     plain,
@@ -52,7 +52,7 @@ test('lines share an axis: a place that one has nothing at is no gap in it, a va
   expect(leftOut).toBe(0);
 });
 
-test('what was thinned has a band, and what is smoothed keeps its raw curve behind', () => {
+test('draws a band for thinned points and the raw curve behind a smoothed one', () => {
   const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
   const { columns } = aligned([thinned], { smoothing: 0.5, isLog: false });
   expect(columns).toEqual([
@@ -60,7 +60,7 @@ test('what was thinned has a band, and what is smoothed keeps its raw curve behi
   ]);
 });
 
-test('a logarithm leaves out what is 0 or less, and counts it', () => {
+test('drops and counts non-positive values on a logarithmic scale', () => {
   const line = lineOf([
     dot(1, 0),
     dot(2, -3, { count: 7 }),
@@ -76,7 +76,7 @@ test('a logarithm leaves out what is 0 or less, and counts it', () => {
   expect(aligned([], plain)).toEqual({ xs: [], columns: [], leftOut: 0 });
 });
 
-test('the nearest value to a pointer is a number', () => {
+test('finds the nearest point with a value within reach of the pointer', () => {
   const dots = [dot(0, 1), dot(10, null), dot(11, 3), dot(30, 4)];
   expect([-5, 5, 6, 20, 25, 99].map(x => nearest(dots, x, 5)?.x)).toEqual([0, 0, 11, 11, 30, undefined]);
   expect(nearest([dot(1, null)], 1, 5)).toBeNull();

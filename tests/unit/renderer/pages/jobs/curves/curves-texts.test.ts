@@ -17,7 +17,7 @@ const charts = (...keys: readonly string[]) => {
   return chart;
 };
 
-test('a summary says the newest number of the last attempt that has one, and the bounds of all points', () => {
+test('summarises the latest value of the last attempt and the bounds of all points', () => {
   const first = lineOf([dot(1, 9, { max: 40 }), dot(2, 5)]);
   const second = lineOf([dot(2, 4, { last: 3.5 }), dot(1_500, null)], { attempt: 2 });
   const summary = summaryOf([first, second]);
@@ -32,7 +32,7 @@ test('a summary says the newest number of the last attempt that has one, and the
   expect(summaryOf([])).toBeNull();
 });
 
-test('charts, lines and places have their names', () => {
+test('names charts, lines and places', () => {
   expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => titleOf(charts(key), t))).toEqual([
     'Loss',
     'GPU memory (MiB)',
@@ -50,7 +50,7 @@ test('charts, lines and places have their names', () => {
   expect(tickText(3_600_000, 'time', t)).toBe('1h');
 });
 
-test('a table has every point, as long as there is room, and then some of each line with both its ends', () => {
+test('lists every point up to the row limit, then samples each line including its ends', () => {
   const dots = (count: number) => Array.from({ length: count }, (_, at) => dot(at, at));
   const long = lineOf(dots(300));
   const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });

@@ -62,7 +62,7 @@ async function comes(
 }
 const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
 
-test('what is held is read, and told as soon as it is there, as a picture, whatever the server calls it', async () => {
+test('reads a held picture and reports it with the media type of its file name', async () => {
   const { told } = hold(picture('a'));
   expect(told).toEqual([{ state: 'waiting' }]);
   await comes(0);
@@ -70,7 +70,7 @@ test('what is held is read, and told as soon as it is there, as a picture, whate
   expect(made[0]?.type).toBe('image/png');
 });
 
-test('so many are read at a time; the next one follows when one has come, or has failed', async () => {
+test('reads a limited number of pictures at a time and starts the next after a failure', async () => {
   const held = ['a', 'b', 'c', 'd'].map(key => hold(picture(key)));
   expect(keysRead()).toEqual(['a', 'b']);
   await comes(1, new Error('gone'));
@@ -80,7 +80,7 @@ test('so many are read at a time; the next one follows when one has come, or has
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('what several hold is read once, and who comes later is told at once', async () => {
+test('reads a picture held several times once and reports it to later holders at once', async () => {
   const first = hold(picture('a'));
   hold(picture('a'));
   await comes(0);
@@ -89,7 +89,7 @@ test('what several hold is read once, and who comes later is told at once', asyn
   expect(hold(picture('a')).told).toEqual([{ state: 'there', url: 'blob:1' }]);
 });
 
-test('other bytes under the same name are another picture', async () => {
+test('reads a picture again when its name has another checksum', async () => {
   hold(picture('a', 'old'));
   await comes(0);
   const { told } = hold(picture('a', 'new'));
@@ -97,7 +97,7 @@ test('other bytes under the same name are another picture', async () => {
   expect(reads).toHaveLength(2);
 });
 
-test('what nobody waits for any more is not read on, and makes room for others', async () => {
+test('aborts the read of a released picture and starts the next', async () => {
   const [a] = ['a', 'b', 'c'].map(key => hold(picture(key)));
   a?.letGo();
   expect(reads[0]?.signal.aborted).toBe(true);
@@ -106,7 +106,7 @@ test('what nobody waits for any more is not read on, and makes room for others',
   expect(alive.size).toBe(0);
 });
 
-test('of those that nobody looks at the last ones are kept, and the addresses of others are void', async () => {
+test('keeps the most recently released pictures and revokes the URLs of others', async () => {
   const held = ['a', 'b', 'c'].map(key => hold(picture(key)));
   await comes(0);
   await comes(1);
@@ -119,7 +119,7 @@ test('of those that nobody looks at the last ones are kept, and the addresses of
   expect(keysRead().at(-1)).toBe('a');
 });
 
-test('one that failed is tried again by the next who looks', async () => {
+test('retries a failed picture for the next holder', async () => {
   const { letGo } = hold(picture('a'));
   await comes(0, new Error('gone'));
   letGo();
@@ -127,7 +127,7 @@ test('one that failed is tried again by the next who looks', async () => {
   expect(reads).toHaveLength(2);
 });
 
-test('closed, no address is left, and what comes late makes none', async () => {
+test('revokes every URL on close and creates none for late answers', async () => {
   hold(picture('a'));
   hold(picture('b'));
   await comes(0);

@@ -65,7 +65,7 @@ const problem = (code: 'log_not_begun' | 'log_not_found'): CallFailure => ({
   problem: { type: 'about:blank', title: '', status: 404, code, detail: 'none' },
 });
 
-test('it is opened at its end, and of its middle only what is looked at is read', async () => {
+test('opens the log at its end and reads only the visible part of its middle', async () => {
   const server = openServer(1_000_000);
   const book = createLogBook(server.source);
   await settle();
@@ -82,7 +82,7 @@ test('it is opened at its end, and of its middle only what is looked at is read'
   expect(server.asked).toHaveLength(2);
 });
 
-test('what is scrolled past is not read', async () => {
+test('skips pages scrolled past', async () => {
   const server = openServer(1_000_000);
   const book = createLogBook(server.source);
   await settle();
@@ -91,7 +91,7 @@ test('what is scrolled past is not read', async () => {
   expect(server.asked.slice(1).map(({ line }) => line)).toEqual([0, 890_000]);
 });
 
-test('it is followed from what is known, while somebody looks, and no longer', async () => {
+test('follows the log from the known lines only while someone watches', async () => {
   const server = openServer(10);
   const book = createLogBook(server.source);
   await settle();
@@ -113,7 +113,7 @@ test('it is followed from what is known, while somebody looks, and no longer', a
   expect(book.snapshot()).toMatchObject({ tail: 'over', nextAttempt: 3, state: { is_complete: true } });
 });
 
-test('an older answer takes back nothing that the stream has brought since', async () => {
+test('keeps streamed lines when an older response arrives', async () => {
   const server = openServer(5_000);
   const book = createLogBook(server.source);
   book.watch(true);
@@ -125,7 +125,7 @@ test('an older answer takes back nothing that the stream has brought since', asy
   expect(book.snapshot()).toMatchObject({ openLine: 'bar', state: { total_lines: 5_001 } });
 });
 
-test('one that is over is not followed', async () => {
+test('does not follow a complete log', async () => {
   const server = openServer(10, { is_complete: true });
   const book = createLogBook(server.source, 1);
   book.watch(true);
@@ -135,7 +135,7 @@ test('one that is over is not followed', async () => {
   expect(book.snapshot().tail).toBe('over');
 });
 
-test('a failure is told, and nothing more is read until somebody says so', async () => {
+test('reports a failure and reads nothing more until asked to retry', async () => {
   const server = openServer(10_000);
   const book = createLogBook(server.source);
   await settle();
@@ -154,7 +154,7 @@ test('a failure is told, and nothing more is read until somebody says so', async
 });
 
 test.each(['log_not_begun', 'log_not_found'] as const)(
-  '%s is no failure, and is looked for again',
+  'retries after %s without reporting a failure',
   async code => {
     const server = openServer(3);
     server.fails(problem(code));
@@ -170,7 +170,7 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
   },
 );
 
-test('changes are told in batches, and after the end of it not at all', async () => {
+test('notifies subscribers in batches and never after close', async () => {
   const server = openServer(10);
   const book = createLogBook(server.source);
   let told = 0;

@@ -19,7 +19,7 @@ function searchIn(lines: readonly number[]): { readonly search: SearchLines; rea
 
 const million = 1_000_000;
 
-test('the next one, and behind the last one the first', async () => {
+test('finds the next match and wraps to the first', async () => {
   const { search } = searchIn([3, 700, 999_999]);
   expect(await findNext(search, 'x', -1)).toBe(3);
   expect(await findNext(search, 'x', 3)).toBe(700);
@@ -29,7 +29,7 @@ test('the next one, and behind the last one the first', async () => {
   expect(await findNext(async () => null, 'x', 12)).toBe('unread');
 });
 
-test('the previous one, near or far, and before the first one the last', async () => {
+test('finds the previous match, near or far, and wraps to the last', async () => {
   const { search } = searchIn([3, 700, 999_990]);
   expect(await findPrevious(search, 'x', 999_991, million)).toBe(999_990);
   expect(await findPrevious(search, 'x', 999_990, million)).toBe(700);
@@ -39,7 +39,7 @@ test('the previous one, near or far, and before the first one the last', async (
   expect(await findPrevious(async () => null, 'x', 12, million)).toBe('unread');
 });
 
-test('the previous one among very many is the last before, and found in a few calls', async () => {
+test('finds the previous of many matches in a few requests', async () => {
   const each = searchIn(Array.from({ length: 50_000 }, (_, at) => at));
   expect(await findPrevious(each.search, 'x', 40_000, million)).toBe(39_999);
   expect(each.calls()).toBe(1);
@@ -50,7 +50,7 @@ test('the previous one among very many is the last before, and found in a few ca
 
 const kept = { first_line: 0, total_lines: million };
 
-test('what is missing is its whole page, or what is left of it', () => {
+test('requests the whole missing page or the rest of it', () => {
   const pages = createLogPages();
   expect(pages.missing(1_200, 1_300, kept)).toBe(1_000);
   pages.put(logLines(1_000, 1_250), 1_000);
@@ -60,7 +60,7 @@ test('what is missing is its whole page, or what is left of it', () => {
   expect(pages.at(1_250)).toBeUndefined();
 });
 
-test('nothing is missing of what is not there: before the first line, behind the last, or never given', () => {
+test('requests nothing outside the stored lines', () => {
   const pages = createLogPages();
   expect(pages.missing(0, 900, { first_line: 901, total_lines: 2_000 })).toBeNull();
   expect(pages.missing(2_000, 2_050, { first_line: 0, total_lines: 2_000 })).toBeNull();
@@ -71,7 +71,7 @@ test('nothing is missing of what is not there: before the first line, behind the
   expect(pages.missing(100, 130, { first_line: 120, total_lines: 2_000 })).toBe(120);
 });
 
-test('only the pages that were wanted last are kept, however many have been read', () => {
+test('keeps only the most recently requested pages', () => {
   const pages = createLogPages();
   pages.put(logLines(0, 10), null);
   for (let page = 1; page < 100; page += 1) {

@@ -14,8 +14,8 @@ const shown = (line: string, search = ''): readonly string[] =>
     [text, hue ?? '-', ...weights, ...(isHit ? ['hit'] : [])].join('/'),
   );
 
-describe('what a terminal would show', () => {
-  test('colours and weights last until they are taken back', () => {
+describe('terminal output', () => {
+  test('keeps colour and weight until they are reset', () => {
     expect(shown(`a${esc}[31mb${esc}[1mc${esc}[22md${esc}[0me`)).toEqual([
       'a/-',
       'b/red',
@@ -41,37 +41,37 @@ describe('what a terminal would show', () => {
     ['[97m', '-'],
     // On a ground of its own, it is told from the others by that.
     ['[97;41m', 'red'],
-  ])('%s is %s', (code, hue) => {
+  ])('shows the sequence %s as %s', (code, hue) => {
     expect(shown(`${esc}${code}x`)).toEqual([`x/${hue}`]);
   });
 
   test.each([
-    ['a cursor that moves', `a${esc}[2Kb${esc}[1;1Hc${esc}[?25ld`],
-    ['a title of a window', `a${esc}]0;evil\u0007b${esc}]2;evil${esc}\\cd`],
-    ['a link', `a${esc}]8;;http://evil${esc}\\b${esc}]8;;${esc}\\cd`],
-    ['other strings', `a${esc}Pevil${esc}\\b${esc}_evil${esc}\\cd`],
-    ['other characters that steer', `a\u0000b\u0008\u007Fc\u0085d`],
-    ['sequences of one byte', `a\u009B31mb${esc}(Bc${esc}7d`],
-    ['what is drawn over', `first\rsecond\rabcd`],
-    ['a bar that is drawn over next', `abcd\r`],
-  ])('of %s nothing is left', (_what, line) => {
+    ['cursor movements', `a${esc}[2Kb${esc}[1;1Hc${esc}[?25ld`],
+    ['window titles', `a${esc}]0;evil\u0007b${esc}]2;evil${esc}\\cd`],
+    ['hyperlinks', `a${esc}]8;;http://evil${esc}\\b${esc}]8;;${esc}\\cd`],
+    ['other string sequences', `a${esc}Pevil${esc}\\b${esc}_evil${esc}\\cd`],
+    ['other control characters', `a\u0000b\u0008\u007Fc\u0085d`],
+    ['single-byte sequences', `a\u009B31mb${esc}(Bc${esc}7d`],
+    ['overwritten text', `first\rsecond\rabcd`],
+    ['a progress bar to be overwritten', `abcd\r`],
+  ])('removes %s', (_what, line) => {
     expect(plainText(line)).toBe('abcd');
   });
 
-  test('a string without an end does not take the rest of the line with it', () => {
+  test('keeps the rest of the line after an unterminated string sequence', () => {
     expect(plainText(`a${esc}]0;title of a window`)).toBe('a0;title of a window');
     expect(plainText(`a${esc}`)).toBe('a');
   });
 
-  test('markup is text, and writing that would be turned round is shown to be that', () => {
+  test('shows markup as text and makes bidirectional overrides visible', () => {
     expect(shown('<img src=x onerror=alert(1)> &lt;')).toEqual(['<img src=x onerror=alert(1)> &lt;/-']);
     expect(plainText('user\u202Egnp.exe\u2066')).toBe('user⟨U+202E⟩gnp.exe⟨U+2066⟩');
     expect(plainText('שלום 世界\tok')).toBe('שלום 世界\tok');
   });
 });
 
-describe('hits', () => {
-  test('are cut out whatever their case, over colours too', () => {
+describe('search hits', () => {
+  test('highlights matches regardless of case, even across colours', () => {
     expect(shown(`Loss ${esc}[31mlo${esc}[0mss`, 'loss')).toEqual([
       'Loss/-/hit',
       ' /-',
@@ -80,14 +80,14 @@ describe('hits', () => {
     ]);
   });
 
-  test('are texts, and no patterns', () => {
+  test('matches plain text, not patterns', () => {
     expect(shown('a.b axb [1-2] a\\d', 'a.b')[0]).toBe('a.b/-/hit');
     expect(shown('axb', 'a.b')).toEqual(['axb/-']);
     for (const text of ['[1-2]', 'a\\d', '(', '*', '{2}', '^$|/'])
       expect(piecesOf(`x ${text} y`, text).filter(({ isHit }) => isHit)).toMatchObject([{ text, start: 2 }]);
   });
 
-  test('stand where they are shown, in writings in which small letters are longer', () => {
+  test('highlights the right characters when lower case is longer', () => {
     expect(shown('İİ x', 'x')).toEqual(['İİ /-', 'x/-/hit']);
   });
 });
@@ -108,7 +108,7 @@ test.each([
   ['no exception was raised', false],
   ['on_error=continue', false],
   ['skilled workers', false],
-])('%s is an error: %s', (text, isError) => {
+])('judges whether %s is an error: %s', (text, isError) => {
   expect(looksLikeError(text)).toBe(isError);
 });
 
@@ -125,7 +125,7 @@ describe('the first error', () => {
     };
   const plain = ({ text }: { readonly text: string }): string => text;
 
-  test('is the one that stands first, whichever text it was found by', async () => {
+  test('returns the earliest error line, whichever pattern matched it', async () => {
     const texts = new Map([
       [7, 'mean error: 1'],
       [8, 'mean error: 2'],
@@ -137,7 +137,7 @@ describe('the first error', () => {
     expect(await firstError(searchIn(texts), plain)).toBe(35);
   });
 
-  test('is looked for no further than what was found', async () => {
+  test('searches no further than the earliest match so far', async () => {
     const asked: string[] = [];
     const texts = new Map(Array.from({ length: 100 }, (_, at) => [at + 5, 'mean error: 0.1']));
     texts.set(6, 'Traceback (most recent call last):');
@@ -145,7 +145,7 @@ describe('the first error', () => {
     expect(asked.filter(each => each.startsWith('error'))).toEqual(['error 0']);
   });
 
-  test('is none where no line says so, and what Trainyard itself says is no error of the trainer', async () => {
+  test("returns null when no line is an error, and ignores Trainyard's own notes", async () => {
     expect(await firstError(searchIn(new Map([[3, '0 errors']])), plain)).toBeNull();
     const said: SearchLines = async () => ({
       matches: [{ ...logLine(1, 'Error: 12 bytes'), note: 'lost' }],
@@ -154,7 +154,7 @@ describe('the first error', () => {
     expect(await firstError(said, plain)).toBeNull();
   });
 
-  test('is not known where the log could not be searched', async () => {
+  test('returns "unread" when the log could not be searched', async () => {
     expect(await firstError(async () => null, plain)).toBe('unread');
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Clock, Log } from '../orchestrator/ports/index.ts';
 import type { MachineAddress } from './addresses.ts';
-import { tellExposed } from './exposure.ts';
+import { warnExposed } from './exposure.ts';
 import { createNetwork, type NetworkDeps } from './network.ts';
 import { certificateNames } from './own-names.ts';
 import { type Given, inForce } from './settings-fixed.ts';
@@ -26,7 +26,7 @@ export interface ReachDeps {
 }
 
 /** Creates the network and the certificates that it presents. */
-export function createReach(parts: ReachDeps) {
+export function createNetworkAccess(parts: ReachDeps) {
   const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = parts;
   const network = createNetwork({
     listen,
@@ -36,7 +36,7 @@ export function createReach(parts: ReachDeps) {
     port: given.port,
     fixedHost: given.fixedBy.host === undefined ? null : given.host,
     reach: { host: settings.host, isSecure: inForce(given, settings).tls },
-    onExposed: tellExposed(orchestrator, log),
+    onExposed: warnExposed(orchestrator, log),
   });
   const certificates = createCertificates({
     files: given.certificateFiles,

@@ -27,7 +27,7 @@ export interface DeskDeps {
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
 /** Handles the requests that the panel sends to the app. */
-export function createDesk(parts: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
+export function createIpcHandlers(parts: DeskDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
   const { settings, fleets, key, show, refresh } = parts;
   const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(parts) });
   const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
