@@ -87,21 +87,16 @@ test('returns job_not_found for a trainer action of an unknown job', async () =>
   expect(await ask('j_nothere', { what: 'save' })).toMatchObject({ status: 404, code: 'job_not_found' });
 });
 
-test.each([true, false])(
-  'refuses to submit a config with invalid $requests (dry run: %s)',
-  async dry_run => {
-    expect(
-      await server.admin.call(queueApi.submit, { body: { config_name: 'typo', dry_run } }),
-    ).toMatchObject({
-      ok: false,
-      failure: {
-        problem: {
-          status: 422,
-          code: 'config_invalid',
-          detail:
-            '$requests.save.signal in the config cannot be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
-        },
+test.each([true, false])('refuses to submit a config with invalid $requests (dry run: %s)', async dry_run => {
+  expect(await server.admin.call(queueApi.submit, { body: { config_name: 'typo', dry_run } })).toMatchObject({
+    ok: false,
+    failure: {
+      problem: {
+        status: 422,
+        code: 'config_invalid',
+        detail:
+          '$requests.save.signal in the config cannot be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
       },
-    });
-  },
-);
+    },
+  });
+});

@@ -73,68 +73,92 @@ describe('authority of every call', () => {
   });
 
   const wrong = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
-  test.each(guarded.map(row => [name(row), row] as const))('refuses an invalid token for %s', async (_, row) => {
-    for (const token of wrong) {
-      const header: Record<string, string> = forPeople.includes(row)
-        ? { authorization: `Bearer ${token}` }
-        : { [forTrainers.includes(row) ? 'x-upload-token' : 'x-worker-token']: token };
-      const [status, code] = await refusal(await send(row, header));
-      const wrongOne = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
-      expect([status, code === wrongOne || code === 'token_missing']).toEqual([401, true]);
-    }
-  });
+  test.each(guarded.map(row => [name(row), row] as const))(
+    'refuses an invalid token for %s',
+    async (_, row) => {
+      for (const token of wrong) {
+        const header: Record<string, string> = forPeople.includes(row)
+          ? { authorization: `Bearer ${token}` }
+          : { [forTrainers.includes(row) ? 'x-upload-token' : 'x-worker-token']: token };
+        const [status, code] = await refusal(await send(row, header));
+        const wrongOne = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
+        expect([status, code === wrongOne || code === 'token_missing']).toEqual([401, true]);
+      }
+    },
+  );
 
-  test.each(forPeople.map(row => [name(row), row] as const))('refuses a worker token for the user call %s', async (_, row) => {
-    const asHeader = await send(row, { 'x-worker-token': workerToken });
-    expect(await refusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
-    const asBearer = await send(row, { authorization: `Bearer ${workerToken}` });
-    expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
-  });
+  test.each(forPeople.map(row => [name(row), row] as const))(
+    'refuses a worker token for the user call %s',
+    async (_, row) => {
+      const asHeader = await send(row, { 'x-worker-token': workerToken });
+      expect(await refusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
+      const asBearer = await send(row, { authorization: `Bearer ${workerToken}` });
+      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+    },
+  );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('refuses an admin token for the worker call %s', async (_, row) => {
-    const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
-    expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
-    const asHeader = await send(row, { 'x-worker-token': server.adminToken });
-    expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
-  });
+  test.each(forWorkers.map(row => [name(row), row] as const))(
+    'refuses an admin token for the worker call %s',
+    async (_, row) => {
+      const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
+      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      const asHeader = await send(row, { 'x-worker-token': server.adminToken });
+      expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
+    },
+  );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('refuses a join token for the worker call %s', async (_, row) => {
-    expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
-      problem(401, 'token_invalid'),
-    );
-  });
-
-  test.each(forPeople.map(row => [name(row), row] as const))('refuses a join token for the user call %s', async (_, row) => {
-    expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
-      problem(403, 'wrong_token_kind'),
-    );
-    expect(await refusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
-      problem(401, 'token_invalid'),
-    );
-  });
-
-  test.each(forTrainers.map(row => [name(row), row] as const))('refuses other tokens for the upload call %s', async (_, row) => {
-    const people = { authorization: `Bearer ${server.adminToken}` };
-    expect(await refusal(await send(row, people))).toEqual(problem(403, 'wrong_token_kind'));
-    const workers = { 'x-worker-token': workerToken };
-    expect(await refusal(await send(row, workers))).toEqual(problem(403, 'wrong_token_kind'));
-    for (const token of [workerToken, server.adminToken, joinToken])
-      expect(await refusal(await send(row, { 'x-upload-token': token }))).toEqual(
+  test.each(forWorkers.map(row => [name(row), row] as const))(
+    'refuses a join token for the worker call %s',
+    async (_, row) => {
+      expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
         problem(401, 'token_invalid'),
       );
-  });
+    },
+  );
 
-  test.each(forPeople.map(row => [name(row), row] as const))('refuses an upload token for the user call %s', async (_, row) => {
-    const asBearer = { authorization: `Bearer ${uploadToken}` };
-    expect(await refusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
-    const asHeader = { 'x-upload-token': uploadToken };
-    expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
-  });
+  test.each(forPeople.map(row => [name(row), row] as const))(
+    'refuses a join token for the user call %s',
+    async (_, row) => {
+      expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
+        problem(403, 'wrong_token_kind'),
+      );
+      expect(await refusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
+        problem(401, 'token_invalid'),
+      );
+    },
+  );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))('refuses an upload token for the worker call %s', async (_, row) => {
-    const asHeader = { 'x-worker-token': uploadToken };
-    expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
-  });
+  test.each(forTrainers.map(row => [name(row), row] as const))(
+    'refuses other tokens for the upload call %s',
+    async (_, row) => {
+      const people = { authorization: `Bearer ${server.adminToken}` };
+      expect(await refusal(await send(row, people))).toEqual(problem(403, 'wrong_token_kind'));
+      const workers = { 'x-worker-token': workerToken };
+      expect(await refusal(await send(row, workers))).toEqual(problem(403, 'wrong_token_kind'));
+      for (const token of [workerToken, server.adminToken, joinToken])
+        expect(await refusal(await send(row, { 'x-upload-token': token }))).toEqual(
+          problem(401, 'token_invalid'),
+        );
+    },
+  );
+
+  test.each(forPeople.map(row => [name(row), row] as const))(
+    'refuses an upload token for the user call %s',
+    async (_, row) => {
+      const asBearer = { authorization: `Bearer ${uploadToken}` };
+      expect(await refusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
+      const asHeader = { 'x-upload-token': uploadToken };
+      expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
+    },
+  );
+
+  test.each(forWorkers.map(row => [name(row), row] as const))(
+    'refuses an upload token for the worker call %s',
+    async (_, row) => {
+      const asHeader = { 'x-worker-token': uploadToken };
+      expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
+    },
+  );
 
   test.each(forJoining.map(row => [name(row), row] as const))(
     'refuses other tokens for the join call %s',

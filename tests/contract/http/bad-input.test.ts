@@ -36,7 +36,13 @@ describe('invalid input', () => {
       'malformed_json',
       /could not be read as JSON/,
     ],
-    ['a body that is not UTF-8', { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'malformed_json', /UTF-8/],
+    [
+      'a body that is not UTF-8',
+      { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) },
+      400,
+      'malformed_json',
+      /UTF-8/,
+    ],
     [
       'brackets 1,000 deep',
       { path: submit, body: `{"config":${'{"a":['.repeat(500)}"}"${']}'.repeat(500)}}` },
@@ -152,7 +158,13 @@ describe('invalid input', () => {
       /larger/,
     ],
     ['an unknown job', { path: '/api/queue/j_nothere', method: 'GET' }, 404, 'job_not_found', /j_nothere/],
-    ['the cancel of an unknown job', { path: '/api/queue/j_nothere/cancel' }, 404, 'job_not_found', /j_nothere/],
+    [
+      'the cancel of an unknown job',
+      { path: '/api/queue/j_nothere/cancel' },
+      404,
+      'job_not_found',
+      /j_nothere/,
+    ],
     [
       'an id with a path in it',
       { path: '/api/queue/..%2f..%2fetc', method: 'GET' },
@@ -191,7 +203,7 @@ describe('invalid input', () => {
       /name/,
     ],
     [
-      'an unknown call',
+      'an unknown path',
       { path: '/api/nothing', method: 'GET' },
       404,
       'route_not_found',

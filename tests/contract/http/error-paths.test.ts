@@ -58,95 +58,104 @@ function expectProblem(asked: RawRequest, answer: RawAnswer): void {
 const withBody = everyCall.filter(({ method, takesBytes }) => method !== 'GET' && !takesBytes);
 const deep = `${'{"config":['.repeat(500)}1${']}'.repeat(500)}`;
 
-describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))('body of %s', (_name, row) => {
-  const send = async (headers: readonly Header[], body: string | Uint8Array): Promise<RawAnswer> => {
-    const asked = { method: row.method, path: pathOf(row), headers, body };
-    const answer = await sendRaw(server.url, asked);
-    if (answer.status >= 400) expectProblem(asked, answer);
-    return answer;
-  };
-
-  test('accepts a body only as JSON', async () => {
-    const types = [
-      'text/plain',
-      'text/plain;application/json',
-      'multipart/form-data; boundary=x',
-      'application/xml',
-      '',
-    ];
-    for (const type of types)
-      expect(await send([tokenFor(row), ['content-type', type]], '{}')).toMatchObject({
-        status: 415,
-        code: 'media_type',
-      });
-    // Other sites can make a browser send a form. With a header that a form cannot send, it must be the guide's curl.
-    const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
-    const [name] = tokenFor(row);
-    const isBearer = name === 'authorization';
-    if (!isBearer || row.authority === 'open')
-      expect((await send(isBearer ? [form] : [tokenFor(row), form], '{}')).status).toBe(415);
-  });
-
-  test.each<
-    readonly [
-      what: string,
-      status: number,
-      code: string,
-      body: string | Uint8Array,
-      headers: readonly Header[],
-    ]
-  >([
-    ['half of it', 400, 'malformed_json', '{"name": "x', []],
-    ['truncated JSON', 400, 'malformed_json', '{"name": "x', []],
-    ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
-    ['more than a body may be', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
-    ['packed', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
-    ['packed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
-  ])('refuses %s', async (_what, status, code, body, headers) => {
-    expect(await send([tokenFor(row), asJson, ...headers], body)).toMatchObject({ status, code });
-  });
-});
-
-describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))('error paths of %s', (_name, row) => {
-  const send = async (asked: Omit<RawRequest, 'headers'>, headers: readonly Header[]): Promise<RawAnswer> => {
-    const answer = await sendRaw(server.url, { ...asked, headers });
-    if (answer.status >= 400) expectProblem({ ...asked, headers }, answer);
-    return answer;
-  };
-  const body = row.method === 'GET' ? {} : { body: '{"__proto__":{"name":"x"},"name":{"a":[]},"id":null}' };
-
-  test('reveals no internals for odd queries and bodies', async () => {
-    const queries = [
-      '',
-      '?limit=abc&offset=-1&since=never&status=%00&cursor=x',
-      `?q=${'x'.repeat(4_000)}`,
-      '?%zz=%',
-      '?limit[a]=1',
-    ];
-    const statuses: number[] = [];
-    const ask = async (path: string, ...headers: readonly Header[]): Promise<number> => {
-      const { status } = await send({ method: row.method, path, ...body }, [asJson, ...headers]);
-      statuses.push(status);
-      return status;
+describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
+  'body of %s',
+  (_name, row) => {
+    const send = async (headers: readonly Header[], body: string | Uint8Array): Promise<RawAnswer> => {
+      const asked = { method: row.method, path: pathOf(row), headers, body };
+      const answer = await sendRaw(server.url, asked);
+      if (answer.status >= 400) expectProblem(asked, answer);
+      return answer;
     };
-    for (const query of queries) await ask(pathOf(row) + query, tokenFor(row));
-    const unreadable = await ask(pathOf(row, '%zz'), tokenFor(row));
-    if (row.path.includes(':')) expect(unreadable).toBe(400);
-    if (row.authority !== 'open') expect(await ask(pathOf(row))).toBe(401);
-    expect(statuses.filter(status => status >= 500)).toEqual([]);
-  });
 
-  test('answers 405 with the allowed methods', async () => {
-    const there = new Set<string>(
-      everyCall.filter(other => fits(other, pathOf(row))).map(({ method }) => method),
-    );
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(each => !there.has(each))) {
-      const answer = await send({ method, path: pathOf(row) }, [tokenFor(row)]);
-      expect([method, answer.status]).toEqual([method, 405]);
-      expect(answer.headers.allow).toBeTypeOf('string');
-    }
-  });
-});
+    test('accepts a body only as JSON', async () => {
+      const types = [
+        'text/plain',
+        'text/plain;application/json',
+        'multipart/form-data; boundary=x',
+        'application/xml',
+        '',
+      ];
+      for (const type of types)
+        expect(await send([tokenFor(row), ['content-type', type]], '{}')).toMatchObject({
+          status: 415,
+          code: 'media_type',
+        });
+      // Other sites can make a browser send a form. With a header that a form cannot send, it must be the guide's curl.
+      const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
+      const [name] = tokenFor(row);
+      const isBearer = name === 'authorization';
+      if (!isBearer || row.authority === 'open')
+        expect((await send(isBearer ? [form] : [tokenFor(row), form], '{}')).status).toBe(415);
+    });
+
+    test.each<
+      readonly [
+        what: string,
+        status: number,
+        code: string,
+        body: string | Uint8Array,
+        headers: readonly Header[],
+      ]
+    >([
+      ['half of it', 400, 'malformed_json', '{"name": "x', []],
+      ['truncated JSON', 400, 'malformed_json', '{"name": "x', []],
+      ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
+      ['more than a body may be', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
+      ['packed', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
+      ['packed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
+    ])('refuses %s', async (_what, status, code, body, headers) => {
+      expect(await send([tokenFor(row), asJson, ...headers], body)).toMatchObject({ status, code });
+    });
+  },
+);
+
+describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))(
+  'error paths of %s',
+  (_name, row) => {
+    const send = async (
+      asked: Omit<RawRequest, 'headers'>,
+      headers: readonly Header[],
+    ): Promise<RawAnswer> => {
+      const answer = await sendRaw(server.url, { ...asked, headers });
+      if (answer.status >= 400) expectProblem({ ...asked, headers }, answer);
+      return answer;
+    };
+    const body = row.method === 'GET' ? {} : { body: '{"__proto__":{"name":"x"},"name":{"a":[]},"id":null}' };
+
+    test('reveals no internals for odd queries and bodies', async () => {
+      const queries = [
+        '',
+        '?limit=abc&offset=-1&since=never&status=%00&cursor=x',
+        `?q=${'x'.repeat(4_000)}`,
+        '?%zz=%',
+        '?limit[a]=1',
+      ];
+      const statuses: number[] = [];
+      const ask = async (path: string, ...headers: readonly Header[]): Promise<number> => {
+        const { status } = await send({ method: row.method, path, ...body }, [asJson, ...headers]);
+        statuses.push(status);
+        return status;
+      };
+      for (const query of queries) await ask(pathOf(row) + query, tokenFor(row));
+      const unreadable = await ask(pathOf(row, '%zz'), tokenFor(row));
+      if (row.path.includes(':')) expect(unreadable).toBe(400);
+      if (row.authority !== 'open') expect(await ask(pathOf(row))).toBe(401);
+      expect(statuses.filter(status => status >= 500)).toEqual([]);
+    });
+
+    test('answers 405 with the allowed methods', async () => {
+      const there = new Set<string>(
+        everyCall.filter(other => fits(other, pathOf(row))).map(({ method }) => method),
+      );
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(each => !there.has(each))) {
+        const answer = await send({ method, path: pathOf(row) }, [tokenFor(row)]);
+        expect([method, answer.status]).toEqual([method, 405]);
+        expect(answer.headers.allow).toBeTypeOf('string');
+      }
+    });
+  },
+);
 
 test('answers an unexpected error with its request id, and logs the details under it', async () => {
   const broken = await startTestServer();

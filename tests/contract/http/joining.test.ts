@@ -17,8 +17,10 @@ afterEach(() => server.close());
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const createJoinToken = async (id: Awaited<ReturnType<TestServer['createWorker']>>['id'], body: object = {}) =>
-  valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id }, body }));
+const createJoinToken = async (
+  id: Awaited<ReturnType<TestServer['createWorker']>>['id'],
+  body: object = {},
+) => valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id }, body }));
 
 async function post(
   path: string,

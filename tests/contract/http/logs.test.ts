@@ -31,7 +31,8 @@ const refusalOf = async (call: Promise<{ readonly ok: boolean }>): Promise<reado
     throw new Error(`no refusal: ${JSON.stringify(answer)}`);
   return [answer.failure.status, answer.failure.problem.code];
 };
-const readLogs = (query: object = {}) => server.admin.call(logsApi.read, { params: { id: job.jobId }, query });
+const readLogs = (query: object = {}) =>
+  server.admin.call(logsApi.read, { params: { id: job.jobId }, query });
 
 describe('shipping a chunk of a log', () => {
   test('appends a chunk at the end of the log, and shows its lines immediately', async () => {

@@ -93,18 +93,21 @@ test('covers one checked parameter in each path that has parameters', () => {
   for (const { path } of named) expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);
 });
 
-describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))('odd values in the path of %s', (_name, row) => {
-  test('refuses every odd value, reveals nothing and changes nothing', async () => {
-    const before = valueOf(await server.admin.call(queueApi.list, {})).as_of_seq;
-    for (const value of odd) {
-      const answer = await send(row, value);
-      expect([value.slice(0, 40), isRefused(row, value, answer)], `answered: ${answer.text}`).toEqual([
-        value.slice(0, 40),
-        true,
-      ]);
-      expect(answer.text).not.toMatch(/root:|\n\s+at |node_modules|SQLITE/);
-      expect(answer.headers['x-forged']).toBeUndefined();
-    }
-    expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before);
-  });
-});
+describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))(
+  'odd values in the path of %s',
+  (_name, row) => {
+    test('refuses every odd value, reveals nothing and changes nothing', async () => {
+      const before = valueOf(await server.admin.call(queueApi.list, {})).as_of_seq;
+      for (const value of odd) {
+        const answer = await send(row, value);
+        expect([value.slice(0, 40), isRefused(row, value, answer)], `answered: ${answer.text}`).toEqual([
+          value.slice(0, 40),
+          true,
+        ]);
+        expect(answer.text).not.toMatch(/root:|\n\s+at |node_modules|SQLITE/);
+        expect(answer.headers['x-forged']).toBeUndefined();
+      }
+      expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before);
+    });
+  },
+);

@@ -75,17 +75,20 @@ const forms: readonly Form[] = [
   ['a good one by another scheme', row => [['authorization', `Basic ${right(row).token}`]], 'token_missing'],
 ];
 
-describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))('tokens of %s', (_name, row) => {
-  test('refuses every invalid form of a token and accepts the valid one', async () => {
-    for (const [what, headersOf, code] of forms) {
-      const answer = await send(row, headersOf(row));
-      expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
-      expect(code).toContain(answer.code?.replace('join_', ''));
-    }
-    const { token, asHeader } = right(row);
-    expect((await send(row, [asHeader(token)])).status).not.toBe(401);
-  });
-});
+describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))(
+  'tokens of %s',
+  (_name, row) => {
+    test('refuses every invalid form of a token and accepts the valid one', async () => {
+      for (const [what, headersOf, code] of forms) {
+        const answer = await send(row, headersOf(row));
+        expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
+        expect(code).toContain(answer.code?.replace('join_', ''));
+      }
+      const { token, asHeader } = right(row);
+      expect((await send(row, [asHeader(token)])).status).not.toBe(401);
+    });
+  },
+);
 
 test.each([
   ['authorization', 'Bearer tk_'],

@@ -1,4 +1,3 @@
-/** The OpenAPI document matches the mounted routes. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -43,7 +42,7 @@ afterAll(() => server.close());
 const operationOf = ({ method, path }: Call) =>
   document.paths[path.replaceAll(/[:*](\w+)/g, '{$1}')]?.[method.toLowerCase()];
 
-test('a client that has the document gets 304 without a body', async () => {
+test('answers 304 without a body to a client that has the document', async () => {
   const url = `${server.url}/openapi.json`;
   const first = await fetch(url);
   const etag = first.headers.get('etag') ?? '';
@@ -53,7 +52,7 @@ test('a client that has the document gets 304 without a body', async () => {
   expect(await revalidate(url, etag)).toEqual([etag, 304, 0]);
 });
 
-test('every call is in it, and nothing else is', () => {
+test('describes exactly the mounted calls', () => {
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map(method => `${method.toUpperCase()} ${path}`),
   );
@@ -62,7 +61,7 @@ test('every call is in it, and nothing else is', () => {
 });
 
 test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
-  '%s says who may call it, and what is in its path',
+  'describes the authority and the path parameters of %s',
   (_name, row) => {
     const operation = operationOf(row);
     const schemes = { open: [], worker: [{ worker: [] }], join: [{ join: [] }], upload: [{ upload: [] }] };
@@ -83,12 +82,12 @@ test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
   },
 );
 
-test('operations have names of their own', () => {
+test('gives each operation a unique id', () => {
   const names = rows.map(row => operationOf(row)?.operationId);
   expect(new Set(names).size).toBe(rows.length);
 });
 
-test('whatever is referred to is there', () => {
+test('defines every schema and response that it refers to', () => {
   const references = [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)];
   expect(references.length).toBeGreaterThan(20);
   expect(text.match(/"\$ref"/g)).toHaveLength(references.length);
@@ -97,7 +96,7 @@ test('whatever is referred to is there', () => {
     expect(Object.keys(kind === 'schemas' ? schemas : responses)).toContain(name);
 });
 
-test('a submit is described with its limits and defaults, and problems with their codes', () => {
+test('describes the limits and defaults of a submit, and the codes of problems', () => {
   const submit = JSON.stringify(operationOf(queueApi.submit)?.requestBody);
   expect(submit).toContain('"priority":{"default":10,"anyOf":[{"type":"integer","minimum":0,"maximum":50}');
   expect(submit).toContain('"additionalProperties":false');

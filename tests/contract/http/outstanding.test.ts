@@ -1,4 +1,3 @@
-/** Files of a completed job that its worker has not uploaded yet. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
@@ -21,7 +20,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   ((await response.json()) as { readonly code: unknown }).code,
 ];
 
-describe('a completed job', () => {
+describe('outstanding files of a completed job', () => {
   const bring = (): Promise<Response> => upload(server.url, job.token, 'a.txt', { body: 'late' });
   const outstanding = (body: object, token = job.token): Promise<Response> =>
     fetch(`${server.url}/api/cloud/outstanding`, {
@@ -32,7 +31,7 @@ describe('a completed job', () => {
   const detail = async () =>
     valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).outstanding;
 
-  test('shows what the worker still has to upload until the worker reports that nothing is left', async () => {
+  test('shows outstanding files until the worker reports that none are left', async () => {
     expect(await codeOf(await outstanding({ files: 0, bytes: 0 }))).toEqual([409, 'job_not_final']);
     await rig.report(job, 'completed', { uploads_pending: true });
     expect(await detail()).toMatchObject({ files: null, bytes: null, reason: null });
@@ -49,7 +48,7 @@ describe('a completed job', () => {
     expect(entries.map(entry => entry.event_type)).toEqual(['artifact.uploads_done']);
   });
 
-  test('refuses every upload once a person gives the files up', async () => {
+  test('refuses every upload once a user gives the outstanding files up', async () => {
     const giveUp = () => server.admin.call(artifactsApi.giveUp, { params: { id: job.jobId } });
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'nothing_outstanding' } } });
     await rig.report(job, 'completed', { uploads_pending: true });

@@ -1,4 +1,3 @@
-/** Tokens with `.own` permissions: they reach their own jobs, and reveal nothing about the jobs of others. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { eventsApi } from '../../../protocol/admin-api.ts';
 import { type Call, ownPermissions, type Permission } from '../../../protocol/call.ts';
@@ -26,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Without `held`, the token gets the default permissions. */
+// Without `held`, the token gets the default permissions.
 async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
   const body = { name, ...(held && { permissions: [...held] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -62,13 +61,13 @@ const titled = (rows: readonly Call[]) => rows.map(row => [`${row.method} ${row.
 const ofQueue = everyCall.filter(({ authority }) => authority.startsWith('queue.'));
 const having = (rule: Call['own']) => titled(ofQueue.filter(({ own }) => own === rule));
 
-describe('every call that needs a permission of the queue', () => {
-  test.each(titled(ofQueue))('%s has a rule for tokens with .own permissions', (_name, row) => {
+describe('calls that need a permission of the queue', () => {
+  test.each(titled(ofQueue))('has an ownership rule for %s', (_name, row) => {
     expect(['job', 'filtered', 'shared', 'refused']).toContain(row.own);
   });
 
   test.each(titled(ofQueue.filter(({ path }) => path.startsWith('/api/queue/') && path.includes(':'))))(
-    '%s names a job, and is checked for its owner or needs the full permission',
+    'checks the owner of the job in %s, or requires the full permission',
     (_name, row) => {
       expect(row.path).toContain(':id');
       expect(['job', 'refused']).toContain(row.own);
@@ -76,8 +75,8 @@ describe('every call that needs a permission of the queue', () => {
   );
 });
 
-describe('a call for one job', () => {
-  test.each(having('job'))('%s does not tell the job of another user from none', async (_name, row) => {
+describe('calls for one job', () => {
+  test.each(having('job'))("answers another user's job like an unknown one in %s", async (_name, row) => {
     const id = await submit(alice);
     const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
     expect(foreign.status).toBe(404);
@@ -94,7 +93,7 @@ describe('a call for one job', () => {
     expect(await statusOf(id)).toBe('cancelled');
   });
 
-  test.each(having('job'))('%s reaches a job of the token itself', async (_name, row) => {
+  test.each(having('job'))('allows %s for a job of the token itself', async (_name, row) => {
     const id = await submit(alice);
     if (row === queueApi.remove || row === queueApi.retry)
       valueOf(await alice.client.call(queueApi.cancel, { params: { id } }));
@@ -103,7 +102,7 @@ describe('a call for one job', () => {
     expect(text).not.toContain('job_not_found');
   });
 
-  test('who may view all jobs is told whose job it is that they may not cancel', async () => {
+  test('names the owner of a job to a user who may view all jobs but not cancel it', async () => {
     const lead = await enrol('lead', ['queue.view', 'queue.cancel.own']);
     const id = await submit(alice);
     expect(await lead.client.call(queueApi.cancel, { params: { id } })).toMatchObject({
@@ -118,17 +117,20 @@ describe('a call for one job', () => {
     expect(await statusOf(id)).toBe('pending');
   });
 
-  test.each(having('refused'))('%s needs the full permission, also for own jobs', async (_name, row) => {
-    const { status, text } = await callFor(row, alice, await submit(alice));
-    expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'permission_missing' }]);
-  });
+  test.each(having('refused'))(
+    'requires the full permission for %s, also for own jobs',
+    async (_name, row) => {
+      const { status, text } = await callFor(row, alice, await submit(alice));
+      expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'permission_missing' }]);
+    },
+  );
 });
 
-describe('an answer about several jobs', () => {
+describe('calls about several jobs', () => {
   // Dataset versions are found by id. The dataset tests check what other users can see of them.
   const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream && row !== datasetsApi.pin);
 
-  test.each(plain)('%s holds nothing of the jobs of others', async (_name, row) => {
+  test.each(plain)('omits the jobs of others in %s', async (_name, row) => {
     const id = await submit(alice, { gpu_vram_gb: 9_999 });
     const limits = { approval_required_for: ['alice', 'bob'] };
     valueOf(await server.admin.call(queueApi.limit, { body: limits }));
@@ -142,7 +144,7 @@ describe('an answer about several jobs', () => {
   });
 
   test.each(having('shared').filter(([, { method }]) => method === 'GET'))(
-    '%s is the same for everybody',
+    'answers %s for everybody',
     async (_name, row) => {
       const { status } = await callFor(
         {
@@ -156,7 +158,7 @@ describe('an answer about several jobs', () => {
     },
   );
 
-  test('the list has own jobs, whatever filter is asked for', async () => {
+  test('lists only own jobs for any filter', async () => {
     const [own] = [await submit(bob), await submit(alice)];
     const ids = async (
       query: Parameters<typeof bob.client.call<typeof queueApi.list>>[1],
@@ -172,7 +174,7 @@ describe('an answer about several jobs', () => {
     expect(counted.counts).toMatchObject({ total: 0, by_status: {} });
   });
 
-  test('statistics count own jobs, and the line gives their places in the whole queue', async () => {
+  test('counts own jobs, and returns their positions in the whole queue', async () => {
     const fresh = await startTestServer();
     onTestFinished(() => fresh.close());
     const held = { permissions: [...ownPermissions] };
@@ -193,8 +195,8 @@ describe('an answer about several jobs', () => {
   });
 });
 
-describe('the event stream', () => {
-  test('tells of own jobs; other events have a number and nothing else', async () => {
+describe('event stream of a token with .own permissions', () => {
+  test('hides events about other jobs behind their numbers', async () => {
     const watch = await watchEvents(server.url, bob.token);
     onTestFinished(() => watch.close());
     const foreign = await submit(alice);
@@ -221,7 +223,7 @@ describe('the event stream', () => {
     expect(seqs).toEqual(seqs.map((_seq, index) => (seqs[0] ?? 0) + index));
   });
 
-  test('is replayed by the same rule, and shows workers to those who may list them', async () => {
+  test('replays events by the same rule, and shows workers to those who may list them', async () => {
     const ops = await enrol('ops', ['queue.view.own', 'admin.workers']);
     const before = valueOf(await server.admin.call(queueApi.list)).as_of_seq;
     await submit(alice);
@@ -240,15 +242,15 @@ describe('the event stream', () => {
   });
 });
 
-describe('a new token', () => {
-  test('covers its own jobs only, unless it is given more', async () => {
+describe('permissions of a new token', () => {
+  test('grants only .own permissions by default', async () => {
     const { token } = await enrol('newcomer');
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
     expect(token).toMatch(/^tk_/);
     expect(tokens.find(({ name }) => name === 'newcomer')?.permissions).toEqual([...ownPermissions]);
   });
 
-  test('with full permissions may be given their .own permissions, and not the reverse', async () => {
+  test('lets a full permission grant its .own form, but not the reverse', async () => {
     const limited = await enrol('limited', ['admin.tokens', 'queue.view.own']);
     const full = await enrol('full', ['admin.tokens', 'queue.view']);
     const create = ({ client }: Person, name: string, permission: Permission) =>

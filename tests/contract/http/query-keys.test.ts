@@ -1,4 +1,3 @@
-/** A query may contain only the keys of its call. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { urlOf } from '../../../protocol/client.ts';
@@ -33,7 +32,7 @@ test.each([
   ['/api/audit/verify?start=3', 'start', 'unknown key; did you mean `start_id`?'],
   ['/api/queue/status?x=1', 'x', 'this call takes no query'],
   ['/health/live?x=1', 'x', 'this call takes no query'],
-])('%s is refused by its key', async (path, field, message) => {
+])('refuses the query of %s and names the unknown key', async (path, field, message) => {
   const { status, problem } = await ask(path);
   expect([status, problem]).toEqual([
     400,
@@ -41,13 +40,13 @@ test.each([
   ]);
 });
 
-test('the key of a prototype is a key like any other', async () => {
+test('refuses __proto__ and constructor as query keys', async () => {
   expect((await ask('/api/queue?__proto__=1&constructor=2')).status).toBe(400);
 });
 
 test.each(
   everyCall.filter(row => row.authority === 'open').map(row => [`${row.method} ${row.path}`, row] as const),
-)('%s refuses an unknown key', async (_name, row) => {
+)('refuses an unknown query key for %s', async (_name, row) => {
   const url = urlOf(server.url, row.path, { id: 'x' }, { no_such_key: '1' });
   const response = await fetch(url, { method: row.method });
   // Some calls report further errors, because this server lacks, for example, a session of this page.
@@ -58,7 +57,7 @@ test.each(
   ]);
 });
 
-test('a worker opens its stream and asks for jobs by its token alone', async () => {
+test("accepts a worker's stream and job queries without a worker id", async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 1 });
@@ -76,6 +75,6 @@ test('a worker opens its stream and asks for jobs by its token alone', async () 
   over.abort();
 });
 
-test('every query is an object whose keys are known', () => {
+test('gives every call an object schema with known keys for its query', () => {
   for (const { query } of everyCall) expect(query).toBeInstanceOf(z.ZodObject);
 });

@@ -1,9 +1,8 @@
-/** The figures of the queue as a client sees them. */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
 
-test('figures list the jobs that no worker, or only an offline worker, could take', async () => {
+test('counts pending jobs that no worker, or only an offline worker, can run', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
   const stats = async () => valueOf(await to.admin.call(queueApi.stats));

@@ -1,4 +1,3 @@
-/** The calls of the queue as a client sees them: their input, refusals and error codes. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -44,44 +43,54 @@ const submit = (body: object = {}, headers: Readonly<Record<string, string>> = {
 const events = async (): Promise<number> => (await list({ limit: 1 })).as_of_seq;
 const list = async (query: object) => valueOf(await server.admin.call(queueApi.list, { query }));
 
-describe('bad input gets a code, a field, and changes nothing', () => {
+describe('invalid input of queue calls', () => {
   test.each<readonly [what: string, path: string, sent: Sent, says: RegExp]>([
     ['a negative limit', '/api/queue/concurrency', { body: { max_concurrent: -1 } }, /max_concurrent/],
-    ['half a job', '/api/queue/concurrency', { body: { max_concurrent: 1.5 } }, /max_concurrent/],
+    ['a fractional limit', '/api/queue/concurrency', { body: { max_concurrent: 1.5 } }, /max_concurrent/],
     [
-      'a limit in words',
+      'a text as limit',
       '/api/queue/concurrency',
       { body: { user_max_concurrent: '3' } },
       /user_max_concurrent/,
     ],
-    ['a limit of nothing known', '/api/queue/concurrency', { body: { max: 3 } }, /max/],
-    ['an endless limit', '/api/queue/concurrency', { body: { max_concurrent: 1e9 } }, /max_concurrent/],
-    ['a note of many lines', '/api/queue/pause', { body: { note: 'a\nb' } }, /note/],
+    ['an unknown limit', '/api/queue/concurrency', { body: { max: 3 } }, /max/],
+    [
+      'a limit that is too large',
+      '/api/queue/concurrency',
+      { body: { max_concurrent: 1e9 } },
+      /max_concurrent/,
+    ],
+    ['a note of several lines', '/api/queue/pause', { body: { note: 'a\nb' } }, /note/],
     ['a note of 501 characters', '/api/queue/pause', { body: { note: 'x'.repeat(501) } }, /note/],
     ['a note that is a number', '/api/queue/pause', { body: { note: 3 } }, /note/],
-    ['a pause with more than a note', '/api/queue/pause', { body: { note: 'a', until: 1 } }, /until/],
-    ['no days', '/api/queue/cleanup?days=', {}, /days/],
+    ['a pause with an unknown field', '/api/queue/pause', { body: { note: 'a', until: 1 } }, /until/],
+    ['empty days', '/api/queue/cleanup?days=', {}, /days/],
     ['blank days', '/api/queue/cleanup?days=%20', {}, /days/],
     ['negative days', '/api/queue/cleanup?days=-1', {}, /^days: must be at least 1$/],
-    ['days in words', '/api/queue/cleanup?days=all', {}, /^days: must be a number$/],
-    ['endless days', '/api/queue/cleanup?days=Infinity', {}, /days/],
-    ['no priority', '/api/queue/j_1/priority', { body: {} }, /priority/],
+    ['a text as days', '/api/queue/cleanup?days=all', {}, /^days: must be a number$/],
+    ['infinite days', '/api/queue/cleanup?days=Infinity', {}, /days/],
+    ['a missing priority', '/api/queue/j_1/priority', { body: {} }, /priority/],
     ['a priority of 51', '/api/queue/j_1/priority', { body: { priority: 51 } }, /priority/],
     ['an unknown priority', '/api/queue/j_1/priority', { body: { priority: 'asap' } }, /priority/],
-    ['more than a priority', '/api/queue/j_1/priority', { body: { priority: 1, top: true } }, /top/],
-    ['a reason of many lines', '/api/queue/j_1/reject?reason=a%0Ab', {}, /reason/],
+    [
+      'a priority with an unknown field',
+      '/api/queue/j_1/priority',
+      { body: { priority: 1, top: true } },
+      /top/,
+    ],
+    ['a reason of several lines', '/api/queue/j_1/reject?reason=a%0Ab', {}, /reason/],
     ['a reason of 501 characters', `/api/queue/j_1/reject?reason=${'x'.repeat(501)}`, {}, /reason/],
     ['an unknown status', '/api/queue?status=done', { method: 'GET' }, /status/],
-    ['one unknown status of two', '/api/queue?status=running,done', { method: 'GET' }, /status/],
-    ['no status', '/api/queue?status=', { method: 'GET' }, /status/],
-    ['a cursor in words', '/api/queue?cursor=next', { method: 'GET' }, /cursor/],
+    ['an unknown status beside a known one', '/api/queue?status=running,done', { method: 'GET' }, /status/],
+    ['an empty status', '/api/queue?status=', { method: 'GET' }, /status/],
+    ['a text as cursor', '/api/queue?cursor=next', { method: 'GET' }, /cursor/],
     ['a negative cursor', '/api/queue?cursor=-1', { method: 'GET' }, /cursor/],
-    ['pages of 501', '/api/queue?limit=501', { method: 'GET' }, /limit/],
-    ['pages of 0', '/api/queue?limit=0', { method: 'GET' }, /limit/],
-    ['a strange "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
+    ['a page size of 501', '/api/queue?limit=501', { method: 'GET' }, /limit/],
+    ['a page size of 0', '/api/queue?limit=0', { method: 'GET' }, /limit/],
+    ['an invalid "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
     ['a text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
-    ['a worker with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
-  ])('%s', async (_what, path, sent, says) => {
+    ['a worker id with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
+  ])('refuses %s with a field name, and changes nothing', async (_what, path, sent, says) => {
     const before = await events();
     const { status, code, detail } = await send(path, sent);
     expect([status, code]).toEqual([400, 'invalid_request']);
@@ -95,21 +104,21 @@ describe('bad input gets a code, a field, and changes nothing', () => {
     ['POST', '/top'],
     ['POST', '/approve'],
     ['POST', '/reject'],
-  ])('%s of a job that nobody knows, %s', async (method, what) => {
+  ])('returns job_not_found for %s of an unknown job %s', async (method, what) => {
     expect(await send(`/api/queue/j_nothere${what}`, { method })).toMatchObject({
       status: 404,
       code: 'job_not_found',
     });
   });
 
-  test('words of the queue as a whole are no ids of jobs', async () => {
+  test('reads names of queue calls as such and not as job ids', async () => {
     for (const word of ['status', 'stats', 'me', 'concurrency'])
       expect(await send(`/api/queue/${word}`, { method: 'GET' })).toMatchObject({ status: 200 });
   });
 });
 
-describe('the header Idempotency-Key', () => {
-  test('makes the same job of the same, whatever the order of its keys', async () => {
+describe('header Idempotency-Key', () => {
+  test('returns the same job for equal requests in any key order', async () => {
     const key = { 'idempotency-key': 'nightly-1' };
     const first = await submit({ config: { a: 1, b: { c: 2, d: [1, 2] } }, priority: 'high' }, key);
     const again = await submit({ priority: 20, config: { b: { d: [1, 2], c: 2 }, a: 1 } }, key);
@@ -122,7 +131,7 @@ describe('the header Idempotency-Key', () => {
     ['another config', { config: { a: 2 } }],
     ['lists in another order', { config: { a: [2, 1] } }],
     ['another priority', { config: { a: [1, 2] }, priority: 11 }],
-  ])('is refused with %s', async (what, body) => {
+  ])('refuses a used key with %s', async (what, body) => {
     const key = { 'idempotency-key': `other-${what.replaceAll(' ', '-')}` };
     expect((await submit({ config: { a: [1, 2] } }, key)).status).toBe(200);
     const before = await events();
@@ -130,7 +139,7 @@ describe('the header Idempotency-Key', () => {
     expect(await events()).toBe(before);
   });
 
-  test('says the same as the key in the body', async () => {
+  test('treats the key in the header and in the body as the same', async () => {
     const first = await submit({ idempotency_key: 'both' });
     const repeat = { ...first, idempotent_hit: true };
     expect(await submit({}, { 'idempotency-key': 'both' })).toEqual(repeat);
@@ -138,12 +147,12 @@ describe('the header Idempotency-Key', () => {
   });
 
   test.each([
-    ['empty', ''],
-    ['with a space', 'a b'],
-    ['with an umlaut', 'gr\u00f6\u00dfe'],
-    ['of 256 characters', 'x'.repeat(256)],
-    ['that differs from the one in the body', 'header-key'],
-  ])('%s is refused', async (_what, key) => {
+    ['an empty key', ''],
+    ['a key with a space', 'a b'],
+    ['a key with an umlaut', 'gr\u00f6\u00dfe'],
+    ['a key of 256 characters', 'x'.repeat(256)],
+    ['a key that differs from the one in the body', 'header-key'],
+  ])('refuses %s', async (_what, key) => {
     const before = await events();
     const answer = await submit({ idempotency_key: 'body-key' }, { 'idempotency-key': key });
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
@@ -151,14 +160,14 @@ describe('the header Idempotency-Key', () => {
     expect(await events()).toBe(before);
   });
 
-  test('of 255 printable characters is taken', async () => {
+  test('accepts a key of 255 printable characters', async () => {
     const key = { 'idempotency-key': `x${'!~'.repeat(127)}` };
     const first = await submit({}, key);
     expect(await submit({}, key)).toEqual({ ...first, idempotent_hit: true });
   });
 });
 
-test('a job that runs is not deleted, one that has ended is, and is gone then', async () => {
+test('refuses to delete a running job, and deletes an ended one', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
   const { id, token } = await to.createWorker({ name: 'rig' });
@@ -198,7 +207,7 @@ test('a job that runs is not deleted, one that has ended is, and is gone then', 
   expect(await send(`/api/queue/${waiting}`, { method: 'GET', to })).toMatchObject({ status: 404 });
 });
 
-test('what has happened to a job is told, newest first, without addresses, and nothing of others', async () => {
+test('returns the events of one job newest first, without addresses', async () => {
   const [job, other] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
   await send(`/api/queue/${job}/top`);
   await send(`/api/queue/${other}/cancel`);
@@ -220,7 +229,7 @@ test('what has happened to a job is told, newest first, without addresses, and n
   expect(await get(`/api/queue/${job}/events?limit=501`)).toMatchObject({ status: 400 });
 });
 
-test('a walk by cursor over 120 jobs meets each once, while more come and others go', async () => {
+test('pages through 120 jobs by cursor once each while jobs are added and deleted', async () => {
   const add = (config_name: string) => server.submit({ config: {}, config_name, gpu_count: 777 });
   const jobs = await Promise.all(Array.from({ length: 120 }, () => add('walk')));
   const seen: string[] = [];
@@ -230,7 +239,7 @@ test('a walk by cursor over 120 jobs meets each once, while more come and others
     seen.push(...page.entries.map(({ id }) => id));
     cursor = page.next_cursor;
     await add('walk-on');
-    // A job from an earlier page disappears. With offsets, the next page would now skip one.
+    // A job from an earlier page disappears. With offsets, the next page would skip one now.
     const gone = seen.at(-2) ?? '';
     await send(`/api/queue/${gone}/cancel`);
     expect(await send(`/api/queue/${gone}`, { method: 'DELETE' })).toMatchObject({ status: 200 });
@@ -239,7 +248,7 @@ test('a walk by cursor over 120 jobs meets each once, while more come and others
   expect(new Set(seen)).toEqual(new Set(jobs));
 });
 
-test('the line names those that wait, the next one first', async () => {
+test('returns the ids of pending jobs in queue order', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
   const line = async () => valueOf(await to.admin.call(queueApi.line));
@@ -256,7 +265,7 @@ test('the line names those that wait, the next one first', async () => {
   expect(seq).toBe(valueOf(await to.admin.call(queueApi.list, { query: { limit: 1 } })).as_of_seq);
 });
 
-test("takes SimpleTuner's documented limits, and shows them with the figures of this machine", async () => {
+test("accepts the limits in SimpleTuner's documentation, and returns the local figures", async () => {
   const documented = {
     max_concurrent: 10,
     user_max_concurrent: 3,

@@ -1,4 +1,3 @@
-/** Calls without a valid token: they are answered, audited with part of the token's hash, and rate-limited. */
 import { createHash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -19,7 +18,7 @@ const ask = (
 const refusals = async (server: TestServer) =>
   valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'auth.*', limit: 500 } })).entries;
 
-test('a wrong token of any kind is written down with where it came from, and a part of its hash', async () => {
+test('audits an invalid token of any kind with its address and the start of its hash', async () => {
   const server = await openServer();
   const wrong = 'tk_not-one-of-ours';
   await ask(server, { authorization: `Bearer ${wrong}` });
@@ -43,7 +42,7 @@ test('a wrong token of any kind is written down with where it came from, and a p
   expect(JSON.stringify(entries)).not.toContain(wrong);
 });
 
-test('so is a sign-in that fails, and a call without any token is not', async () => {
+test('audits a failed sign-in, but not a call without any token', async () => {
   const server = await openServer();
   await ask(server, {});
   await fetch(`${server.url}/api/session`, {
@@ -56,7 +55,7 @@ test('so is a sign-in that fails, and a call without any token is not', async ()
   ]);
 });
 
-test('who does not stop is held back, while a good token from the same address goes on', async () => {
+test('limits failed calls of an address, but accepts a valid token from it', async () => {
   const server = await openServer();
   const statuses = new Map<number, number>();
   for (let n = 0; n < 200; n += 1) {
@@ -72,7 +71,7 @@ test('who does not stop is held back, while a good token from the same address g
   expect(entries.filter(({ event_type: type }) => type === 'auth.refused')).toHaveLength(30);
 });
 
-test('of one token a hundred streams are open at most, and who closes one may open another', async () => {
+test('limits a token to a hundred open streams', async () => {
   const server = await openServer();
   const headers = { authorization: `Bearer ${server.adminToken}` };
   const leaving = new AbortController();

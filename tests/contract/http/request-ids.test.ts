@@ -1,4 +1,3 @@
-/** Request ids in answers and in the log: they connect an answer with its effects. */
 import { Agent, createServer, request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { unexpected } from '../../../main/http/listener/answer.ts';
@@ -29,12 +28,12 @@ const submit = (server: TestServer, id: string, body: object = { config: { train
     body: JSON.stringify(body),
   });
 
-describe('an answer', () => {
+describe('request id of a response', () => {
   test.each([
-    ['of a call', '/api/version', 200],
-    ['to nobody in particular', '/api/queue', 401],
-    ['of a path that is not there', '/nowhere', 404],
-  ])('%s carries an id, a problem in its body, too', async (_what, path, status) => {
+    ['a successful call', '/api/version', 200],
+    ['a refused call', '/api/queue', 401],
+    ['an unknown path', '/nowhere', 404],
+  ])('sends a unique request id with %s, and in the body of a problem', async (_what, path, status) => {
     const { server } = await start();
     const answers = [await fetch(server.url + path), await fetch(server.url + path)];
     const ids = answers.map(({ headers }) => headers.get('x-request-id'));
@@ -49,7 +48,7 @@ describe('an answer', () => {
   });
 
   test.each(['0190163d-8694-739b-aea5-966c26f8ad91', 'abc', 'a_b.c-1', 'x'.repeat(64)])(
-    'takes %j over',
+    'accepts the request id %j of a client',
     async id => {
       const { server } = await start();
       const answer = await fetch(`${server.url}/nowhere`, { headers: { 'x-request-id': id } });
@@ -59,14 +58,14 @@ describe('an answer', () => {
   );
 
   test.each<[string, readonly string[]]>([
-    ['nothing', ['']],
-    ['what is too long', ['x'.repeat(65)]],
-    ['two words', ['a b']],
-    ['markup', ['<b>']],
-    ['quotes', ['"a"']],
-    ['a path', ['../x']],
-    ['several', ['a', 'b']],
-  ])('does not take over %s', async (_what, given) => {
+    ['an empty id', ['']],
+    ['an id that is too long', ['x'.repeat(65)]],
+    ['an id of two words', ['a b']],
+    ['an id with markup', ['<b>']],
+    ['an id in quotes', ['"a"']],
+    ['a path as id', ['../x']],
+    ['several ids', ['a', 'b']],
+  ])('replaces %s', async (_what, given) => {
     const { server } = await start();
     const id = await new Promise<unknown>((resolve, reject) => {
       const sent = request(`${server.url}/nowhere`, { headers: { 'x-request-id': [...given] } }, answer => {
@@ -79,7 +78,7 @@ describe('an answer', () => {
   });
 });
 
-test('a call that fails for no known reason: an id for the caller, and the stack beside it in the log', async () => {
+test('answers an unexpected error with its request id, and logs the stack under it', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
   const app = createBareApp(log, false);
@@ -112,7 +111,7 @@ test('a call that fails for no known reason: an id for the caller, and the stack
   expect(lines[0]).not.toContain('token=');
 });
 
-test('what a request has begun speaks for it until it is answered, and no longer', async () => {
+test('logs the request id in the work of a request until its answer', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
   const later = Promise.withResolvers<undefined>();
@@ -142,21 +141,21 @@ test('what a request has begun speaks for it until it is answered, and no longer
   ]);
 });
 
-describe('a line of the log', () => {
-  test('says which request let it happen, for each of many at a time', async () => {
+describe('request id in log lines', () => {
+  test('logs the request that submitted each of many concurrent jobs', async () => {
     const { server, lines } = await start();
     const ids = Array.from({ length: 20 }, (_, n) => `request-${n}`);
     const answers = await Promise.all(ids.map(id => submit(server, id)));
     const jobs = await Promise.all(
       answers.map(async answer => ((await answer.json()) as { readonly job_id: string }).job_id),
     );
-    const told = new Map(lines('job.submitted').map(line => [line['request_id'], line]));
-    expect(told.size).toBe(20);
+    const submitted = new Map(lines('job.submitted').map(line => [line['request_id'], line]));
+    expect(submitted.size).toBe(20);
     for (const [n, id] of ids.entries())
-      expect(told.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
+      expect(submitted.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
   });
 
-  test('names job, worker and attempt, from dispatch to the end, and a report that was refused', async () => {
+  test('logs job, worker and attempt from dispatch to the end, and refused reports', async () => {
     const { server, lines } = await start();
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
@@ -188,7 +187,7 @@ describe('a line of the log', () => {
     expect(server.log.join('')).not.toContain('canary');
   });
 
-  test('for each request is left when that was asked for, without what its query holds', async () => {
+  test('logs each request without its query when that is enabled', async () => {
     const { server, lines } = await start({ logRequests: true });
     await fetch(`${server.url}/nowhere?secret=canary`, { headers: { 'x-request-id': 'one' } });
     await submit(server, 'two', {});

@@ -1,4 +1,3 @@
-/** A browser's session: what it is bound to, where people see it, and how it ends. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +15,7 @@ async function openServer(dataDir?: string): Promise<TestServer> {
   return server;
 }
 
-/** Signs in and returns the browser's cookie. */
+// Signs in and returns the browser's cookie.
 async function signIn(server: TestServer, token: string, agent = firefox): Promise<string> {
   const response = await fetch(`${server.url}/api/session`, {
     method: 'POST',
@@ -37,7 +36,7 @@ const sessionsOf = async ({ admin }: TestServer) => valueOf(await admin.call(ses
 const audited = async ({ admin }: TestServer, event_type: string) =>
   valueOf(await admin.call(auditApi.list, { query: { event_type } })).entries;
 
-/** Opens the event stream of a browser with this cookie. The returned function resolves when the server has closed it. */
+// Opens the event stream of a browser with this cookie. The returned function resolves when the server closes it.
 async function followToEnd(server: TestServer, cookie: string): Promise<() => Promise<void>> {
   const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie } });
   const reader = body?.getReader();
@@ -47,7 +46,7 @@ async function followToEnd(server: TestServer, cookie: string): Promise<() => Pr
   };
 }
 
-test('a session ends when the admin token that opened it has been replaced', async () => {
+test('ends a session when the admin token that opened it was replaced', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'trainyard-session-'));
   const first = await startTestServer({ dataDir });
   const cookie = await signIn(first, first.adminToken);
@@ -71,7 +70,7 @@ test('a session ends when the admin token that opened it has been replaced', asy
   ]);
 });
 
-test('a session is listed with its device, address and times, and without its secret', async () => {
+test('lists a session with its device, address and times, and without its secret', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   const sessions = await sessionsOf(server);
@@ -86,7 +85,7 @@ test('a session is listed with its device, address and times, and without its se
   ]);
 });
 
-test('a revoked session opens nothing, and its streams end', async () => {
+test('refuses a revoked session and ends its streams', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   const other = await signIn(server, server.adminToken);
@@ -106,7 +105,7 @@ test('a revoked session opens nothing, and its streams end', async () => {
   });
 });
 
-test('revoking all sessions can spare the one that asks', async () => {
+test('keeps the current session when all others are revoked', async () => {
   const server = await openServer();
   const [mine, lost] = [await signIn(server, server.adminToken), await signIn(server, server.adminToken)];
   const response = await fetch(`${server.url}/api/sessions?keep_current=true`, {
@@ -119,7 +118,7 @@ test('revoking all sessions can spare the one that asks', async () => {
   expect(await userOf(server, mine)).toBeNull();
 });
 
-test('revoking an API token ends its sessions and records why', async () => {
+test('ends the sessions of a revoked API token and audits the reason', async () => {
   const server = await openServer();
   const body = { name: 'lena', permissions: ['queue.view' as const] };
   const { id, token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -132,7 +131,7 @@ test('revoking an API token ends its sessions and records why', async () => {
   ]);
 });
 
-test('signing out removes the session from the list', async () => {
+test('removes a session from the list when its user signs out', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   await fetch(`${server.url}/api/session`, { method: 'DELETE', headers: { cookie, origin: server.url } });
@@ -155,7 +154,7 @@ test.each([
   ],
   ['curl/8.11.0', 'curl 8'],
   ['\u00ff<script>alert(1)</script>', null],
-])('the User-Agent %j is shown as %j', async (agent, device) => {
+])('shows the User-Agent %j as %j', async (agent, device) => {
   const server = await openServer();
   await signIn(server, server.adminToken, agent);
   expect(await sessionsOf(server)).toMatchObject([{ device }]);

@@ -1,4 +1,3 @@
-/** Signing in from a browser: a token or a one-time link becomes a cookie that only the panel's own pages can use. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
@@ -33,7 +32,7 @@ async function ask(
   };
 }
 
-/** The headers that a page of the panel sends. */
+// The headers that a page of the panel sends.
 const fromPanel = (): Readonly<Record<string, string>> => ({
   origin: server.url,
   'sec-fetch-site': 'same-origin',
@@ -55,7 +54,7 @@ const makeCode = async (): Promise<string> => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Follows the event stream like a browser tab with this cookie. */
+// Follows the event stream like a browser tab with this cookie.
 async function follow(cookie: string) {
   const over = new AbortController();
   const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie }, signal: over.signal });
@@ -78,7 +77,7 @@ async function follow(cookie: string) {
 }
 
 describe('signing in', () => {
-  test('with a token gives a cookie that no script and no other site can use', async () => {
+  test('returns a cookie that no script and no other site can use', async () => {
     const answer = await signIn({ token: server.adminToken });
     expect(answer).toMatchObject({ status: 200, body: { user: 'admin' } });
     expect(answer.cookie).toMatch(/^trainyard_session=ts_[\w-]{43}; /);
@@ -87,7 +86,7 @@ describe('signing in', () => {
     expect(JSON.stringify(answer.body)).not.toContain('ts_');
   });
 
-  test('with a link works once', async () => {
+  test('accepts a sign-in link once', async () => {
     const code = await makeCode();
     expect(await signIn({ code })).toMatchObject({ status: 200, body: { user: 'admin' } });
     expect(await signIn({ code })).toMatchObject({
@@ -104,11 +103,11 @@ describe('signing in', () => {
     [{ token: 'a', code: 'b' }, 400, 'invalid_request'],
     [{}, 400, 'invalid_request'],
     [['token'], 400, 'invalid_request'],
-  ])('with %j is refused', async (body, status, code) => {
+  ])('refuses to sign in with %j', async (body, status, code) => {
     expect(await signIn(body)).toMatchObject({ status, body: { code }, cookie: null });
   });
 
-  test('needs no session where a token goes with every call, which ends with the token alone', async () => {
+  test('returns the user of a bearer token without a session', async () => {
     const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
     const own = await ask('GET', '/api/session', bearer(server.adminToken));
     expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
@@ -121,12 +120,12 @@ describe('signing in', () => {
     });
   });
 
-  test('a worker token opens no panel', async () => {
+  test('refuses to sign in with a worker token', async () => {
     const { token } = await server.createWorker({ name: 'rig-9' });
     expect(await signIn({ token })).toMatchObject({ status: 401, cookie: null });
   });
 
-  test('from a page of another site is refused', async () => {
+  test('refuses to sign in from a page of another site', async () => {
     const elsewhere: readonly Headers[] = [
       { origin: 'https://evil.example' },
       { origin: server.url, 'sec-fetch-site': 'cross-site' },
@@ -140,8 +139,8 @@ describe('signing in', () => {
   });
 });
 
-describe('a session', () => {
-  test('opens what its user may do, and says who that is', async () => {
+describe('sessions', () => {
+  test('allows what the user of the session may do, and returns the user', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 200 });
     expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: 'admin' } });
@@ -153,7 +152,7 @@ describe('a session', () => {
     });
   });
 
-  test('changes nothing for a page of another site, or for what says nothing of where it comes from', async () => {
+  test('refuses changes from a page of another site, or without an origin', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     const elsewhere: readonly Headers[] = [
       { origin: 'https://evil.example' },
@@ -171,7 +170,7 @@ describe('a session', () => {
     });
   });
 
-  test('ends with signing out, for whoever still has the cookie', async () => {
+  test('invalidates the cookie when its user signs out', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     const left = await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
     expect(left).toMatchObject({ status: 200, body: { user: null } });
@@ -180,7 +179,7 @@ describe('a session', () => {
     expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
   });
 
-  test("ends its streams when somebody signs out, and nobody else's", async () => {
+  test('ends the streams of a session when its user signs out, and no others', async () => {
     const [leaving, staying] = [
       await signIn({ token: server.adminToken }),
       await signIn({ token: server.adminToken }),
@@ -193,7 +192,7 @@ describe('a session', () => {
     open.leave();
   });
 
-  test('is none of the worker calls, and a wrong cookie is nobody', async () => {
+  test('refuses a session for worker calls, and refuses an invalid cookie', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await ask('POST', '/api/workers/heartbeat', { cookie, ...fromPanel() }, {})).toMatchObject({
       status: 401,
@@ -206,7 +205,7 @@ describe('a session', () => {
       expect(await ask('GET', '/api/queue', { cookie: wrong })).toMatchObject({ status: 401 });
   });
 
-  test('leaves a row in the audit trail when it begins and ends', async () => {
+  test('audits when a session starts and ends', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
     const { body } = await ask('GET', '/api/audit?limit=2', { authorization: `Bearer ${server.adminToken}` });

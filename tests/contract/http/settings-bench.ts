@@ -1,4 +1,3 @@
-/** An orchestrator whose settings a test reads and changes as a script does. */
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -25,7 +24,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Sends any body and headers to any address. */
+// Sends any body and headers to any address.
 export async function patch(
   server: TestServer,
   body: unknown,
@@ -47,7 +46,7 @@ export const isLive = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** An event stream. `ended` resolves when the server has closed it. */
+// An event stream. `ended` resolves when the server closes it.
 export async function follow(server: TestServer, url: string) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -66,7 +65,7 @@ export async function follow(server: TestServer, url: string) {
   return { ended, isOver: () => isOver };
 }
 
-/** Starts another server that occupies the address. */
+// Starts another server that occupies the address.
 export async function occupy(host: string, port: number): Promise<Server> {
   const other = createServer();
   await new Promise<void>((resolve, reject) => {

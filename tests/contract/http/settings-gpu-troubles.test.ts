@@ -1,4 +1,3 @@
-/** Settings, changed at run time, for which GPU troubles keep new jobs away from a worker. */
 import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
@@ -9,7 +8,7 @@ const all = { missing: true, errors: true, held: true } as const;
 
 const shown = async ({ admin }: TestServer) => valueOf(await admin.call(settingsApi.get, {})).gpu_troubles;
 
-test('all do; one that is switched off stays so over a restart, and is written down with what was', async () => {
+test('keeps the GPU trouble policy across a restart, and audits its change', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   expect(await shown(first)).toEqual(all);
@@ -26,14 +25,17 @@ test('all do; one that is switched off stays so over a restart, and is written d
   ]);
 });
 
-test.each([{ held: 'no' }, { hot: true }, ['held'], null, true])('%j is no such choice', async choice => {
-  const server = await startTestServer();
-  onTestFinished(() => server.close());
-  const response = await fetch(server.url + settingsApi.change.path, {
-    method: 'PATCH',
-    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ gpu_troubles: choice }),
-  });
-  expect(response.status).toBe(400);
-  expect(await shown(server)).toEqual(all);
-});
+test.each([{ held: 'no' }, { hot: true }, ['held'], null, true])(
+  'refuses the GPU trouble policy %j',
+  async choice => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const response = await fetch(server.url + settingsApi.change.path, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ gpu_troubles: choice }),
+    });
+    expect(response.status).toBe(400);
+    expect(await shown(server)).toEqual(all);
+  },
+);

@@ -1,4 +1,3 @@
-/** The precedence of flags, the config file and the panel, and the settings that survive a restart. */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +7,7 @@ import { sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
 import { elsewhere, isLive, open, overNetwork, patch, settingsFile, view } from './settings-bench.ts';
 
-describe('what is fixed', () => {
+describe('fixed settings', () => {
   const config = {
     host: '127.0.0.1',
     localWorker: { enabled: false, gpus: '0', trainer: null, workDir: null },
@@ -24,7 +23,7 @@ describe('what is fixed', () => {
     [{ host: elsewhere }, '--host'],
     [{ local_worker: { enabled: true } }, '--no-local-worker'],
     [{ local_worker: { gpus: '1' } }, '"local-worker-gpus" in c.json'],
-  ])('is not changed by %j, and the answer says by what', async (body, by) => {
+  ])('refuses the change %j of a fixed setting, and names what fixes it', async (body, by) => {
     const server = await open({ config });
     expect(await patch(server, body)).toMatchObject({
       status: 409,
@@ -32,7 +31,7 @@ describe('what is fixed', () => {
     });
   });
 
-  test('is told, may be repeated as it is, and leaves the rest to be set', async () => {
+  test('shows fixed settings, accepts them unchanged, and changes the others', async () => {
     const server = await open({ config });
     const body = {
       shared: false,
@@ -59,7 +58,7 @@ describe('a public address from a flag', () => {
     fixedBy: { 'public-url': '--public-url' },
   } as const;
 
-  test('is in the settings and in join commands, and a call cannot change it', async () => {
+  test('shows the public address of a flag, uses it in join commands, and refuses to change it', async () => {
     const server = await open({ config });
     expect(await view(server)).toMatchObject({
       public_url: 'https://yard.example.org',
@@ -74,7 +73,7 @@ describe('a public address from a flag', () => {
     });
   });
 
-  test('is a name that the server answers under', async () => {
+  test('answers under the host name of the public address', async () => {
     const server = await open({ config });
     const statusUnder = async (host: string) =>
       (await sendRaw(server.url, { path: '/api/session', headers: [['host', host]] })).status;
@@ -82,7 +81,7 @@ describe('a public address from a flag', () => {
     expect(await statusUnder('other.example.org')).toBe(421);
   });
 
-  test('hides the one that was set, which counts again without the flag', async () => {
+  test('prefers the flag to the saved public address until the flag is gone', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
     await patch(first, { public_url: 'https://set.example.org' });
@@ -98,8 +97,8 @@ describe('a public address from a flag', () => {
   });
 });
 
-describe('a restart', () => {
-  test('keeps what was set, in a file for its owner alone', async () => {
+describe('settings after a restart', () => {
+  test('keeps settings in a file readable only by its owner', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
     expect(await patch(first, { host: elsewhere, public_url: 'https://yard.example/fleet/' })).toMatchObject({
@@ -115,7 +114,7 @@ describe('a restart', () => {
     expect(await isLive(overNetwork(second))).toBe(true);
   });
 
-  test('a flag counts before what was set, which counts again without it', async () => {
+  test('prefers a flag to the saved setting until the flag is gone', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
     await patch(first, { host: elsewhere });
@@ -131,7 +130,7 @@ describe('a restart', () => {
     });
   });
 
-  test('without the address that was shared is one for this machine, and says so', async () => {
+  test('starts only on this machine when the shared address is missing, and logs that', async () => {
     const dataDir = openFolder();
     writeFileSync(
       join(dataDir, 'settings.json'),
@@ -149,15 +148,15 @@ describe('a restart', () => {
   });
 
   test.each([
-    ['cut off', '{"host": "127.0', 0o600, /settings\.json is not what was written/],
-    ['of somebody else', '{}', 0o644, /settings\.json can be read by others/],
+    ['truncated', '{"host": "127.0', 0o600, /settings\.json is not what was written/],
+    ['readable by others', '{}', 0o644, /settings\.json can be read by others/],
     [
-      'with a host that is none',
+      'invalid because of its host',
       '{"host": "here"}',
       0o600,
       /settings\.json is not what was written \(host: /,
     ],
-  ])('with a file that is %s is refused', async (_what, text, mode, reason) => {
+  ])('refuses to start with a settings file that is %s', async (_what, text, mode, reason) => {
     const dataDir = openFolder();
     writeFileSync(join(dataDir, 'settings.json'), text, { mode });
     await expect(startTestServer({ dataDir })).rejects.toThrow(reason);

@@ -1,4 +1,3 @@
-/** Changing the retention of the audit trail at run time. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,7 +16,7 @@ const set = ({ admin }: TestServer, days: number | null) =>
   admin.call(settingsApi.change, { body: { audit_retention_days: days } });
 const shown = async ({ admin }: TestServer) => valueOf(await admin.call(settingsApi.get, {})).audit;
 
-test('it is shown, kept over a restart, and written down with what it was', async () => {
+test('keeps the audit retention across a restart, and audits its change', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   expect(valueOf(await set(first, 90)).audit).toEqual({ retention_days: 90, fixed_by: null });
@@ -34,7 +33,7 @@ test('it is shown, kept over a restart, and written down with what it was', asyn
   ]);
 });
 
-test.each([0, -1, 1.5, 36_501, '30', true])('%j is no number of days', async days => {
+test.each([0, -1, 1.5, 36_501, '30', true])('refuses %j as audit retention', async days => {
   const server = await openServer();
   const response = await fetch(server.url + settingsApi.change.path, {
     method: 'PATCH',
@@ -45,7 +44,7 @@ test.each([0, -1, 1.5, 36_501, '30', true])('%j is no number of days', async day
   expect(await shown(server)).toEqual({ retention_days: null, fixed_by: null });
 });
 
-test('what a flag says can not be set, and counts again what was set before when nobody says it any more', async () => {
+test('prefers a flag to the saved audit retention until the flag is gone', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   valueOf(await set(first, 90));
@@ -65,7 +64,7 @@ test('what a flag says can not be set, and counts again what was set before when
   expect(await shown(await openServer({ dataDir }))).toEqual({ retention_days: 90, fixed_by: null });
 });
 
-test('a file from before it could be set keeps everything', async () => {
+test('keeps all audit rows with a settings file from before the setting existed', async () => {
   const dataDir = temporaryFolder();
   const worker = { enabled: false, gpus: null, trainer: null, work_dir: null };
   const before = { host: '127.0.0.1', public_url: null, local_worker: worker };

@@ -1,4 +1,3 @@
-/** Turning the local worker on and off through the API. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +7,7 @@ import { eventually } from '../../support/notices.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { open, patch, view } from './settings-bench.ts';
 
-/** Headers that proxies, CDNs and tunnels add. */
+// Headers that proxies, CDNs and tunnels add.
 const forwardingHeaders = [
   'forwarded',
   'via',
@@ -31,8 +30,8 @@ const forwardingHeaders = [
   'x-appengine-user-ip',
 ];
 
-describe('the worker of this machine', () => {
-  /** A program that keeps running and exits when its stdin ends. */
+describe('the local worker setting', () => {
+  // A program that keeps running and exits when its stdin ends.
   const program = {
     command: [
       process.execPath,
@@ -47,7 +46,7 @@ describe('the worker of this machine', () => {
   const said = (server: TestServer, word: string) =>
     eventually(word, () => server.log.find(line => line.includes(word)));
 
-  test('comes and goes, and with it the jobs that are for it', async () => {
+  test('starts and stops the local worker, and accepts local jobs accordingly', async () => {
     const server = await open({ agent: program });
     expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
     expect(await patch(server, { local_worker: { enabled: true, gpus: '0' } })).toMatchObject({
@@ -71,7 +70,7 @@ describe('the worker of this machine', () => {
     expect(server.log.join('')).not.toContain('local_worker.starts_again');
   });
 
-  test('is there again after a restart', async () => {
+  test('starts the local worker again after a restart', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir, agent: program });
     await patch(first, { local_worker: { enabled: true } });
@@ -82,7 +81,7 @@ describe('the worker of this machine', () => {
     expect(await submitHere(second)).toMatchObject({ ok: true });
   });
 
-  test('is told what to run from this machine alone', async () => {
+  test('accepts the trainer and the work folder only from this machine', async () => {
     const server = await open({ agent: program });
     for (const header of forwardingHeaders)
       for (const body of [{ trainer: 'sh -c id' }, { work_dir: '/tmp' }])

@@ -1,4 +1,4 @@
-/** Settings that change while the orchestrator runs. 127.0.0.2 stands for its address on a network. */
+// 127.0.0.2 stands for the server's address on a network.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import {
   view,
 } from './settings-bench.ts';
 
-test('at first it is here alone, and says what there is', async () => {
+test('listens only on this machine at first, and returns all settings', async () => {
   const addresses = [
     { address: '127.0.0.1', family: 'IPv4', interface: 'lo' },
     { address: '172.17.0.1', family: 'IPv4', interface: 'docker0' },
@@ -66,7 +66,7 @@ test('at first it is here alone, and says what there is', async () => {
   expect(existsSync(settingsFile(server))).toBe(false);
 });
 
-describe('what is refused changes nothing', () => {
+describe('invalid settings', () => {
   test.each<[unknown, number, string, RegExp]>([
     [{ shared: 'yes' }, 400, 'invalid_request', /^shared: /],
     [{ shared: null }, 400, 'invalid_request', /^shared: /],
@@ -98,7 +98,7 @@ describe('what is refused changes nothing', () => {
     [[], 400, 'invalid_request', /./],
     // The valid setting next to it is not applied either.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
-  ])('%j', async (body, status, code, detail) => {
+  ])('refuses the settings %j and changes nothing', async (body, status, code, detail) => {
     const server = await open();
     const before = await view(server);
     expect(await patch(server, body)).toMatchObject({
@@ -111,8 +111,8 @@ describe('what is refused changes nothing', () => {
   });
 });
 
-describe('the network', () => {
-  test('is shared at once, and nobody here is cut off', async () => {
+describe('sharing on the network', () => {
+  test('listens on the network immediately without disconnecting local clients', async () => {
     const server = await open();
     const here = await follow(server, server.url);
     expect(await isLive(overNetwork(server))).toBe(false);
@@ -129,7 +129,7 @@ describe('the network', () => {
     expect(here.isOver()).toBe(false);
   });
 
-  test('is left at once: who came from there is cut off, who is here is not', async () => {
+  test('stops listening on the network immediately, and disconnects only clients from there', async () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
@@ -145,7 +145,7 @@ describe('the network', () => {
     expect(here.isOver()).toBe(false);
   });
 
-  test('stays as it was when the port is in use there', async () => {
+  test('changes nothing when the port is in use on the network address', async () => {
     const server = await open();
     const other = await occupy(elsewhere, Number(new URL(server.url).port));
     expect(await patch(server, { host: elsewhere, public_url: 'https://yard.example' })).toMatchObject({
@@ -166,7 +166,7 @@ describe('the network', () => {
     expect(await patch(server, { host: elsewhere })).toMatchObject({ status: 200 });
   });
 
-  test('stays as it was when that can not be kept', async () => {
+  test('changes nothing when the settings cannot be saved', async () => {
     const server = await open();
     // A folder with the temporary file's name makes the write fail.
     mkdirSync(`${settingsFile(server)}.new`);
@@ -182,7 +182,7 @@ describe('the network', () => {
     expect(await trail(server)).toEqual([]);
   });
 
-  test('that everybody may see is said to be unencrypted, in the answer and in the log', async () => {
+  test('warns about unencrypted sharing in the answer and in the log', async () => {
     const server = await open({ addresses: () => [] });
     const { body } = await patch(server, { shared: true });
     expect(body).toMatchObject({
@@ -193,7 +193,7 @@ describe('the network', () => {
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
   });
 
-  test('wants a new sign-in at its other address, and takes pages of that address alone', async () => {
+  test('requires a new sign-in at the network address, and accepts only its own pages', async () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const signIn = (url: string, origin: string) =>
@@ -218,7 +218,7 @@ describe('the network', () => {
   });
 });
 
-describe('a join command', () => {
+describe('address of a join command', () => {
   const addresses = [
     { address: '172.17.0.1', family: 'IPv4', interface: 'docker0' },
     { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' },
@@ -227,7 +227,7 @@ describe('a join command', () => {
   test.each([
     ['0.0.0.0', 'http://192.0.2.7:'],
     ['127.0.0.1', 'http://127.0.0.1:'],
-  ])('of an orchestrator at %s, asked for on its own machine, has %s', async (host, url) => {
+  ])('returns for a server at %s a join command with %s', async (host, url) => {
     const server = await open({ addresses: () => addresses, config: { host, fixedBy: { host: '--host' } } });
     const body = { name: 'rig-1' };
     expect(valueOf(await server.admin.call(workersApi.create, { body })).connection_command).toContain(
@@ -237,7 +237,7 @@ describe('a join command', () => {
 });
 
 describe('the public address', () => {
-  test('stands in join commands, until it is taken back', async () => {
+  test('uses the public address in join commands until it is removed', async () => {
     const server = await open();
     const commandFor = async (name: string): Promise<string> =>
       valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
@@ -249,7 +249,7 @@ describe('the public address', () => {
   });
 });
 
-test('each change has its row in the audit trail, and what changes nothing has none', async () => {
+test('audits each change once, and nothing without a change', async () => {
   const server = await open({ addresses: () => [] });
   await patch(server, { shared: true, public_url: 'https://yard.example', local_worker: { gpus: '0' } });
   await patch(server, { shared: true });
@@ -269,7 +269,7 @@ test('each change has its row in the audit trail, and what changes nothing has n
   expect(valueOf(await server.admin.call(auditApi.verify))).toMatchObject({ valid: true });
 });
 
-test('changes that come together are all made', async () => {
+test('applies concurrent changes one after the other', async () => {
   const server = await open();
   const answers = await Promise.all([
     patch(server, { host: elsewhere }),
@@ -286,7 +286,7 @@ test('changes that come together are all made', async () => {
   expect(await trail(server)).toHaveLength(3);
 });
 
-test('a client of the contract reads what a network address answers', async () => {
+test('answers a client of the contract on the network address', async () => {
   const server = await open();
   await patch(server, { host: elsewhere });
   const there = adminClient(overNetwork(server), server.adminToken);

@@ -1,7 +1,4 @@
-/**
- * Clients that send their request slowly or never: docs/internals/faults.md, S13. Timeouts are short here, and the
- * tests wait for sockets to close.
- */
+// See docs/internals/faults.md, S13. The timeouts are short here.
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -10,7 +7,7 @@ import { valueOf } from '../../support/server.ts';
 import { follow, open } from './settings-bench.ts';
 import { far, openSecure, portOf } from './tls-bench.ts';
 
-/** Long enough for well-behaved clients on a busy machine, in ms. */
+// Long enough in ms for well-behaved clients on a busy machine.
 const patient = 60_000;
 const limits = (some: Partial<SocketLimits>): SocketLimits => ({
   headersMs: patient,
@@ -23,12 +20,12 @@ const limits = (some: Partial<SocketLimits>): SocketLimits => ({
 
 interface Slow {
   readonly socket: Socket;
-  /** Resolves with all received data when the server has closed the connection. */
+  // Resolves with all received data when the server has closed the connection.
   readonly closed: Promise<string>;
   isClosed(): boolean;
 }
 
-/** Connects and sends `text` and nothing more. */
+// Connects and sends `text` and nothing more.
 function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
@@ -56,9 +53,9 @@ const openMany = (count: number, port: number, text?: string, host?: string): Pr
   Promise.all(Array.from({ length: count }, () => openSlow(port, text, host)));
 
 test.each([
-  ['say nothing', ''],
+  ['send nothing', ''],
   ['never end their headers', 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'],
-])('300 that %s are cut off, and others notice nothing', async (_what, text) => {
+])('closes 300 connections that %s, without an effect on others', async (_what, text) => {
   const server = await open({ socketLimits: limits({ headersMs: 500 }) });
   const stream = await follow(server, server.url);
   const slow = await openMany(300, portOf(server), text);
@@ -72,16 +69,16 @@ test.each([
 });
 
 test.each([
-  ['say nothing', ''],
-  ['begin to shake hands', '\u0016\u0003\u0001'],
-])('300 that %s where TLS is spoken are cut off', async (_what, text) => {
+  ['send nothing', ''],
+  ['start a handshake', '\u0016\u0003\u0001'],
+])('closes 300 TLS connections that %s', async (_what, text) => {
   const server = await openSecure({ socketLimits: limits({ headersMs: 500 }) });
   const slow = await openMany(300, portOf(server), text, far);
   await server.createWorker({ name: 'rig-1' });
   expect(await Promise.all(slow.map(({ closed }) => closed))).toEqual(slow.map(() => ''));
 });
 
-test('a body that does not come is waited for as long as a whole request may take, and no longer', async () => {
+test('waits for a body as long as a whole request may take, and no longer', async () => {
   const server = await open({ socketLimits: limits({ headersMs: 300, requestMs: 900 }) });
   const head =
     `POST /api/admin/workers HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
@@ -98,15 +95,15 @@ test('a body that does not come is waited for as long as a whole request may tak
   ]);
 });
 
-test('a body that still does not come after the call was answered is waited for no longer than that', async () => {
+test('waits no longer for a body after the request was answered', async () => {
   const server = await open({ socketLimits: limits({ requestMs: 600 }) });
   const head = 'POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 16\r\n\r\n';
   const never = await openSlow(portOf(server), head);
   expect(await never.closed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-describe('of those that have not asked yet', () => {
-  test('there are no more than the bound, and the first goes first', async () => {
+describe('limit on connections without a request', () => {
+  test('closes the oldest waiting connections beyond the limit', async () => {
     const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
     const slow: Slow[] = [];
     for (let count = 0; count < 60; count += 1)
@@ -118,7 +115,7 @@ describe('of those that have not asked yet', () => {
     expect(slow.slice(15).some(({ isClosed }) => isClosed())).toBe(false);
   });
 
-  test('a stream is none, however long it is open', async () => {
+  test('does not count an open stream as a waiting connection', async () => {
     const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
     const stream = await follow(server, server.url);
     const slow = await openMany(120, portOf(server));
@@ -127,7 +124,7 @@ describe('of those that have not asked yet', () => {
     await server.createWorker({ name: 'rig-1' });
   });
 
-  test('those where TLS is spoken are counted by themselves', async () => {
+  test('counts waiting TLS connections separately', async () => {
     const server = await openSecure({ socketLimits: limits({ maxWaiting: 20 }) });
     const here = await openMany(15, portOf(server));
     const slow = await openMany(40, portOf(server), '\u0016', far);
@@ -136,13 +133,13 @@ describe('of those that have not asked yet', () => {
   });
 });
 
-test('a connection on which nothing more is asked is closed', async () => {
+test('closes an idle connection after its request', async () => {
   const server = await open({ socketLimits: limits({ idleMs: 100 }) });
   const idle = await openSlow(portOf(server), 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   expect(await idle.closed).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-describe('the connection of a beat', () => {
+describe('connection of a heartbeat', () => {
   const register = async (idleMs: number) => {
     const server = await open({ socketLimits: limits({ idleMs }) });
     const { token } = await server.createWorker({ name: 'rig-1' });
@@ -159,7 +156,7 @@ describe('the connection of a beat', () => {
     new Promise(resolve => socket.once('data', resolve));
   const beat = { status: 'idle' };
 
-  test('ends with its answer when there was time to close one that rests since the worker was heard', async () => {
+  test('is closed after the answer when it would be idle for too long before the next heartbeat', async () => {
     const { say, registered } = await register(50);
     expect(await registered.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
     expect(await (await say('heartbeat', beat)).closed).toMatch(
@@ -167,7 +164,7 @@ describe('the connection of a beat', () => {
     );
   });
 
-  test('is kept when it can be used once more', async () => {
+  test('is kept when the next heartbeat can use it', async () => {
     const { say } = await register(patient);
     expect(await answerOf(await say('heartbeat', beat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
@@ -175,13 +172,13 @@ describe('the connection of a beat', () => {
   });
 });
 
-test('headers without an end are refused when there are too many', async () => {
+test('refuses headers that are too long', async () => {
   const server = await open();
   const head = `GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
   expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('as it is started, the bodies of the contract can come by a slow line, and a rig may beat by a new connection', () => {
+test('has default limits for large bodies over slow lines and for all heartbeats', () => {
   // 5 MB at 140 kbit/s, and the maximum of T/4.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);

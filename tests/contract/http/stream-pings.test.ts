@@ -1,4 +1,4 @@
-/** Pings that a page can see: an `EventSource` hides comments. */
+// A page sees these pings, while an `EventSource` hides comments.
 import { expect, onTestFinished, test } from 'vitest';
 import { StreamPing, UiEvent } from '../../../protocol/events.ts';
 import { createShipper } from '../../support/log-bench.ts';
@@ -30,7 +30,7 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
 const data = (text: string): readonly unknown[] =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as unknown);
 
-test('a stream with pings=true begins with a ping that tells the interval, and has no number', async () => {
+test('starts a stream with pings=true with a ping that has the interval and no number', async () => {
   const text = await firstFrames('?pings=true', /job\.submitted/);
   const [first, ...events] = data(text);
   expect(StreamPing.parse(first).every_ms).toBeGreaterThan(0);
@@ -38,12 +38,12 @@ test('a stream with pings=true begins with a ping that tells the interval, and h
   expect(events.map(event => UiEvent.parse(event).kind)).toContain('job');
 });
 
-test('other streams carry no pings as events', async () => {
+test('sends no pings as events without pings=true', async () => {
   const text = await firstFrames('', /job\.submitted/);
   expect(text).not.toContain('"kind":"ping"');
 });
 
-test('the stream of a log with pings=true begins with a ping, too', async () => {
+test('starts a log stream with pings=true with a ping', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const rig = await openRig(server);
@@ -62,7 +62,7 @@ test('the stream of a log with pings=true begins with a ping, too', async () => 
   expect(data(text)[1]).toMatchObject({ type: 'lines', lines: [{ text: 'hello' }] });
 });
 
-test('a strange value of pings is refused', async () => {
+test('refuses an invalid value of pings', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const headers = { authorization: `Bearer ${server.adminToken}` };

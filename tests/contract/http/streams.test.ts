@@ -1,4 +1,4 @@
-/** The streams as any client receives them, and `Last-Event-ID` in every form: docs/internals/faults.md, S15 and S16. */
+// See docs/internals/faults.md, S15 and S16.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Reads a stream as raw bytes, as any HTTP client sees it. */
+// Reads a stream as raw bytes, as any HTTP client sees it.
 async function openStream(path: string, headers: Readonly<Record<string, string>>) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -31,7 +31,7 @@ async function openStream(path: string, headers: Readonly<Record<string, string>
   };
 }
 
-describe("a worker's stream", () => {
+describe('stream of a worker', () => {
   const join = async () => {
     const { id, token } = await server.createWorker({ name: 'rig-1' });
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
@@ -40,7 +40,7 @@ describe("a worker's stream", () => {
     return { id, stream: await openStream(`/api/workers/stream?worker_id=${id}`, headers), headers };
   };
 
-  test('begins at once, is not to be held back on its way, and carries a job in one ASCII line', async () => {
+  test('starts immediately with headers against buffering, and sends a job in one ASCII line', async () => {
     const { id, stream } = await join();
     expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
     expect(stream.response.headers.get('cache-control')).toBe('no-cache, no-transform');
@@ -63,14 +63,14 @@ describe("a worker's stream", () => {
     await stream.until(/job_cancel/);
   });
 
-  test('ends when the same worker opens another one', async () => {
+  test('ends when the worker opens another stream', async () => {
     const { id, stream, headers } = await join();
     await openStream(`/api/workers/stream?worker_id=${id}`, headers);
     await expect(stream.until(/never/)).rejects.toThrow('the stream ended');
   });
 });
 
-describe('the event stream', () => {
+describe('event stream', () => {
   const bearer = () => ({ authorization: `Bearer ${server.adminToken}` });
   const eventsIn = (text: string): readonly UiEvent[] =>
     text
@@ -78,7 +78,7 @@ describe('the event stream', () => {
       .filter(line => line.startsWith('data: '))
       .map(line => UiEvent.parse(JSON.parse(line.slice('data: '.length))));
 
-  test('goes on after the event that is named, without gap or repeat', async () => {
+  test('continues after Last-Event-ID without gap or repeat', async () => {
     const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
     const jobs: string[] = [];
     for (let n = 0; n < 3; n += 1)
@@ -97,7 +97,7 @@ describe('the event stream', () => {
     });
   });
 
-  test('brings a long past to a reader that takes it, however much at once would be too much', async () => {
+  test('replays a long history to a reader that keeps up', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-long' });
     const labels = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`label-${n}`, 'x'.repeat(60)]));
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };

@@ -1,4 +1,4 @@
-/** An orchestrator that speaks TLS at 127.0.0.2, which stands for its address on a network, and a client for it. */
+// The orchestrator speaks TLS at 127.0.0.2, which stands for its address on a network.
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls';
@@ -31,7 +31,7 @@ interface Sent {
   readonly tls?: ConnectionOptions;
 }
 
-/** Does not verify the certificate by default. */
+// Does not verify the certificate by default.
 export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: Sent = {}) {
   interface Answer {
     readonly status: number;
@@ -81,7 +81,7 @@ export const shakeHands = (url: string, options: ConnectionOptions = {}): Promis
     });
   });
 
-/** Sends raw bytes and resolves with everything received until the connection ends. */
+// Sends raw bytes and resolves with everything received until the connection ends.
 export const sendRaw = (url: string, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);

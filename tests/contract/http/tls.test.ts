@@ -1,4 +1,3 @@
-/** The server uses TLS for other machines, and plain HTTP for this one. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -27,8 +26,8 @@ import {
 } from './settings-bench.ts';
 import { callTls, far, farUrl, machine, openSecure, portOf, sendRaw, shakeHands } from './tls-bench.ts';
 
-describe('with --ssl', () => {
-  test('other machines are answered by TLS, with the certificate that the settings show', async () => {
+describe('server with --ssl', () => {
+  test('answers other machines over TLS with the certificate in its settings', async () => {
     const server = await openSecure();
     const { certificate, protocol } = await shakeHands(farUrl(server));
     const { tls, tls_fixed_by: by, addresses, listening, notice } = (await view(server)).network;
@@ -44,7 +43,7 @@ describe('with --ssl', () => {
     expect(await callTls(`${farUrl(server)}/health/live`)).toMatchObject({ status: 200 });
   });
 
-  test('whoever trusts that certificate needs no exception', async () => {
+  test('verifies with its own certificate as the only trusted one', async () => {
     const server = await openSecure();
     const ca = readFileSync(join(server.dataDir, 'tls', 'cert.pem'));
     const tls = { ca, rejectUnauthorized: true };
@@ -54,7 +53,7 @@ describe('with --ssl', () => {
     ).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('its own machine is answered as before, and hears no warning', async () => {
+  test('answers this machine over plain HTTP, and shows no warning', async () => {
     const server = await openSecure();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
@@ -71,7 +70,7 @@ describe('with --ssl', () => {
     ]);
   });
 
-  test('TLS below 1.2 is refused', async () => {
+  test('refuses TLS versions below 1.2', async () => {
     const server = await openSecure();
     const ciphers = 'DEFAULT:@SECLEVEL=0';
     await expect(
@@ -82,7 +81,7 @@ describe('with --ssl', () => {
     });
   });
 
-  test('who speaks plain HTTP there is told so in words, and nothing is done', async () => {
+  test('explains the error to a client that speaks plain HTTP, and executes nothing', async () => {
     const server = await openSecure();
     const url = farUrl(server).replace('https', 'http');
     const call =
@@ -96,17 +95,17 @@ describe('with --ssl', () => {
   });
 
   test.each([
-    ['neither', '\u0000\u0001\u0002'],
-    ['lower case', 'get / http/1.1\r\n\r\n'],
-    ['a broken handshake', '\u0016\u0009\u0009\u0000\u0002xx'],
-  ])('%s gets no answer in words', async (_what, text) => {
+    ['binary data', '\u0000\u0001\u0002'],
+    ['a request in lower case', 'get / http/1.1\r\n\r\n'],
+    ['an invalid handshake', '\u0016\u0009\u0009\u0000\u0002xx'],
+  ])('sends no text answer to %s', async (_what, text) => {
     const server = await openSecure();
     expect(await sendRaw(farUrl(server), text)).not.toContain('HTTP');
     expect(await isLive(server.url)).toBe(true);
     expect((await callTls(`${farUrl(server)}/health/live`)).status).toBe(200);
   });
 
-  test('a browser that signs in there is not to show its cookie to plain HTTP; here there is no other', async () => {
+  test('sets a __Host- cookie over TLS and a plain one on this machine', async () => {
     const server = await openSecure();
     const signIn = { method: 'POST', body: { token: server.adminToken } };
     const there = await callTls(`${farUrl(server)}/api/session`, {
@@ -130,7 +129,7 @@ describe('with --ssl', () => {
     expect(here.headers.get('set-cookie')).not.toMatch(/Secure/);
   });
 
-  test('events come by TLS, too', async () => {
+  test('sends events over TLS', async () => {
     const server = await openSecure();
     const line = new Promise<string>((resolve, reject) => {
       const sent = request(
@@ -152,7 +151,7 @@ describe('with --ssl', () => {
     expect(await line).toContain('rig-1');
   });
 
-  test('a restart shows the same certificate', async () => {
+  test('shows the same certificate after a restart', async () => {
     const same = { dataDir: openFolder(), addresses: () => machine };
     const first = await startTestServer(same);
     expect(await patch(first, { host: elsewhere, tls: true })).toMatchObject({ status: 200 });
@@ -166,7 +165,7 @@ describe('with --ssl', () => {
   });
 
   test.each([['0.0.0.0'], ['::']])(
-    'one socket for all (--host %s) speaks plain HTTP with its own machine',
+    'speaks plain HTTP with this machine on the shared socket of --host %s',
     async host => {
       const server = await openSecure({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
@@ -176,7 +175,7 @@ describe('with --ssl', () => {
   );
 });
 
-test('another certificate is shown to whoever comes next, and nobody who is there is cut off', async () => {
+test('shows a new certificate to new connections without closing old ones', async () => {
   const key = makeKey();
   const identities = await Promise.all(
     ['one', 'two'].map(async name => ({ key, certificate: await makeCertificate(key, [name], Date.now()) })),
@@ -216,12 +215,12 @@ const shownBy = (socket: Socket) => {
   throw new Error('it came by no TLS');
 };
 
-describe('a join command', () => {
+describe('pin of a join command', () => {
   const commandOf = async (server: Awaited<ReturnType<typeof open>>, name: string): Promise<string> =>
     valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
   const addresses = () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }] as const;
 
-  test('has the pin of the own certificate, for an address of our own on our port', async () => {
+  test('includes the pin of the own certificate for an own address and port', async () => {
     const server = await open({
       addresses,
       config: { host: '0.0.0.0', isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
@@ -244,7 +243,7 @@ describe('a join command', () => {
     }
   });
 
-  test('has none where the certificate comes from files', async () => {
+  test('includes no pin when the certificate comes from files', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     const key = makeKey();
@@ -264,7 +263,7 @@ describe('a join command', () => {
     expect(command).toContain(`--orchestrator-url https://192.0.2.7:${portOf(server)} --name`);
   });
 
-  test('says https behind a proxy that speaks it', async () => {
+  test('uses https behind a proxy that speaks TLS', async () => {
     const server = await open();
     const response = await fetch(`${server.url}${workersApi.create.path}`, {
       method: 'POST',
@@ -280,8 +279,8 @@ describe('a join command', () => {
   });
 });
 
-describe('files', () => {
-  test('name the hosts that the server answers to, without --allow-host', async () => {
+describe('certificate files', () => {
+  test('answers under the host names of the certificate files without --allow-host', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     const key = makeKey();
@@ -302,14 +301,14 @@ describe('files', () => {
       expect([host, await statusAt(host)]).toEqual([host, 421]);
   });
 
-  test('of a certificate made by the server allow no host that has not been given', async () => {
+  test('does not add host names from its own certificate', async () => {
     const server = await openSecure({ config: { allowHosts: [] } });
     const headers = { host: 'yard.example.org' };
     const { status, body } = await callTls(`${farUrl(server)}/api/version`, { headers });
     expect([status, body]).toEqual([421, expect.stringContaining('--allow-host yard.example.org')]);
   });
 
-  test('that do not fit keep it from starting, and the reason is said', async () => {
+  test('refuses to start with files that do not match, and explains that', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     writeFileSync(files.key, makeKey());
@@ -320,8 +319,8 @@ describe('files', () => {
   });
 });
 
-describe('the setting', () => {
-  test('takes effect at once: who came by plain HTTP is cut off, who is here is not', async () => {
+describe('the TLS setting', () => {
+  test('takes effect immediately, and disconnects only clients of plain HTTP from elsewhere', async () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
@@ -351,7 +350,7 @@ describe('the setting', () => {
     expect(here.isOver()).toBe(false);
   });
 
-  test('has its rows in the audit trail', async () => {
+  test('audits the TLS setting and its certificate', async () => {
     const server = await open({ addresses: () => [] });
     await patch(server, { shared: true, tls: true });
     await patch(server, { tls: false });
@@ -366,7 +365,7 @@ describe('the setting', () => {
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
   });
 
-  test('is refused where a flag says it', async () => {
+  test('refuses to change the TLS setting that a flag fixes', async () => {
     const server = await openSecure();
     expect(await patch(server, { tls: false })).toMatchObject({
       status: 409,
@@ -375,7 +374,7 @@ describe('the setting', () => {
     expect(await patch(server, { tls: true })).toMatchObject({ status: 200 });
   });
 
-  test('is refused where its own machine would be without a socket', async () => {
+  test('refuses TLS when this machine would have no socket', async () => {
     const server = await open({ config: { host: elsewhere, fixedBy: { host: '--host' } } });
     expect((await view(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
     expect(await patch(server, { tls: true })).toMatchObject({
@@ -384,7 +383,7 @@ describe('the setting', () => {
     });
   });
 
-  test('that can not be kept leaves all as it was', async () => {
+  test('changes nothing when the TLS setting cannot be saved', async () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     mkdirSync(`${settingsFile(server)}.new`);
@@ -394,7 +393,7 @@ describe('the setting', () => {
   });
 });
 
-test('a start that is shared without TLS stands in the audit trail', async () => {
+test('audits a start that shares without TLS', async () => {
   const server = await open({
     addresses: () => [],
     config: { host: '0.0.0.0', fixedBy: { host: '--host' } },

@@ -1,4 +1,3 @@
-/** Tokens of people and scripts: each allows exactly the calls that it was created for, until it expires. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
 import { type Call, type Permission, permissions, reachOf } from '../../../protocol/call.ts';
@@ -42,9 +41,9 @@ async function statusOf(row: Call, token: string): Promise<readonly [number, unk
   return [response.status, code];
 }
 
-describe('a token', () => {
+describe('API tokens', () => {
   test.each(permissions.map(permission => [permission]))(
-    'with %s opens the calls of that, and no other',
+    'allows with %s exactly the calls of that permission',
     async held => {
       const { token } = await create([held]);
       for (const row of guarded) {
@@ -55,7 +54,7 @@ describe('a token', () => {
     },
   );
 
-  test('is shown once, listed without its secret, and stands nowhere in the clear', async () => {
+  test('shows an API token once, lists it without its secret, and stores it only as a hash', async () => {
     const { token, id } = await create(['queue.view']);
     expect(token).toMatch(/^tk_[\w-]{43}$/);
     const listed = valueOf(await server.admin.call(tokensApi.list));
@@ -73,7 +72,7 @@ describe('a token', () => {
       expect(text).not.toContain(token);
   });
 
-  test('gives its name to the jobs that it submits', async () => {
+  test('uses the name of the API token as the user of its jobs', async () => {
     const client = clientOf(await create(['queue.submit', 'queue.view'], { name: 'Ada at night' }));
     const { job_id: id } = valueOf(await client.call(queueApi.submit, { body: { config: {} } }));
     if (id === null) throw new Error('the job was rejected');
@@ -83,7 +82,7 @@ describe('a token', () => {
     expect(valueOf(await client.call(queueApi.me))).toMatchObject({ user: 'Ada at night', pending: 1 });
   });
 
-  test('shows its own jobs under the names that SimpleTuner documents', async () => {
+  test('returns own jobs under the names that SimpleTuner documents', async () => {
     const client = clientOf(await create(['queue.submit', 'queue.view'], { name: 'Counting' }));
     const submit = async (body: object) =>
       valueOf(await client.call(queueApi.submit, { body: { config: {}, ...body } })).job_id;
@@ -103,7 +102,7 @@ describe('a token', () => {
     ['node-10', 'node-lO'],
     ['a b', 'a  b'],
     ['ada-admin', 'Ada-Admin'],
-  ])('a name that looks like the existing %j is refused: %j', async (name, like) => {
+  ])('refuses a name that looks like the existing %j: %j', async (name, like) => {
     await create(['queue.view'], { name });
     const body = { name: like, permissions: ['queue.view' as const] };
     expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
@@ -113,7 +112,7 @@ describe('a token', () => {
   });
 
   test.each(['p\u0430ypal', 'ad\u200bmin', 'x\ufe0f', 'x\u034f', '\u0430dmin'])(
-    'a name with mixed alphabets or invisible characters is refused: %j',
+    'refuses a name with mixed alphabets or invisible characters: %j',
     async name => {
       const body = { name, permissions: ['queue.view' as const] };
       expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
@@ -123,13 +122,13 @@ describe('a token', () => {
   );
 
   test.each(['\u0410\u043d\u043d\u0430-laptop', '\u7530\u4e2dGPU', '\u092e\u0940\u0930\u093e'])(
-    'a name in the letters of its owner is accepted: %j',
+    'accepts a name in any one alphabet: %j',
     async name => {
       expect(await create(['queue.view'], { name })).toMatchObject({ name });
     },
   );
 
-  test('is known to have been used', async () => {
+  test('records when an API token was last used', async () => {
     const token = await create(['queue.view']);
     valueOf(await clientOf(token).call(queueApi.list));
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
@@ -137,7 +136,7 @@ describe('a token', () => {
     expect(Date.now() - Date.parse(used)).toBeLessThan(60_000);
   });
 
-  test('gives nobody more than it has itself', async () => {
+  test('refuses to grant more permissions than the caller has', async () => {
     const token = await create(['admin.tokens', 'queue.view']);
     const refused = await clientOf(token).call(tokensApi.create, {
       body: { name: 'more', permissions: ['queue.view', 'admin.workers'] },
@@ -150,23 +149,23 @@ describe('a token', () => {
   });
 });
 
-describe('what no token can be made of', () => {
+describe('invalid API tokens', () => {
   const wanted = { name: 'x', permissions: ['queue.view'] };
   test.each<readonly [what: string, body: unknown, status: number, says: RegExp]>([
     ['no permission', { ...wanted, permissions: [] }, 400, /permission/],
-    ['a permission that there is not', { ...wanted, permissions: ['root'] }, 400, /permissions/],
-    ['one twice', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /once/],
+    ['an unknown permission', { ...wanted, permissions: ['root'] }, 400, /permissions/],
+    ['a repeated permission', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /once/],
     ['no name', { permissions: ['queue.view'] }, 400, /name/],
     ['an empty name', { ...wanted, name: '  ' }, 400, /name/],
     ['a name with a line break', { ...wanted, name: 'a\nb' }, 400, /name/],
     ['a name with markup', { ...wanted, name: '<b>' }, 400, /name/],
     ['a name of 61 characters', { ...wanted, name: 'x'.repeat(61) }, 400, /name/],
     ['the name of the admin', { ...wanted, name: 'Admin' }, 409, /in use/],
-    ['an end in the past', { ...wanted, expires_in_s: -1 }, 400, /expires_in_s/],
-    ['an end that is near', { ...wanted, expires_in_s: 1 }, 400, /expires_in_s/],
-    ['an end that never comes', { ...wanted, expires_in_s: 1e12 }, 400, /expires_in_s/],
-    ['a wish that is not known', { ...wanted, admin: true }, 400, /admin/],
-  ])('%s', async (_what, body, status, says) => {
+    ['an expiry in the past', { ...wanted, expires_in_s: -1 }, 400, /expires_in_s/],
+    ['an expiry that is too soon', { ...wanted, expires_in_s: 1 }, 400, /expires_in_s/],
+    ['an expiry that is too late', { ...wanted, expires_in_s: 1e12 }, 400, /expires_in_s/],
+    ['an unknown field', { ...wanted, admin: true }, 400, /admin/],
+  ])('refuses to create an API token with %s', async (_what, body, status, says) => {
     const response = await fetch(`${server.url}/api/tokens`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
@@ -176,7 +175,7 @@ describe('what no token can be made of', () => {
     expect(((await response.json()) as { readonly detail: string }).detail).toMatch(says);
   });
 
-  test('a name that somebody has, in whatever case, until that token is revoked', async () => {
+  test('refuses a name in use in any case, until that API token is revoked', async () => {
     const body = { name: 'Nightly', permissions: ['queue.view' as const] };
     const { id } = valueOf(await server.admin.call(tokensApi.create, { body }));
     const again = () => server.admin.call(tokensApi.create, { body: { ...body, name: 'nightlY' } });
@@ -186,8 +185,8 @@ describe('what no token can be made of', () => {
   });
 });
 
-describe('a token that is revoked', () => {
-  test('opens nothing from then on, and is not there any more', async () => {
+describe('revoking an API token', () => {
+  test('refuses a revoked API token and removes it from the list', async () => {
     const token = await create(['queue.view']);
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id: token.id } }));
     expect(await statusOf(queueApi.list, token.token)).toEqual([401, 'token_invalid']);
@@ -198,7 +197,7 @@ describe('a token that is revoked', () => {
     });
   });
 
-  test('takes its streams and its browsers along', async () => {
+  test('ends the streams and the sessions of a revoked API token', async () => {
     const { id, token } = await create(['queue.view', 'admin.tokens']);
     const signedIn = await fetch(`${server.url}/api/session`, {
       method: 'POST',
@@ -230,7 +229,7 @@ describe('a token that is revoked', () => {
   });
 });
 
-test('making and revoking one stands in the audit trail, without its secret', async () => {
+test('audits the creation and the revocation of an API token without its secret', async () => {
   const { id, token, name: given } = await create(['queue.view']);
   valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
   const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { target_id: id } }));

@@ -1,4 +1,3 @@
-/** Which proxies may declare a client's address. */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
@@ -15,7 +14,7 @@ async function open(trustedProxies: Trusted): Promise<TestServer> {
 
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
-  /** The address from which the proxy connects. */
+  // The address from which the proxy connects.
   readonly from?: string;
   readonly host?: string;
 }
@@ -38,7 +37,7 @@ const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0
     sent.end();
   });
 
-/** The audit trail's address for a worker that was created through a proxy at 127.0.0.1. */
+// Returns the address in the audit trail for a worker that was created through a proxy at 127.0.0.1.
 async function addressInTrail(trusted: Trusted, forwardedFor: string): Promise<unknown> {
   const server = await open(trusted);
   await fetch(`${server.url}/api/admin/workers`, {
@@ -54,28 +53,28 @@ async function addressInTrail(trusted: Trusted, forwardedFor: string): Promise<u
   return entries.find(({ event_type: type }) => type === 'worker.created')?.address;
 }
 
-describe('the address of a client', () => {
+describe('address of a client', () => {
   test.each<[string, Trusted, string, string]>([
-    ['is the one of the socket when nobody is trusted', [], '192.0.2.9', '127.0.0.1'],
-    ['is what a trusted proxy says', ['loopback'], '192.0.2.9', '192.0.2.9'],
-    ['is what a trusted address says', ['127.0.0.1/32'], '192.0.2.9', '192.0.2.9'],
-    ['is not what another proxy says', ['10.0.0.0/8'], '192.0.2.9', '127.0.0.1'],
+    ['of the socket without trusted proxies', [], '192.0.2.9', '127.0.0.1'],
+    ['that a trusted proxy reports', ['loopback'], '192.0.2.9', '192.0.2.9'],
+    ['that a trusted address reports', ['127.0.0.1/32'], '192.0.2.9', '192.0.2.9'],
+    ['of the socket when another proxy is trusted', ['10.0.0.0/8'], '192.0.2.9', '127.0.0.1'],
+    ['before the trusted proxies', ['loopback', '10.0.0.0/8'], '6.6.6.6, 192.0.2.9, 10.1.1.1', '192.0.2.9'],
     [
-      'is the last one that no trusted proxy has',
-      ['loopback', '10.0.0.0/8'],
-      '6.6.6.6, 192.0.2.9, 10.1.1.1',
+      'that the proxy reports and not the one the client sent',
+      ['loopback'],
+      '6.6.6.6, 192.0.2.9',
       '192.0.2.9',
     ],
-    ['is not what the client itself has put in front', ['loopback'], '6.6.6.6, 192.0.2.9', '192.0.2.9'],
-    ['is counted from the end by the number of proxies', 2, '6.6.6.6, 192.0.2.9, 10.1.1.1', '192.0.2.9'],
-    ['has no port', ['loopback'], '192.0.2.9:4711', '192.0.2.9'],
-    ['has no brackets', ['loopback'], '[2001:db8::9]:4711', '2001:db8::9'],
-    ['is the one of the socket when the proxy names none', ['loopback'], 'unknown', '127.0.0.1'],
-  ])('%s', async (_what, trusted, forwardedFor, expected) => {
+    ['at the position given by the number of proxies', 2, '6.6.6.6, 192.0.2.9, 10.1.1.1', '192.0.2.9'],
+    ['without its port', ['loopback'], '192.0.2.9:4711', '192.0.2.9'],
+    ['without its brackets', ['loopback'], '[2001:db8::9]:4711', '2001:db8::9'],
+    ['of the socket when the proxy reports none', ['loopback'], 'unknown', '127.0.0.1'],
+  ])('uses the address %s', async (_what, trusted, forwardedFor, expected) => {
     expect(await addressInTrail(trusted, forwardedFor)).toBe(expected);
   });
 
-  test('counts for the limit on wrong tokens, each by itself', async () => {
+  test('limits failed calls per reported address', async () => {
     const server = await open(['loopback']);
     const wrong = async (client: string): Promise<number> =>
       (
@@ -89,12 +88,12 @@ describe('the address of a client', () => {
   });
 });
 
-describe('a call from this machine', () => {
+describe('calls from this machine', () => {
   test.each<[string, Sent, boolean]>([
-    ['may set what this machine runs', {}, true],
-    ['under its loopback name may', { host: 'localhost:8001' }, true],
-    ['with the address of a client may not', { headers: { 'x-real-ip': '192.0.2.9' } }, false],
-    ['under the public name of a proxy may not', { host: 'trainyard.example' }, false],
+    ['allows a command in the settings from this machine', {}, true],
+    ['allows a command under the loopback name', { host: 'localhost:8001' }, true],
+    ['allows no command with the address of a client', { headers: { 'x-real-ip': '192.0.2.9' } }, false],
+    ['allows no command under the public name of a proxy', { host: 'trainyard.example' }, false],
   ])('%s', async (_what, sent, expected) => {
     for (const trusted of [[], ['loopback'], 1] as const)
       expect((await settings(await open(trusted), sent)).local_worker.command_allowed).toBe(expected);

@@ -1,4 +1,3 @@
-/** Streams whose clients do not read, over real sockets. */
 import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
@@ -34,7 +33,7 @@ async function openStreams() {
   return { streams, gone, open };
 }
 
-test('a reader that never reads is cut off at the budget of all; one that reads is not', async () => {
+test('closes only the stream that is not read when the shared budget is exceeded', async () => {
   const { streams, gone, open } = await openStreams();
   const deaf = await open();
   const reading = await open();

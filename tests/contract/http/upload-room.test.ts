@@ -1,4 +1,3 @@
-/** How much storage an upload reserves before its bytes arrive. */
 import { request } from 'node:http';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +22,7 @@ const runJob = async ({ server, name }: { readonly server: TestServer; readonly 
   const rig = await openRig(server, name);
   return { rig, job: await startJob(server, rig) };
 };
-/** Uploads the first byte of a file with this declared length. */
+// Uploads the first byte of a file with this declared length.
 const announce = (server: TestServer, { token }: Offered, key: string, total: number): Promise<Response> =>
   upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
 const codeOf = async (answer: Response): Promise<unknown> => [
@@ -40,7 +39,7 @@ const onDisk = ({ dataDir }: TestServer, { jobId }: Offered): readonly number[] 
 };
 const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
 
-/** Sends `before` of `total` MiB, and the rest on request. Resolves with the status; null when the connection breaks. */
+// Sends `before` of `total` MiB, and the rest on request. Resolves with the status; null when the connection breaks.
 function sendSlowly(server: TestServer, { token }: Offered, key: string, total: number, before: number) {
   const answered = Promise.withResolvers<number | null>();
   const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
@@ -53,7 +52,7 @@ function sendSlowly(server: TestServer, { token }: Offered, key: string, total: 
   return { status: answered.promise, finish: () => void sent.end(MiBs(total - before)) };
 }
 
-test('announced parts of ten jobs leave the storage of the fleet to others', async () => {
+test('leaves storage for others when ten jobs announce large files', async () => {
   const server = await open(limits(50 * GiB, 500 * GiB));
   const attackers = await Promise.all(
     Array.from({ length: 10 }, (_, n) => runJob({ server, name: `rig-${n}` })),
@@ -68,7 +67,7 @@ test('announced parts of ten jobs leave the storage of the fleet to others', asy
   expect((await upload(server.url, job.token, 'a', { body: MiBs(1) })).status).toBe(200);
 });
 
-test('a job that has announced all it may have takes no more, until its attempt ends', async () => {
+test('refuses more files of a job that has announced its limit, until its attempt ends', async () => {
   const server = await open(limits(100, 1_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   expect((await announce(server, job, 'a', 100)).status).toBe(308);
@@ -77,7 +76,7 @@ test('a job that has announced all it may have takes no more, until its attempt 
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('a new attempt has the room that the one before has announced', async () => {
+test('frees the announced storage of the previous attempt for the next one', async () => {
   const server = await open(limits(100, 1_000));
   const rig = await openRig(server);
   const first = await startJob(server, rig, { retry_on: ['trainer_exit'], max_retries: 1 });
@@ -89,7 +88,7 @@ test('a new attempt has the room that the one before has announced', async () =>
   expect((await announce(server, next, 'b', 100)).status).toBe(308);
 });
 
-test('uploads of a completed job stay until its worker reports that nothing is left', async () => {
+test('keeps uploads of a completed job until its worker reports that none are left', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   await announce(server, job, 'a', 100);
@@ -106,7 +105,7 @@ test('uploads of a completed job stay until its worker reports that nothing is l
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('uploads of a completed job are dropped when its outstanding files are given up', async () => {
+test('drops uploads of a completed job when its outstanding files are given up', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   await announce(server, job, 'a', 100);
@@ -117,7 +116,7 @@ test('uploads of a completed job are dropped when its outstanding files are give
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('a long upload is stopped when others have filled the storage beyond its look-ahead', async () => {
+test('stops a long upload when others have filled the storage beyond its reservation', async () => {
   const server = await open(limits(GiB, 100 * MiB));
   const { job } = await runJob({ server, name: 'slow' });
   const { job: other } = await runJob({ server, name: 'quick' });
@@ -136,7 +135,7 @@ test('a long upload is stopped when others have filled the storage beyond its lo
   expect((await upload(server.url, job.token, 'c', { body: MiBs(64) })).status).toBe(200);
 });
 
-test('a part that is stopped for want of room keeps what has arrived', async () => {
+test('keeps the received bytes of a part that is stopped for lack of storage', async () => {
   const server = await open(limits(GiB, 100 * MiB));
   const { job } = await runJob({ server, name: 'slow' });
   const { job: other } = await runJob({ server, name: 'quick' });
@@ -159,14 +158,14 @@ test('a part that is stopped for want of room keeps what has arrived', async () 
   expect(rest.status).toBe(200);
 });
 
-test('a file that is longer than the limit of all jobs is refused at once', async () => {
+test('refuses a file that is larger than the limit of all jobs', async () => {
   const server = await open(limits(GiB, 10 * MiB));
   const { job } = await runJob({ server, name: 'rig-1' });
   expect(await codeOf(await announce(server, job, 'a', 11 * MiB))).toEqual([413, 'quota_exceeded']);
   expect(onDisk(server, job)).toEqual([]);
 });
 
-test('after a restart unfinished uploads reserve what is on the disk', async () => {
+test('reserves the size on disk of unfinished uploads after a restart', async () => {
   const dataDir = temporaryFolder();
   const options = { dataDir, ...limits(1_000, 1_000) };
   const first = await startTestServer(options);

@@ -1,4 +1,3 @@
-/** Upload tokens end with the worker token of their rig: the server's side and the agent's. */
 import { writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -36,7 +35,7 @@ const renew = (server: TestServer, workerToken: string, uploadToken: string): Pr
 const renewed = async (...call: Parameters<typeof renew>): Promise<string> =>
   ((await (await renew(...call)).json()) as { readonly upload_token: string }).upload_token;
 
-test('an upload token ends with the worker token, and the worker exchanges it for a new one', async () => {
+test('invalidates an upload token with the worker token, and exchanges it for a new one', async () => {
   const { server, rig, job } = await open();
   expect(await bring(server, job.token)).toEqual([200, null]);
   const token = await rotate(server, rig);
@@ -49,7 +48,7 @@ test('an upload token ends with the worker token, and the worker exchanges it fo
   expect(await bring(server, await renewed(server, again, job.token))).toEqual([200, null]);
 });
 
-test('with a rotation after the job, it lives as long as the old worker token', async () => {
+test('keeps an upload token as long as the old worker token in a rotation after the job', async () => {
   const { server, rig, job } = await open();
   const token = await rotate(server, rig, 'after_job');
   expect(await bring(server, job.token)).toEqual([200, null]);
@@ -62,7 +61,7 @@ test('with a rotation after the job, it lives as long as the old worker token', 
   expect(await bring(server, await renewed(server, token, job.token))).toEqual([200, null]);
 });
 
-test('a file that is on its way during the rotation is not stored', async () => {
+test('does not store a file whose upload token was rotated meanwhile', async () => {
   const { server, rig, job } = await open();
   const range = (first: number) => ({ 'content-range': `bytes ${first}-${first}/2` });
   const first = await upload(server.url, job.token, 'a', { body: 'x', headers: range(0) });
@@ -75,7 +74,7 @@ test('a file that is on its way during the rotation is not stored', async () => 
   expect(last.status).toBe(200);
 });
 
-test('a worker exchanges the tokens of its own attempts only, as long as they may upload', async () => {
+test("exchanges only upload tokens of the worker's own attempts that may still upload", async () => {
   const { server, rig, job } = await open();
   const other = await openRig(server, 'rig-2');
   const refused = async (worker: string, token: string): Promise<unknown> =>
@@ -87,7 +86,7 @@ test('a worker exchanges the tokens of its own attempts only, as long as they ma
   expect(await refused(rig.token, job.token)).toEqual([401, 'uploads_closed']);
 });
 
-test('the uploads of a deleted worker are closed', async () => {
+test('closes the uploads of a deleted worker', async () => {
   const { server, rig, job } = await open();
   await rig.report(job, 'completed', { uploads_pending: true });
   await fetch(`${server.url}/api/workers/disconnect`, {
@@ -99,7 +98,7 @@ test('the uploads of a deleted worker are closed', async () => {
   expect(await bring(server, job.token)).toEqual([401, 'uploads_closed']);
 });
 
-test('the agent continues a file in parts with a new token', async () => {
+test('continues an upload of the agent with a new upload token', async () => {
   const { server, rig, job } = await open();
   const content = crypto.getRandomValues(new Uint8Array(50_000));
   const path = join(temporaryFolder(), 'file');

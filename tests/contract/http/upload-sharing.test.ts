@@ -1,4 +1,3 @@
-/** Files of one job with the same content share one file on disk. */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -32,7 +31,7 @@ const remove = async (server: TestServer, { jobId }: Offered, key: string): Prom
 const eventually = (server: TestServer, job: Offered, sizes: readonly number[]): Promise<void> =>
   expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual(sizes);
 
-test('the bytes lie on the disk once and count once, and go with the last of them', async () => {
+test('stores equal content of a job once, counts it once, and removes it with its last file', async () => {
   const { server, job } = await open();
   const content = 'x'.repeat(4_000);
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
@@ -50,7 +49,7 @@ test('the bytes lie on the disk once and count once, and go with the last of the
   expect(await bring(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
 });
 
-test('a file that comes again unchanged is stored and noted once', async () => {
+test('stores and audits a repeated file once', async () => {
   const { server, job } = await open();
   for (let n = 0; n < 3; n += 1) expect(await bring(server, job, 'a', 'same')).toBe(200);
   await eventually(server, job, [4]);
@@ -59,7 +58,7 @@ test('a file that comes again unchanged is stored and noted once', async () => {
   expect(valueOf(await server.admin.call(auditApi.list, { query })).entries).toHaveLength(1);
 });
 
-test('a file that is replaced leaves the others with its content as they are', async () => {
+test('keeps other files with the same content when one is replaced', async () => {
   const { server, job } = await open();
   await bring(server, job, 'a', 'one');
   await bring(server, job, 'b', 'one');
@@ -70,7 +69,7 @@ test('a file that is replaced leaves the others with its content as they are', a
   expect(await read(server, job, 'b')).toBe('three');
 });
 
-test('content of which the file is lost is stored anew', async () => {
+test('stores content again whose file was lost', async () => {
   const { server, job } = await open();
   await bring(server, job, 'a', 'same');
   for (const name of readdirSync(folderOf(server, job))) rmSync(join(folderOf(server, job), name));
@@ -80,7 +79,7 @@ test('content of which the file is lost is stored anew', async () => {
   expect(await read(server, job, 'b')).toBe('same');
 });
 
-test('jobs share no files', async () => {
+test('shares no files between jobs', async () => {
   const { server, job } = await open();
   const other = await startJob(server, await openRig(server, 'rig-2'));
   await bring(server, job, 'a', 'same');

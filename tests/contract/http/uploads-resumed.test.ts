@@ -1,4 +1,3 @@
-/** Files uploaded in parts, across broken connections and server restarts. */
 import { readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -19,7 +18,7 @@ const open = async (options: TestServerOptions = {}) => {
 const content = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000)));
 const key = 'checkpoint-10/state.bin';
 
-/** Uploads the bytes from `first` to `last`, both included. */
+// Uploads the bytes from `first` to `last`, both included.
 const part = (
   url: string,
   { token }: Offered,
@@ -49,7 +48,7 @@ const onDisk = ({ dataDir }: { readonly dataDir: string }, { jobId }: Offered): 
   }
 };
 
-test('goes on behind what is there, and is a file when all of it is', async () => {
+test('continues a file in parts and publishes it when it is complete', async () => {
   const { server, job } = await open();
   const { url } = server;
   expect(await progress(url, job)).toEqual([404, null, null, null]);
@@ -69,7 +68,7 @@ test('goes on behind what is there, and is a file when all of it is', async () =
   expect(Buffer.from(await got.arrayBuffer()).equals(content)).toBe(true);
 });
 
-test('a part that is not the next one is refused, and told where to go on', async () => {
+test('refuses a part that is not the next one, and returns the right offset', async () => {
   const { server, job } = await open();
   const { url } = server;
   const early = await part(url, job, 1_000, 1_999);
@@ -95,14 +94,14 @@ test('a part that is not the next one is refused, and told where to go on', asyn
   expect((await part(url, job, 1_000, 2_999)).status).toBe(200);
 });
 
-test('the first part again begins anew', async () => {
+test('restarts a file when its first part is sent again', async () => {
   const { server, job } = await open();
   await part(server.url, job, 0, 1_999);
   expect((await part(server.url, job, 0, 999)).headers.get('upload-offset')).toBe('1000');
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([1_000]);
 });
 
-test('a part that came damaged is taken back; a whole that is damaged is dropped', async () => {
+test('drops a damaged part, and the whole file when its checksum is wrong', async () => {
   const { server, job } = await open();
   const { url } = server;
   await part(url, job, 0, 999);
@@ -116,7 +115,7 @@ test('a part that came damaged is taken back; a whole that is damaged is dropped
   expect([await listed(server, job), onDisk(server, job)]).toEqual([[], []]);
 });
 
-test('what came before the connection broke is kept', async () => {
+test('keeps the bytes received before the connection broke', async () => {
   const { server, job } = await open();
   const { url } = server;
   const { hostname, port, host } = new URL(url);
@@ -134,7 +133,7 @@ test('what came before the connection broke is kept', async () => {
   socket.destroy();
 });
 
-test('goes on after a restart of the server; what could not be resumed is cleared away', async () => {
+test('continues a file after a restart, and removes uploads that cannot resume', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   const job = await startJob(first, await openRig(first));
@@ -157,7 +156,7 @@ test('goes on after a restart of the server; what could not be resumed is cleare
   await expect.poll(() => onDisk(second, job), { timeout: 10_000 }).toEqual([3_000]);
 });
 
-test('what is to come counts for the quota from its first part on', async () => {
+test('counts the announced size of a file towards the quota from its first part', async () => {
   const { server, job } = await open({
     config: { storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: 0 } },
   });
@@ -167,7 +166,7 @@ test('what is to come counts for the quota from its first part on', async () => 
   expect((await part(server.url, job, 10, 2_999)).status).toBe(200);
 });
 
-test('a disk without room to spare takes nothing', async () => {
+test('refuses uploads when the disk has no room to spare', async () => {
   const { server, job } = await open({
     config: {
       storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: Number.MAX_SAFE_INTEGER },
@@ -178,7 +177,7 @@ test('a disk without room to spare takes nothing', async () => {
   expect(onDisk(server, job)).toEqual([]);
 });
 
-test('who sends too slowly is cut off, and who sends steadily may take longer than any other call', async () => {
+test('cuts a slow upload off, and lets a steady one take longer than other requests', async () => {
   const { server, job } = await open({
     uploadPace: { spanMs: 400, minBytes: 10 },
     socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, maxWaiting: 100 },
@@ -211,7 +210,7 @@ test('who sends too slowly is cut off, and who sends steadily may take longer th
   await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([600]);
 });
 
-test('who asks first with JSON, as curl does with much of it, is told to go on', async () => {
+test('answers 100 Continue to a JSON request that expects it', async () => {
   const { server } = await open();
   const body = JSON.stringify({ name: 'rig-asked' });
   const status = await new Promise<number>((resolve, reject) => {
@@ -232,7 +231,7 @@ test('who asks first with JSON, as curl does with much of it, is told to go on',
   expect(status).toBe(200);
 });
 
-test('who asks first is not made to send what will be refused', async () => {
+test('refuses an upload before its body when the client waits for 100 Continue', async () => {
   const { server, job } = await open();
   const ask = (token: string): Promise<readonly [number, boolean]> =>
     new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Uploads of trainers, and which of them are refused: docs/internals/faults.md, S17. */
+// See docs/internals/faults.md, S17.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const download = (key: string, headers: Readonly<Record<string, string>> = {}): 
   fetch(`${server.url}/api/queue/${job.jobId}/artifacts/${key}`, {
     headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
   });
-/** The sizes of the files on disk, whatever the database records. */
+// The sizes of the files on disk, whatever the database records.
 const onDisk = (): readonly number[] => {
   const folder = join(server.dataDir, 'artifacts', job.jobId);
   try {
@@ -43,8 +43,8 @@ const onDisk = (): readonly number[] => {
   }
 };
 
-describe('a file', () => {
-  test('is kept as it came, and told of', async () => {
+describe('uploading a file', () => {
+  test('stores a file unchanged, and publishes it', async () => {
     const bytes = crypto.getRandomValues(new Uint8Array(5_000));
     const answer = await upload(server.url, job.token, 'checkpoint-500/model.safetensors', { body: bytes });
     const ETag = `"${sha256(bytes)}"`;
@@ -88,23 +88,26 @@ describe('a file', () => {
     ['X-SimpleTuner-Secret', 'outputs', ''],
     ['X-SimpleTuner-Secret', 'outputs', 'ID/'],
     ['X-Upload-Token', 'ID', ''],
-  ])('comes with %s, into %s, as SimpleTuner sends it', async (header, bucket, prefix) => {
-    const own = (text: string): string => text.replace('ID', job.jobId);
-    const key = `${own(prefix)}final/lora.safetensors`;
-    const answer = await fetch(`${server.url}/api/cloud/storage/${own(bucket)}/${key}`, {
-      method: 'PUT',
-      headers: { [header]: job.token },
-      body: 'weights',
-    });
-    expect(await answer.json()).toMatchObject({ Key: key, Bucket: own(bucket) });
-    expect((await listed()).artifacts.map(each => [each.key, each.kind])).toEqual([
-      ['final/lora.safetensors', 'final_model'],
-    ]);
-    const found = await upload(server.url, job.token, '', { method: 'GET' }).then(each => each.status);
-    expect(found).toBe(200);
-  });
+  ])(
+    'accepts a file with the header %s for the bucket %s, as SimpleTuner sends it',
+    async (header, bucket, prefix) => {
+      const own = (text: string): string => text.replace('ID', job.jobId);
+      const key = `${own(prefix)}final/lora.safetensors`;
+      const answer = await fetch(`${server.url}/api/cloud/storage/${own(bucket)}/${key}`, {
+        method: 'PUT',
+        headers: { [header]: job.token },
+        body: 'weights',
+      });
+      expect(await answer.json()).toMatchObject({ Key: key, Bucket: own(bucket) });
+      expect((await listed()).artifacts.map(each => [each.key, each.kind])).toEqual([
+        ['final/lora.safetensors', 'final_model'],
+      ]);
+      const found = await upload(server.url, job.token, '', { method: 'GET' }).then(each => each.status);
+      expect(found).toBe(200);
+    },
+  );
 
-  test('is found by the trainers of its job, and by no others', async () => {
+  test('serves a file only to the trainers of its job', async () => {
     await upload(server.url, job.token, 'a.txt', { body: 'one' });
     const list = await fetch(`${server.url}/api/cloud/storage/outputs`, {
       headers: { 'x-upload-token': job.token },
@@ -127,7 +130,7 @@ describe('a file', () => {
     expect(await codeOf(foreign)).toEqual([404, 'artifact_not_found']);
   });
 
-  test('that comes again takes the place of the one before, whose bytes are gone', async () => {
+  test('replaces a file of the same key and removes its bytes', async () => {
     for (const body of ['one', 'three'])
       expect((await upload(server.url, job.token, 'a.txt', { body })).status).toBe(200);
     expect(await (await download('a.txt')).text()).toBe('three');
@@ -135,7 +138,7 @@ describe('a file', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
   });
 
-  test('that many send at once is one of theirs, and never a mix', async () => {
+  test('stores one of several concurrent files of the same key unmixed', async () => {
     const bodies = Array.from({ length: 6 }, (_, n) => String(n).repeat(900));
     const answers = await Promise.all(bodies.map(body => upload(server.url, job.token, 'a.txt', { body })));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
@@ -143,12 +146,12 @@ describe('a file', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([900]);
   });
 
-  test('may be empty', async () => {
+  test('stores an empty file', async () => {
     expect((await upload(server.url, job.token, 'empty', { body: '' })).status).toBe(200);
     expect((await download('empty')).headers.get('content-length')).toBe('0');
   });
 
-  test('is deleted by who may, with a row in the trail; so are all of a job, with it', async () => {
+  test('audits a deleted file, and deletes all files of a deleted job', async () => {
     for (const key of ['a/ä b.txt', 'b']) await upload(server.url, job.token, encodeURI(key), { body: 'x' });
     const params = { id: job.jobId, key: ['a', 'ä b.txt'] };
     expect(valueOf(await server.admin.call(artifactsApi.remove, { params }))).toMatchObject({
@@ -169,24 +172,24 @@ describe('a file', () => {
   });
 });
 
-describe('the token', () => {
+describe('the upload token', () => {
   const bring = (token = job.token): Promise<Response> =>
     upload(server.url, token, 'a.txt', { body: 'late' });
 
-  test.each(['failed', 'cancelled'])('is dead once the attempt is %s', async status => {
+  test.each(['failed', 'cancelled'])('refuses uploads once the attempt is %s', async status => {
     await rig.report(job, status);
     expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
     expect(await listed()).toMatchObject({ count: 0 });
   });
 
-  test('brings what is left after a completed end, and nothing once the job is gone', async () => {
+  test('accepts uploads after a completed end until the job is deleted', async () => {
     await rig.report(job, 'completed');
     expect((await bring()).status).toBe(200);
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
     expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
   });
 
-  test('of an attempt that was replaced is dead, and that of the newer one is not', async () => {
+  test('refuses the upload token of a replaced attempt, and accepts that of the newer one', async () => {
     const first = await openRig(server, 'rig-2');
     const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
     const second = await openRig(server, 'rig-3');
@@ -202,7 +205,7 @@ describe('the token', () => {
     expect(await found.text()).toBe('late');
   });
 
-  test('is the same when the offer is repeated, over a restart of the server, too', async () => {
+  test('keeps the upload token when the offer is repeated, also after a restart', async () => {
     const idle = await openRig(server, 'rig-2');
     await server.submit({ config: {} });
     const offered = await idle.offered();
@@ -214,7 +217,7 @@ describe('the token', () => {
     expect(readFileSync(join(dataDir, 'trainyard.db-wal'), 'latin1')).not.toContain(offered.token);
   });
 
-  test('opens the files of its own job only', async () => {
+  test("accepts only files of the token's own job", async () => {
     const other = await startJob(server, await openRig(server, 'rig-2'));
     for (const bucket of [other.jobId, 'datasets'])
       for (const method of ['PUT', 'GET']) {
@@ -236,7 +239,7 @@ describe('the token', () => {
     expect(rows[0]?.details).toEqual({ why: 'not_your_job', job_id: job.jobId });
   });
 
-  test('is nobody else to be made up, and opens nothing else', async () => {
+  test('refuses forged upload tokens, and upload tokens for other calls', async () => {
     const [head, attempt, seal] = job.token.split('.');
     const other = await startJob(server, await openRig(server, 'rig-2'));
     const forged = [
@@ -265,7 +268,7 @@ describe('the token', () => {
     expect(sameTwice.status).toBe(200);
   });
 
-  test('of an attempt that ends while its file comes brings nothing', async () => {
+  test('drops a file whose attempt ends during the upload', async () => {
     const pushed = Promise.withResolvers<undefined>();
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {
@@ -284,7 +287,7 @@ describe('the token', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
   });
 
-  /** Sends a body of known length, which `fetch` would not declare. */
+  // Sends a body of known length, which `fetch` would not declare.
   async function slowly(body: ReadableStream<Uint8Array>, length: number) {
     const { request } = await import('node:http');
     return new Promise<readonly [number, unknown]>((resolve, reject) => {
@@ -310,7 +313,7 @@ describe('the token', () => {
   }
 });
 
-describe('is refused, and leaves nothing behind:', () => {
+describe('refused uploads', () => {
   test.each([
     '..',
     '../x',
@@ -349,7 +352,7 @@ describe('is refused, and leaves nothing behind:', () => {
     '%c3%a4'.repeat(101),
     Array.from({ length: 17 }, () => 'a').join('/'),
     Array.from({ length: 8 }, () => 'x'.repeat(100)).join('/'),
-  ])('the key %s', async key => {
+  ])('refuses the key %s and stores nothing', async key => {
     const answer = await sendRaw(server.url, {
       method: 'PUT',
       path: `/api/cloud/storage/outputs/${key}`,
@@ -361,7 +364,7 @@ describe('is refused, and leaves nothing behind:', () => {
     expect(onDisk()).toEqual([]);
   });
 
-  test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('the bucket %s', async bucket => {
+  test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('refuses the bucket %s', async bucket => {
     const answer = await sendRaw(server.url, {
       method: 'PUT',
       path: `/api/cloud/storage/${bucket}/x`,
@@ -389,7 +392,7 @@ describe('is refused, and leaves nothing behind:', () => {
     ['Content-Digest', text => `sha-256=:${base64('sha256', text)}:`],
     ['Repr-Digest', text => `sha-512=:AAAA:, sha-256=:${base64('sha256', text)}:`],
   ];
-  test.each(sums)('bytes that are not those of %s', async (header, sumOf) => {
+  test.each(sums)('refuses bytes that do not match %s', async (header, sumOf) => {
     const bring = (text: string): Promise<Response> =>
       upload(server.url, job.token, 'a', { body: right, headers: { [header]: sumOf(text) } });
     expect(await codeOf(await bring('others'))).toEqual([400, 'checksum_mismatch']);
@@ -407,13 +410,13 @@ describe('is refused, and leaves nothing behind:', () => {
     [{ 'content-range': 'chunks 0-8/9' }, 400, 'invalid_request'],
     [{ 'content-encoding': 'gzip' }, 415, 'media_type'],
     [{ 'content-encoding': 'aws-chunked' }, 415, 'media_type'],
-  ] as const)('what is sent with %o', async (headers, status, code) => {
+  ] as const)('refuses an upload with %o', async (headers, status, code) => {
     const answer = await upload(server.url, job.token, 'a', { body: right, headers: { ...headers } });
     expect(await codeOf(answer)).toEqual([status, code]);
     expect(onDisk()).toEqual([]);
   });
 
-  test('what does not say how long it is', async () => {
+  test('refuses an upload without a length', async () => {
     const body = new Blob(['abc']).stream();
     const answer = await fetch(`${server.url}/api/cloud/storage/outputs/a`, {
       method: 'PUT',
@@ -424,7 +427,7 @@ describe('is refused, and leaves nothing behind:', () => {
     expect(await codeOf(answer)).toEqual([411, 'length_required']);
   });
 
-  test('a body that ends too early', async () => {
+  test('stores nothing of a body that ends early', async () => {
     const { connect } = await import('node:net');
     const { hostname, port, host } = new URL(server.url);
     const socket = connect(Number(port), hostname);
@@ -438,7 +441,7 @@ describe('is refused, and leaves nothing behind:', () => {
     expect(await listed()).toMatchObject({ count: 0, total_bytes: 0 });
   });
 
-  test('what goes beyond the quota of the job, or that of all', async () => {
+  test('refuses an upload beyond the quota of the job or of all jobs', async () => {
     expect((await upload(server.url, job.token, 'a', { body: 'x'.repeat(9_000) })).status).toBe(200);
     const more = await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) });
     expect(await codeOf(more)).toEqual([413, 'quota_exceeded']);
@@ -453,7 +456,7 @@ describe('is refused, and leaves nothing behind:', () => {
     expect((await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) })).status).toBe(200);
   });
 
-  test('one of two that together go beyond it', async () => {
+  test('accepts only one of two concurrent uploads that together exceed the quota', async () => {
     const answers = await Promise.all(
       ['a', 'b'].map(key => upload(server.url, job.token, key, { body: key.repeat(6_000) })),
     );

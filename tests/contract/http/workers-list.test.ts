@@ -1,4 +1,3 @@
-/** The list of workers, complete and in pages. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { CallInput } from '../../../protocol/client.ts';
@@ -23,23 +22,23 @@ async function listed(
   return { ids: workers.map(({ id }) => id as string), total, next };
 }
 
-test('is whole when no limit is given', async () => {
+test('lists all workers without a limit', async () => {
   expect(await listed()).toEqual({ ids: made, total: 3, next: null });
 });
 
-test('comes in pages, each of which says where the next one begins', async () => {
+test('lists workers in pages with a cursor for the next one', async () => {
   const first = await listed({ limit: 2 });
   expect(first).toEqual({ ids: made.slice(0, 2), total: 2, next: made[1] });
   const cursor = first.next ?? undefined;
   expect(await listed({ limit: 2, cursor })).toEqual({ ids: [made[2]], total: 1, next: null });
 });
 
-test('with a status, a page holds those of its workers that have it, and the next one is still to be read', async () => {
+test('filters each page by status, and returns the cursor even for an empty page', async () => {
   expect(await listed({ limit: 2, status_filter: 'idle' })).toEqual({ ids: [], total: 0, next: made[1] });
   expect((await listed({ limit: 2, status_filter: 'connecting' })).ids).toEqual(made.slice(0, 2));
 });
 
-test('goes on after a worker that was deleted between two pages, and ends at one that there never was', async () => {
+test('continues after a deleted worker, and returns an empty page for an unknown cursor', async () => {
   const own = await startTestServer();
   onTestFinished(() => own.close());
   const ids: WorkerId[] = [];
@@ -53,7 +52,7 @@ test('goes on after a worker that was deleted between two pages, and ends at one
 });
 
 test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { limit: 2, cursor: '../x' as never }])(
-  'refuses %o',
+  'refuses the query %o',
   async query => {
     const answer = await server.admin.call(workersApi.list, { query });
     expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
