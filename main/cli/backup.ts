@@ -7,7 +7,7 @@ import type { Column } from './table.ts';
 const columns: readonly Column<BackupView>[] = [
   { title: 'NAME', text: ({ name }) => name },
   { title: 'KIND', text: ({ kind }) => kind },
-  { title: 'MADE', text: ({ at }) => at },
+  { title: 'CREATED', text: ({ at }) => at },
   { title: 'MIB', text: ({ bytes }) => (bytes / 1_048_576).toFixed(1) },
 ];
 
@@ -53,7 +53,7 @@ const restore: RemoteSpec = {
       backups.find(({ name }) => name === wanted) ??
       fail(exitCodes.notFound, `No backup "${wanted}". To list backups, run "trainyard backup list"`);
     await remote.confirm(
-      `Restore ${backup.name}, made at ${backup.at}? All later changes are lost, including jobs and tokens.`,
+      `Restore ${backup.name}, created at ${backup.at}? All later changes are lost, including jobs and tokens.`,
     );
     remote.terminal.err(
       'Checking the backup, saving the current state, and restoring. Workers keep training\n',

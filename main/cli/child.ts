@@ -28,7 +28,7 @@ export function startChild({ argv, env, logFile }: ChildCommand): Child {
   const child = spawn(file, args, { env: { ...env }, stdio: ['ignore', 'pipe', log], detached: true });
   closeSync(log);
   const { stdout } = child;
-  if (stdout === null) throw new Error('a pipe was asked for and not given');
+  if (stdout === null) throw new Error('stdout is not a pipe');
   const exited = new Promise<number | null>(resolve => {
     child.once('exit', resolve);
     child.once('error', () => resolve(null));
@@ -44,7 +44,7 @@ export function startChild({ argv, env, logFile }: ChildCommand): Child {
           if (found !== null) resolve(found);
         });
         void exited.then(() =>
-          reject(new Error(`it ended too early and said:\n${readFileSync(logFile, 'utf8')}`)),
+          reject(new Error(`it exited before it was ready:\n${readFileSync(logFile, 'utf8')}`)),
         );
       }),
     async stop() {

@@ -85,7 +85,7 @@ const put: RemoteSpec = {
     withConfigArgument(command)
       .argument('<file>', 'JSON, YAML or TOML file')
       .option('--replace', 'replace an existing config')
-      .option('--config-only', 'omit the files that it names; they must be on the server'),
+      .option('--config-only', 'send only the config, because the server has the files that it names'),
   async act(remote, [word, file = '']) {
     const name = configName(word);
     const headers: Record<string, string> = isOn(remote.flags, 'replace') ? {} : { 'if-none-match': '*' };
@@ -100,9 +100,9 @@ const put: RemoteSpec = {
     printOne(remote, {
       answer,
       facts: [
-        [answer.created ? 'Made' : 'Replaced', answer.name],
+        [answer.created ? 'Created' : 'Replaced', answer.name],
         ['File', answer.file],
-        ...Object.keys(files).map(path => ['With', path] as const),
+        ...Object.keys(files).map(path => ['Also sent', path] as const),
       ],
     });
     for (const warning of answer.warnings)

@@ -112,14 +112,14 @@ function urlFrom(sources: Sources): Found<string> {
       ? found(given)
       : failed(
           exitCodes.usage,
-          `"${given}" is no address of an orchestrator: give one like http://HOST:8001`,
+          `"${given}" is not the address of an orchestrator. Use the form http://HOST:8001`,
         );
   }
   const local = localUrl(dataDir);
   if (local === null)
     return failed(
       exitCodes.unreachable,
-      `No orchestrator runs on ${dataDir}: start one with "trainyard server", or give its address with --url`,
+      `No orchestrator runs on ${dataDir}. Start one with "trainyard server", or give its address with --url`,
     );
   return local;
 }

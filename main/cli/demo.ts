@@ -73,7 +73,7 @@ async function runDemo(invocation: Invocation, started: Child[], keep: boolean):
   out(`Job            ${jobId}: ${jobName}, 60,000 handwritten digits\n\n`);
   const crash = started.map(async (child): Promise<never> => {
     await child.exited;
-    throw new Error(`a part of it ended early; its log is in ${demo.folder}`);
+    throw new Error(`a process exited early. Its log is in ${demo.folder}`);
   });
   const job = await Promise.race([followJob(events, jobId, invocation.terminal), ...crash]);
   ended.abort();
@@ -180,11 +180,11 @@ function printResult(
   out(`Checkpoint     ${checkpoint ?? 'none was written'}\n`);
   if (keep) {
     const pids = started.map(({ pid }) => pid).join(' ');
-    out(`Still running  end it with: kill ${pids}\n`);
+    out(`Still running  to stop both, run: kill ${pids}\n`);
     out(`The API        curl -H "Authorization: Bearer $(cat ${tokenFile})" ${url}/api/queue\n`);
   } else {
     out(`Kept in        ${folder}\n`);
-    out('The API        npm run demo -- --keep leaves it running and says how to call it\n');
+    out('The API        to call it, run: npm run demo -- --keep\n');
   }
   return accuracy > minAccuracy && checkpoint !== null ? 0 : 1;
 }

@@ -94,9 +94,9 @@ const withMessage: Readonly<Record<string, (shown: string) => string>> = {
   ERR_PIN_MISMATCH: shown =>
     `its key does not match --pin (${shown}). Nothing was sent. Compare --pin with the value in the panel`,
   ERR_NOT_PROVEN: shown =>
-    `the program there does not prove that it works on the data folder (${shown}). No token was sent. The orchestrator has probably been killed, and another program uses its port: stop that program, or run "trainyard server" again. If an older version of the orchestrator runs there, restart it`,
+    `the program there does not prove that it uses the data folder (${shown}). No token was sent. The orchestrator was probably killed, and another program uses its port. Stop that program, or run "trainyard server" again. If an older orchestrator runs there, restart it`,
   ERR_REDIRECTED: shown =>
-    `it redirects to ${shown}, where the token must not go. If that is the orchestrator, give its address with --url`,
+    `it redirects to ${shown}. The token was not sent there. If that is the orchestrator, give its address with --url`,
 };
 
 /** `fetch` reports only that it failed. The reason is in the chain of causes, at varying depth. */

@@ -25,7 +25,7 @@ export const link: RemoteSpec = {
       answer: { url, expires_in_s: seconds },
       facts: [
         ['Open', url],
-        ['Works', `once, for ${Math.round(seconds / 60)} minutes`],
+        ['Valid', `once, within ${Math.round(seconds / 60)} minutes`],
       ],
     });
     if (!isLoopbackUrl(base)) return;

@@ -47,7 +47,7 @@ const withNetworkOptions = (command: Command): Command =>
     )
     .option(
       '--ssl',
-      'use TLS for other machines, with a certificate that the first start creates; local connections stay as they are',
+      'use TLS for other machines, with a certificate that the first start creates; connections from this machine keep using HTTP',
     )
     .option('--no-ssl', 'use plain HTTP, regardless of the panel setting')
     .option('--ssl-cert <file>', 'your own certificate with its chain, in PEM')
@@ -71,7 +71,7 @@ const withDataOptions = (command: Command): Command =>
     )
     .option(
       '--audit-witness <file or URL>',
-      'tell the newest row of the audit trail to a file outside the data folder, or to an https:// URL; repeat it for more',
+      'also write the newest row of the audit trail to a file outside the data folder, or send it to an https:// URL; repeatable',
       collect,
     )
     .option('--artifacts-per-job <GiB>', 'maximum size of the files of one job (default: 50)')
@@ -99,7 +99,7 @@ const withLocalWorkerOptions = (command: Command): Command =>
     .option('--local-worker-gpus <list>', 'GPUs of the local worker, such as 0,1 (default: all)')
     .option(
       '--local-worker-trainer <trainer>',
-      'trainer of the local worker, as for "trainyard worker": such as simpletuner=PYTHON or kohya=FOLDER, or a command (default: simpletuner)',
+      'trainer of the local worker, such as simpletuner=PYTHON or kohya=FOLDER; or a command, as for "trainyard worker" (default: simpletuner)',
     )
     .option(
       '--local-worker-work-dir <folder>',

@@ -14,7 +14,9 @@ test('lists audit entries with their actors, and names an edited row in audit ve
   const fields = await audit('list', '--type', 'worker.created', '-o', 'actor_id,event_type,target_id');
   expect(fields.out.split('\n').slice(0, -1)).toHaveLength(2);
   const one = await audit('list', '--target', id);
-  expect(one.out).toMatch(new RegExp(`^SEQ +TIME.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`));
+  expect(one.out).toMatch(
+    new RegExp(`^SEQ +TIME.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`),
+  );
   expect((await audit('list', '--limit', '1', '--offset', '1', '--json')).out).toContain(id);
   expect(await audit('list', '--type', 'weather')).toMatchObject({
     out: '',

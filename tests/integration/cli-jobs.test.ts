@@ -51,7 +51,7 @@ describe('jobs commands without a worker', () => {
       'worker',
     ]);
     expect(run).toMatchObject({ code: 0, err: '' });
-    const [, id = ''] = /^Job +(j_\w+)\nWaits +1 in the queue: No idle workers/.exec(run.out) ?? [];
+    const [, id = ''] = /^Job +(j_\w+)\nPosition +1 in the queue: No idle workers/.exec(run.out) ?? [];
     for (const word of [id, id.slice(0, 8), 'digits']) {
       const job = JSON.parse((await jobs(['get', word, '--json'])).out) as JobDetail;
       expect(job).toMatchObject({

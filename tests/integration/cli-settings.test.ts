@@ -92,7 +92,9 @@ test('creates a sign-in link that works once, and warns when only this machine c
   const server = await openServer();
   const made = await server.run('link');
   expect(made.code).toBe(0);
-  expect(made.out).toMatch(new RegExp(`^Open +${server.url}/#sign-in=\\S+\nValid +once, within 10 minutes\n$`));
+  expect(made.out).toMatch(
+    new RegExp(`^Open +${server.url}/#sign-in=\\S+\nValid +once, within 10 minutes\n$`),
+  );
   expect(made.err).toContain(`Warning: ${server.url} works on this machine only`);
   const code = codeIn(made.out);
   expect([await signInWith(server, code), await signInWith(server, code)]).toEqual([200, 401]);

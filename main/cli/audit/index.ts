@@ -41,13 +41,13 @@ type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
 const columns: readonly Column<Entry>[] = [
   { title: 'SEQ', text: ({ seq }) => String(seq) },
-  { title: 'AT', text: ({ at }) => at },
+  { title: 'TIME', text: ({ at }) => at },
   {
-    title: 'WHO',
+    title: 'ACTOR',
     text: ({ actor_type: type, actor_id: id }) => (id === null || id === type ? type : `${type} ${id}`),
   },
-  { title: 'WHAT', text: ({ event_type: type }) => type },
-  { title: 'TO', text: ({ target_id: id }) => id },
+  { title: 'EVENT', text: ({ event_type: type }) => type },
+  { title: 'TARGET', text: ({ target_id: id }) => id },
   { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
 ];
 
@@ -112,8 +112,8 @@ const stats: RemoteSpec = {
         ['Entries', String(answer.total)],
         ['First', answer.first_at],
         ['Last', answer.last_at],
-        ['What', counts(answer.by_type)],
-        ['Who', counts(answer.by_actor)],
+        ['By type', counts(answer.by_type)],
+        ['By actor', counts(answer.by_actor)],
       ],
     });
   },

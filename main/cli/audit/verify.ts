@@ -28,8 +28,8 @@ export const verify: RemoteSpec = {
       answer,
       facts: [
         ['Rows', `${checked} checked`],
-        ['Chain', valid ? 'whole' : 'broken'],
-        ['Head', head === null ? 'none yet' : `row ${head.seq}, of ${head.at}`],
+        ['Chain', valid ? 'intact' : 'broken'],
+        ['Newest', head === null ? 'none yet' : `row ${head.seq}, written at ${head.at}`],
         ['Removed', anchor === null ? null : `rows up to ${anchor.seq}, by retention, at ${anchor.at}`],
       ],
     });

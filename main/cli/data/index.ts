@@ -80,7 +80,7 @@ const pin: RemoteSpec = {
   shape: command =>
     command
       .argument('<dataset>', 'dataset name for its newest version, or NAME@VERSION')
-      .option('--remove', 'unpin it'),
+      .option('--remove', 'remove the pin'),
   async act(remote, [word = '']) {
     const { id } = await findVersion(remote, word);
     const pinned = !isOn(remote.flags, 'remove');
@@ -114,7 +114,7 @@ const prune: RemoteSpec = {
   description: 'Remove unused older versions; with names, all unused versions of these datasets',
   shape: command =>
     command
-      .argument('[name...]', 'datasets to remove completely')
+      .argument('[name...]', 'datasets of which to remove all unused versions')
       .option('-n, --dry-run', 'print what would be removed, without removing it')
       .option('--yes', 'skip the confirmation'),
   async act(remote, names) {

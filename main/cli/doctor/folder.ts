@@ -22,7 +22,7 @@ const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'
 /** Checks the data folder of this machine. `isInUse`: an orchestrator that uses the folder has answered. */
 export async function checkFolder(dataDir: string, isInUse: boolean): Promise<readonly Check[]> {
   if (statSync(dataDir, { throwIfNoEntry: false }) === undefined)
-    return [skipped('Data folder', `${dataDir} is not there: "trainyard server" makes it`)];
+    return [skipped('Data folder', `${dataDir} does not exist yet. "trainyard server" creates it`)];
   const file = join(dataDir, 'trainyard.db');
   return [
     checkModes(dataDir),
@@ -38,45 +38,48 @@ function checkModes(dataDir: string): Check {
   if (process.platform === 'win32') return passed(what, dataDir);
   const modeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   if ((modeOf(dataDir) & 0o022) !== 0)
-    return failed(what, `${dataDir} can be changed by others: take that back with "chmod go-w ${dataDir}"`);
+    return failed(what, `Other users can write to ${dataDir}. Run "chmod go-w ${dataDir}"`);
   const open = secrets.map(name => join(dataDir, name)).filter(path => (modeOf(path) & 0o077) !== 0);
-  if (open.length === 0) return passed(what, `${dataDir}, with secrets that are its owner's alone`);
+  if (open.length === 0) return passed(what, `${dataDir}. Only its owner can read the secrets in it`);
   const files = open.join(' ');
-  return failed(what, `Others can read ${files}: make that yours alone with "chmod 600 ${files}"`);
+  return failed(what, `Other users can read ${files}. Run "chmod 600 ${files}"`);
 }
 
 function checkDiskSpace(dataDir: string): Check {
   const what = 'Disk';
   const { bavail, bsize } = statfsSync(dataDir);
-  const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GB are free`;
+  const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GB free`;
   if (bavail * bsize >= minFreeBytes) return passed(what, free);
-  return failed(what, `Only ${free} where ${dataDir} is: make room, or changes will be refused`);
+  return failed(
+    what,
+    `Only ${free} on the disk of ${dataDir}. Free some space, or the server will reject changes`,
+  );
 }
 
 async function checkLock(dataDir: string, isInUse: boolean): Promise<Check> {
   const what = 'Lock';
   const { holderOf } = await import('../../compose.ts');
   const holder = holderOf(dataDir);
-  if (holder === null) return passed(what, 'No orchestrator works on the folder');
+  if (holder === null) return passed(what, 'No orchestrator uses the folder');
   if (isInUse) return passed(what, `Held by ${holder}`);
   return failed(
     what,
-    `Held by ${holder}, which does not answer: look at its log, or end it and start another one`,
+    `Held by ${holder}, which does not respond. Check its log, or stop it and start the server again`,
   );
 }
 
 async function checkDatabase(file: string, isInUse: boolean): Promise<Check> {
   const what = 'Database';
-  if (isInUse) return passed(what, 'The orchestrator works with it');
+  if (isInUse) return passed(what, 'In use by the orchestrator');
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
-    return skipped(what, 'There is none yet: the first start makes it');
+    return skipped(what, 'None yet. The first start of the server creates it');
   try {
     const { findDamage } = await import('../../compose.ts');
     const damage = findDamage(file);
-    if (damage === null) return passed(what, `${file} is whole`);
+    if (damage === null) return passed(what, `${file} is intact`);
     return failed(
       what,
-      `${file} ${damage}: the next start puts the last backup in its place, and keeps this one aside`,
+      `${file} ${damage}. The next start of the server restores the last backup, and keeps this file aside`,
     );
   } catch (cause) {
     return failed(what, `${file} cannot be read: ${reasonOf(cause)}`);

@@ -70,8 +70,8 @@ async function checkOrchestrator(flags: Flags, env: Env): Promise<Check> {
   const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs, fetch: network.value });
   const result = await client.call(systemApi.version);
   if (!result.ok) return failed(what, failureOf(result.failure, url.value).message);
-  const difference = result.value.version === version ? '' : `; this program is ${version}`;
-  return passed(what, `${url.value} answers, version ${result.value.version}${difference}`);
+  const difference = result.value.version === version ? '' : `. This program has version ${version}`;
+  return passed(what, `${url.value} runs version ${result.value.version}${difference}`);
 }
 
 /** Checks the worker program that the orchestrator serves to new rigs. */
@@ -84,7 +84,7 @@ async function checkPrograms(flags: Flags, env: Env): Promise<Check> {
   const result = await client.call(agentApi.manifest);
   if (!result.ok) return skipped(what, 'Not built. Run "npm run build" on the machine of the orchestrator');
   const names = result.value.programs.map(({ name }) => name);
-  return passed(what, `Rigs can fetch ${names.join(' and ')}`);
+  return passed(what, `Rigs can download ${names.join(' and ')}`);
 }
 
 async function checkToken(flags: Flags, env: Env): Promise<Check> {
@@ -100,5 +100,5 @@ async function checkToken(flags: Flags, env: Env): Promise<Check> {
   const result = await client.call(workersApi.list);
   if (!result.ok) return failed(what, failureOf(result.failure, url).message);
   const { total } = result.value;
-  return passed(what, `It is accepted; ${total} ${total === 1 ? 'worker is' : 'workers are'} known`);
+  return passed(what, `Accepted. The orchestrator has ${total} ${total === 1 ? 'worker' : 'workers'}`);
 }

@@ -77,22 +77,22 @@ const trainerAction = (what: RequestKind, description: string, wanted: string): 
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.running);
     const job = await remote.request(queueApi.ask, { params: { id }, body: { what } });
-    const worker = job.worker_name ?? 'Its worker';
-    const when = job.duplicate ? 'was asked a moment ago' : 'is asked';
-    remote.terminal.err(`${worker} ${when} for ${wanted}, which will be among the files of the job\n`);
+    const request = `equested ${wanted} from ${job.worker_name ?? 'the worker'}`;
+    const state = job.duplicate ? `Already r${request} a moment ago` : `R${request}`;
+    remote.terminal.err(`${state}. The job lists the new files when they are uploaded\n`);
     showJob(remote, job);
   },
 });
 
 export const save = trainerAction(
   'save',
-  'Request a checkpoint from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
+  'Request a checkpoint from a running job. Works with SimpleTuner, OneTrainer, and configs with $requests',
   'a checkpoint',
 );
 
 export const sample = trainerAction(
   'sample',
-  'Request samples from a running job of SimpleTuner or OneTrainer, or one with $requests in its config',
+  'Request samples from a running job. Works with SimpleTuner, OneTrainer, and configs with $requests',
   'samples',
 );
 
@@ -113,7 +113,7 @@ export const giveUp: RemoteSpec = {
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word);
     await remote.confirm(
-      `The server refuses all further uploads of the job ${id} (${name}); its files stay on the worker. Continue?`,
+      `The server will reject all further uploads of job ${id} (${name}). Its files stay on the worker. Continue?`,
     );
     await remote.request(artifactsApi.giveUp, { params: { id } });
     remote.terminal.err(`Stopped waiting for the outstanding files of job ${id}\n`);

@@ -24,7 +24,7 @@ interface Row extends Readonly<Record<string, unknown>> {
 const columns: readonly Column<Row>[] = [
   { title: 'FILE', text: ({ path }) => path },
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
-  { title: 'WHAT', text: ({ outcome }) => outcome },
+  { title: 'RESULT', text: ({ outcome }) => outcome },
 ];
 
 export const download: RemoteSpec = {

@@ -61,7 +61,7 @@ const checkpointColumns: readonly Column<CheckpointView>[] = [
   { title: 'FILES', text: ({ files }) => String(files) },
   { title: 'TRY', text: ({ attempt }) => String(attempt) },
   { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'WHAT', text: marks },
+  { title: 'NOTES', text: marks },
 ];
 
 function marks({ newest, best, complete }: CheckpointView): string {

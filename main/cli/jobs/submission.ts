@@ -55,20 +55,20 @@ export function submittedFacts(answer: Accepted): readonly Fact[] {
     ...placeFacts(answer),
     ['Blocked', answer.status === 'blocked' ? blockedText(answer) : null],
     ['Warning', warningsText(answer.warnings)],
-    ['Waits', place && [place, reason].filter(part => part !== null).join(': ')],
+    ['Position', place && [place, reason].filter(part => part !== null).join(': ')],
   ];
 }
 
 const endings: Readonly<Record<DryRun['status'], string>> = {
-  running: 'start now',
-  queued: 'wait',
-  blocked: 'wait for approval',
-  rejected: 'be rejected',
+  running: 'would start now',
+  queued: 'would be queued',
+  blocked: 'would need approval',
+  rejected: 'would be rejected',
 };
 
 /** @internal */
 export const dryRunFacts = (answer: DryRun): readonly Fact[] => [
-  ['It would', endings[answer.status]],
+  ['Dry run', endings[answer.status]],
   ...placeFacts(answer),
   ...needsFacts(answer),
   ['Warning', warningsText(answer.warnings)],

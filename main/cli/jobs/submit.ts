@@ -115,16 +115,17 @@ function addOptions(command: Command): Command {
       )
       .option('--timeout <time>', 'time limit of each attempt, such as 12h', timeSpan)
       .addOption(
-        new Option('--on-lost-contact <what>', 'what the worker does when it loses the orchestrator').choices(
-          OnLostContact.options,
-        ),
+        new Option(
+          '--on-lost-contact <what>',
+          'what the worker does when it loses contact with the orchestrator',
+        ).choices(OnLostContact.options),
       )
       .option(
         '--data <path>',
-        'also push this folder or file, which the config names by the same path; repeatable',
+        'also push this folder or file; the config must use the same path; repeatable',
         collect,
       )
-      .option('--no-data', 'do not push data; the rigs have it at the same paths')
+      .option('--no-data', 'do not push data, because the rigs have it at the same paths')
       .option('--any-gpu', 'ignore accelerate_visible_devices in the config')
       .option('--requires-approval', 'hold the job until a user with permission approves it')
       .addOption(new Option('--for-approval', 'the same as --requires-approval').hideHelp())

@@ -21,7 +21,7 @@ export const jobColumns: readonly Column<JobView>[] = [
   { title: 'TRY', text: ({ attempt, max_attempts: most }) => `${attempt}/${most}` },
   { title: 'PRIORITY', text: job => shortPriorityText(job) },
   { title: 'SUBMITTED', text: ({ queued_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'WHAT', text: job => situation(job) },
+  { title: 'DETAILS', text: job => situation(job) },
 ];
 
 /** Describes a job's progress, or why it makes none. */
@@ -151,7 +151,7 @@ function attemptText(attempt: AttemptView): string {
   const exit = attempt.exit_code === null ? attempt.signal : `exit code ${attempt.exit_code}`;
   const why = [cause, exit].filter(part => part !== null).join(', ');
   const times = `${attempt.offered_at} to ${ended ?? 'now'}`;
-  const end = `${outcome ?? 'lives'}${why === '' ? '' : ` (${why})`}`;
+  const end = `${outcome ?? 'active'}${why === '' ? '' : ` (${why})`}`;
   return [`${number}  ${name ?? id}  ${times}  ${end}`, resumeText(attempt)]
     .filter(part => part !== '')
     .join('; ');

@@ -26,10 +26,10 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
     ['Job', explanation.job_id],
     ['Status', status],
     ['Why', summary ?? 'The job is not pending'],
-    ['Hopeless', unsatisfiable ? 'No registered worker can run it' : null],
+    ['Unschedulable', unsatisfiable ? 'No registered worker can run it' : null],
     ['Position', position === null ? null : String(position)],
     // A single reason is already in the summary.
-    ['Held back', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
+    ['Blockers', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
     ['Workers', lines(workers.map(workerText))],
     ['Start', startText(explanation)],
   ];

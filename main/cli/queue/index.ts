@@ -9,7 +9,7 @@ import { queueFacts, statsFacts } from './text.ts';
 
 const status: RemoteSpec = {
   name: 'status',
-  description: 'Show whether jobs are given out, and how many wait and run',
+  description: 'Show whether the queue is paused, its limits, and the number of pending and running jobs',
   async act(remote) {
     const answer = await remote.request(queueApi.status);
     printOne(remote, { answer, facts: queueFacts(answer) });
@@ -18,8 +18,8 @@ const status: RemoteSpec = {
 
 const pause: RemoteSpec = {
   name: 'pause',
-  description: 'Give nothing out until resumed; what runs goes on',
-  shape: command => command.option('--note <text>', 'shown to everybody who looks at the queue'),
+  description: 'Stop dispatching jobs until "queue resume". Running jobs continue',
+  shape: command => command.option('--note <text>', 'reason to show with the paused queue'),
   async act(remote) {
     const body = readInput(queueApi.pause.body, { note: textOf(remote.flags, 'note') }, { note: '--note' });
     const answer = await remote.request(queueApi.pause, { body });
@@ -29,7 +29,7 @@ const pause: RemoteSpec = {
 
 const resume: RemoteSpec = {
   name: 'resume',
-  description: 'Give jobs out again',
+  description: 'Resume dispatching jobs',
   async act(remote) {
     const answer = await remote.request(queueApi.resume);
     printOne(remote, { answer, facts: queueFacts(answer) });

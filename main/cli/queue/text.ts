@@ -9,7 +9,7 @@ type QueueEvent = Extract<UiEvent, { readonly kind: 'queue' }>;
 
 export const queueFacts = (queue: QueueView): readonly Fact[] => [
   ['Queue', queue.paused === null ? 'open' : `${pauseText(queue.paused)}, since ${queue.paused.since}`],
-  ['Waiting', `${queue.total_pending}${forApproval(queue.total_blocked)}`],
+  ['Pending', `${queue.total_pending}${forApproval(queue.total_blocked)}`],
   ['On workers', String(queue.total_running)],
   ...limitFacts(queue),
 ];
@@ -61,7 +61,8 @@ const pauseText = ({ by, note }: NonNullable<QueueView['paused']>): string =>
 
 const limitText = (limit: number | null): string => (limit === null ? 'unlimited' : String(limit));
 
-const forApproval = (blocked: number): string => (blocked === 0 ? '' : `, ${blocked} of them for approval`);
+const forApproval = (blocked: number): string =>
+  blocked === 0 ? '' : `, ${blocked} of them ${blocked === 1 ? 'needs' : 'need'} approval`;
 
 type Stats = ValueOf<typeof queueApi.stats>;
 type StuckJobs = Stats['waiting_for_offline'][number];
@@ -88,14 +89,14 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
       ),
     ),
   ],
-  ['Offline only', lines(figures.waiting_for_offline.map(offlineText))],
-  ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
-  ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
+  ['Offline workers', lines(figures.waiting_for_offline.map(offlineText))],
+  ['Average wait', figures.avg_wait_seconds === null ? null : duration(figures.avg_wait_seconds)],
+  ['Average run', figures.avg_run_seconds === null ? null : duration(figures.avg_run_seconds)],
 ];
 
 const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJobs): string => {
   const others = workers === 1 ? '' : ` or ${workers - 1} more`;
-  return `${name}${others}: ${count} pending`;
+  return `${name}${others}: ${count} pending ${count === 1 ? 'job needs' : 'jobs need'} it`;
 };
 
 /** Returns null when this machine has no worker and no job targets it. */

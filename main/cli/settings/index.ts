@@ -34,7 +34,7 @@ const findKey = (name: string): SettingKey =>
   settingKeys.find(key => key.name === name) ??
   fail(
     exitCodes.usage,
-    `There is no setting "${name}": give one of ${settingKeys.map(key => key.name).join(', ')}`,
+    `Unknown setting "${name}". Known settings: ${settingKeys.map(key => key.name).join(', ')}`,
   );
 
 const get: RemoteSpec = {
@@ -50,7 +50,7 @@ const get: RemoteSpec = {
 
 const set: RemoteSpec = {
   name: 'set',
-  description: 'Change settings of the running server, all or none',
+  description: 'Change settings of the running server. If it rejects one setting, it changes none',
   shape: command =>
     command.argument(
       '<settings...>',
@@ -59,7 +59,7 @@ const set: RemoteSpec = {
   async act(remote, words) {
     const wanted = words.map(word => {
       const at = word.indexOf('=');
-      if (at < 1) fail(exitCodes.usage, `"${word}": give it as NAME=VALUE`);
+      if (at < 1) fail(exitCodes.usage, `"${word}" is not in the form NAME=VALUE`);
       const key = findKey(word.slice(0, at));
       const text = word.slice(at + 1);
       const value = valueFrom(key, text);

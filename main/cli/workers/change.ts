@@ -81,7 +81,7 @@ export const rename: RemoteSpec = {
 
 export const drain: RemoteSpec = {
   name: 'drain',
-  description: 'Drain a worker: it finishes its job and gets no other',
+  description: 'Drain a worker: it finishes its job and gets no new one',
   shape: command =>
     withWorkerArgument(command)
       .option('--reason <text>', 'note to show with the worker')

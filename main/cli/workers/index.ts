@@ -39,7 +39,7 @@ const get: RemoteSpec = {
 
 const watch: RemoteSpec = {
   name: 'watch',
-  description: 'Watch all workers',
+  description: 'Watch all workers until Ctrl-C',
   async act(remote) {
     const { as_of_seq: after } = await remote.request(workersApi.list);
     await watchFleet(remote, {
