@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
-import { findRun, findSettled, type Found } from './attempt/adopt.ts';
+import { findRun, findAcknowledged, type Found } from './attempt/adopt.ts';
 import { type Agent, createAgent } from './session/agent.ts';
 import {
   createApiClient,
@@ -50,7 +50,7 @@ import { openStorage, type StorageDeps } from './artifacts/storage.ts';
 import { openTelemetry } from './session/telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './session/token-holder.ts';
 import { prepareJob, type Rig, trainerProbe } from './attempt/trainer.ts';
-import { type JobOffer, type PreparedJob } from './job.ts';
+import type { JobOffer, PreparedJob } from './job.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
 import { createTrainerKeys, type ReportTrainerKeys } from './session/trainer-keys.ts';
 import { createConnectionWarnings } from './connection/connection-warnings.ts';
@@ -166,7 +166,7 @@ async function serve(serving: Serving): Promise<number> {
     found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
   });
   const logs = openLogs(serving, token.current, network.signal);
-  const settled = findSettled(state.runsDir, launching);
+  const acknowledgedRuns = findAcknowledged(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
   const storing: StorageDeps = { url, send: fetch, clock: systemClock, renew };
   const brought = {
@@ -191,10 +191,10 @@ async function serve(serving: Serving): Promise<number> {
       ...introductionOf(config, host.version, report, trainers),
       ...identityOf(state),
     },
-    state: { keepReport: state.keepReport, dropReport: logs.settle },
+    state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
     registrations: state.registrations,
     found: found === null ? null : followed(found, watch),
-    settled,
+    acknowledgedRuns,
     logs,
     outputs,
     jobs: {
@@ -202,8 +202,8 @@ async function serve(serving: Serving): Promise<number> {
       fetchCheckpoint: (offer, job, signal) =>
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       fetchData: data.fetchData,
-      start: async (job, origin, ears) => {
-        const run = await startRun(job, origin, ears, { ...launching, runOf: state.runOf });
+      start: async (job, origin, listeners) => {
+        const run = await startRun(job, origin, listeners, { ...launching, runOf: state.runOf });
         return watch.follow(origin.jobId, run);
       },
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
@@ -258,7 +258,7 @@ function openTrainerKeys(
 const followed = (found: Found, watch: GpuWatch): Found =>
   found.kind === 'reported'
     ? found
-    : { ...found, attend: ears => watch.follow(found.origin.jobId, found.attend(ears)) };
+    : { ...found, attend: listeners => watch.follow(found.origin.jobId, found.attend(listeners)) };
 
 /** Fetches the checkpoint to resume from, with the attempt's own token, as its trainer would. */
 async function fetchFor(
@@ -293,7 +293,7 @@ function joiningToken({ config, given, say, fetch, over }: JoiningDeps): TokenHo
     call: createJoinCall({ url, fetch, signal: over }),
     url,
     random: Math.random,
-    onTrouble: createConnectionWarnings(systemClock, url, say).tell,
+    onTrouble: createConnectionWarnings(systemClock, url, say).warn,
   });
   return createJoining({ given, own: openOwnTokens(stateDir), join, say, over });
 }

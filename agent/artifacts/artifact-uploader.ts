@@ -23,14 +23,14 @@ export interface ArtifactUploader {
 
 export interface ArtifactUploaderDeps
   extends UploadDeps,
-    Pick<OutputBookDeps, 'root' | 'images' | 'begunAt'> {
+    Pick<OutputBookDeps, 'root' | 'images' | 'startedAt'> {
   readonly which: 'all' | 'checkpoints';
   readonly say: (message: string) => void;
 }
 
 const minPauseMs = 2_500;
 const maxPauseMs = 60_000;
-const relookMs = 5_000;
+const rescanMs = 5_000;
 /** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
 /**
@@ -44,7 +44,7 @@ const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
  * Uploads do not delay other calls.
  */
 export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUploader {
-  const { clock, root, images, begunAt, say, random } = parts;
+  const { clock, root, images, startedAt, say, random } = parts;
   let { which } = parts;
   let ending: 'completed' | 'preempted' | null = null;
   const over = new AbortController();
@@ -53,7 +53,7 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
   const restless = AbortSignal.any([signal, over.signal]);
   const sayOnce = createSayOnce(say);
   const onFlaw = (flaw: string): void => sayOnce(`Some files in ${root} are not uploaded: ${flaw}`);
-  const book = createOutputBook({ root, images, clock, begunAt, onFlaw });
+  const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
   const backoff = createBackoff({ ...finalBackoff, random });
   const conclude = createConclusion({ ...parts, signal }, book);
   let sender: Sender | null = null;
@@ -76,8 +76,8 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
     return ending === 'completed' ? finalPauseMs() : null;
   };
   /** Call when nothing is due. Returns the pause in ms; null when the uploads are done. */
-  const rest = async (lookMs: number, isOver: boolean): Promise<number | null> => {
-    if (!isOver) return Math.min(maxPauseMs, Math.max(minPauseMs, 20 * lookMs));
+  const rest = async (scanMs: number, isOver: boolean): Promise<number | null> => {
+    if (!isOver) return Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
     if (ending === 'preempted' || (await conclude(which, whyLeft))) return null;
     book.retry();
     return finalPauseMs();
@@ -93,15 +93,15 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
       book.retry();
     }
     const beganAt = clock.mono();
-    const isBehind = await book.look(which);
+    const isBehind = await book.scan(which);
     const now = clock.mono();
     const due = book.due(isOver, which);
     if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
     if (sender === null) {
-      const there = await askWhatIsThere({ ...parts, signal }, sayOnce);
-      if (typeof there === 'string') return there === 'closed' ? null : waitForServer();
-      book.know(there.keys());
-      sender = createSender(there, { ...parts, pathOf: book.pathOf, signal });
+      const stored = await listStored({ ...parts, signal }, sayOnce);
+      if (typeof stored === 'string') return stored === 'closed' ? null : waitForServer();
+      book.know(stored.keys());
+      sender = createSender(stored, { ...parts, pathOf: book.pathOf, signal });
       return 0;
     }
     let waitMs = 0;
@@ -111,7 +111,7 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
       if (kind === 'over') return waitForServer();
       if (kind === 'changed') waitMs = minPauseMs;
       // A more wanted output may have appeared.
-      if (signal.aborted || clock.mono() - now > relookMs || over.signal.aborted !== isOver) break;
+      if (signal.aborted || clock.mono() - now > rescanMs || over.signal.aborted !== isOver) break;
     }
     return waitMs;
   };
@@ -157,10 +157,10 @@ function createConclusion(
 }
 
 function createSayOnce(say: (message: string) => void): (message: string) => void {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return message => {
-    if (told.has(message)) return;
-    told.add(message);
+    if (logged.has(message)) return;
+    logged.add(message);
     say(message);
   };
 }
@@ -181,7 +181,7 @@ function sayBrought({ name, files }: Output, say: (message: string) => void): vo
 }
 
 /** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
-async function askWhatIsThere(
+async function listStored(
   { storage, clock, random, signal }: ArtifactUploaderDeps,
   say: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {

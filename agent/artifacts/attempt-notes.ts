@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId } from '../../protocol/ids.ts';
-import type { StoragePlace } from './storage.ts';
+import type { StorageLocation } from './storage.ts';
 import { readFields, writeWhole } from '../files/whole-file.ts';
 
 /** What the next process of the worker needs to upload the files of an attempt. */
-export interface AttemptNote extends StoragePlace {
+export interface AttemptNote extends StorageLocation {
   readonly outputDir: string;
 }
 

@@ -58,14 +58,14 @@ export function createAttemptOutputs(parts: AttemptOutputsDeps): AttemptOutputs 
   const under = new Map<AttemptId, ArtifactUploader>();
   const finished = new Set<ArtifactUploader>();
 
-  /** `begunAt`: when the attempt started, in ms since 1970; null when an earlier process started it. */
-  const begin = (attemptId: AttemptId, note: AttemptNote, begunAt: number | null, takesImages: boolean) => {
-    const { outputDir, ...place } = note;
+  /** `startedAt`: when the attempt started, in ms since 1970; null when an earlier process started it. */
+  const begin = (attemptId: AttemptId, note: AttemptNote, startedAt: number | null, takesImages: boolean) => {
+    const { outputDir, ...location } = note;
     if (which === 'none' || under.has(attemptId)) return Promise.resolve();
-    const storage = openStorage(place, parts);
-    const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: begunAt !== null };
+    const storage = openStorage(location, parts);
+    const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: startedAt !== null };
     const images = which === 'all' && takesImages ? openEventImages(source) : null;
-    const uploader = createArtifactUploader({ ...parts, which, storage, root: outputDir, images, begunAt });
+    const uploader = createArtifactUploader({ ...parts, which, storage, root: outputDir, images, startedAt });
     under.set(attemptId, uploader);
     void uploader.done.then(isThrough => {
       under.delete(attemptId);

@@ -44,7 +44,7 @@ export async function fetchCheckpoint(
     const bytes = await bringAll(checkpoint, wanted, outputDir, parts);
     if (parts.signal.aborted) return { kind: 'aborted' };
     if (typeof bytes === 'object') return fail(bytes.flaw);
-    for (const companion of await companionsThere(checkpoint, parts))
+    for (const companion of await findCompanions(checkpoint, parts))
       await bringAll(companion.key, [companion], outputDir, parts);
     if (parts.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
@@ -78,7 +78,7 @@ async function askFor(checkpoint: string, parts: DownloadDeps): Promise<readonly
 /**
  * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
  */
-async function companionsThere(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[]> {
+async function findCompanions(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
     const file = await insist(() => parts.storage.progress(key, parts.signal), parts);

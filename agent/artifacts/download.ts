@@ -40,13 +40,13 @@ export async function downloadFile(
   let bytes = 0;
   let wrong = 0;
   const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'other'>> => {
-    const from = await begunBytes(file, content);
+    const from = await countArrived(file, content);
     const rest =
       from < content.bytes || from === 0
         ? await fetchRest({ key, file, from, content, digest }, deps)
         : complete;
     if (signal.aborted) return { ok: true, value: { kind: 'aborted' } };
-    const grown = Math.max(0, (await begunBytes(file, content)) - from);
+    const grown = Math.max(0, (await countArrived(file, content)) - from);
     bytes += grown;
     if (!rest.ok && rest.failure !== 'other') return { ...rest, hasProgressed: grown > 0 };
     if (rest.ok && (await digest.whole(signal)) === content.sha256)
@@ -74,7 +74,7 @@ export async function downloadFile(
 const complete = { ok: true, value: 'all' } as const;
 
 /** Returns how many bytes are already here. Removes anything that cannot be the beginning of the file. */
-async function begunBytes(file: string, { bytes }: Content): Promise<number> {
+async function countArrived(file: string, { bytes }: Content): Promise<number> {
   const found = await lstat(file).catch(() => null);
   if (found === null) return 0;
   if (found.isFile() && found.size <= bytes) return found.size;

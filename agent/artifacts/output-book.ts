@@ -17,10 +17,10 @@ export interface OutputBookDeps {
   /** The folder that the trainer writes to. */
   readonly root: string;
   /** Images that the worker writes itself. If both folders contain the same key, the file in `root` wins. */
-  readonly images: Pick<EventImages, 'root' | 'look'> | null;
+  readonly images: Pick<EventImages, 'root' | 'scan'> | null;
   readonly clock: Clock;
   /** Start of the attempt, in ms since the Unix epoch; null when an earlier agent process started it. */
-  readonly begunAt: number | null;
+  readonly startedAt: number | null;
   /** Receives each reason why a file cannot be uploaded, as text for people. */
   readonly onFlaw: (flaw: string) => void;
 }
@@ -28,14 +28,14 @@ export interface OutputBookDeps {
 /** Tracks the files in an output folder, and which of them have been uploaded. */
 export interface OutputBook {
   /** Scans the folder. Returns true when there is more to scan immediately. */
-  look(which: 'all' | 'checkpoints'): Promise<boolean>;
+  scan(which: 'all' | 'checkpoints'): Promise<boolean>;
   /** Returns the path of the file with this key. */
   pathOf(key: string): string;
   /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
   due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
   note(output: Output, end: BringEnd): void;
   /** Takes the keys that the server already stores. Only the first call has an effect. */
-  know(there: Iterable<string>): void;
+  know(stored: Iterable<string>): void;
   /** Returns the outputs from the last scan for which the server had no room. */
   left(which: 'all' | 'checkpoints'): readonly Output[];
   /** Makes the outputs for which there was no room due again. */
@@ -52,7 +52,7 @@ function wordsOfOutdated(outputs: readonly Output[]): string {
 }
 
 export function createOutputBook(parts: OutputBookDeps): OutputBook {
-  const { root, images, clock, begunAt, onFlaw } = parts;
+  const { root, images, clock, startedAt, onFlaw } = parts;
   const dealt = new Map<string, Dealt>();
   let since: ReturnType<typeof noteLook> = new Map();
   let first: readonly Output[] | null = null;
@@ -66,8 +66,8 @@ export function createOutputBook(parts: OutputBookDeps): OutputBook {
   const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'brought'));
 
   return {
-    async look(which) {
-      const isBehind = which === 'all' && images !== null && (await images.look(onFlaw));
+    async scan(which) {
+      const isBehind = which === 'all' && images !== null && (await images.scan(onFlaw));
       const { files, flaws } = await walkOutputs(root);
       const own = images === null ? [] : [...(await walkOutputs(images.root)).files];
       const added = own.filter(([key]) => !files.has(key));
@@ -75,7 +75,7 @@ export function createOutputBook(parts: OutputBookDeps): OutputBook {
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));
       since = noteLook(since, outputs, clock.mono());
-      if (first === null && begunAt !== null) pass(leftovers(outputs, begunAt));
+      if (first === null && startedAt !== null) pass(leftovers(outputs, startedAt));
       first ??= outputs;
       return isBehind;
     },
@@ -85,10 +85,10 @@ export function createOutputBook(parts: OutputBookDeps): OutputBook {
       if (kind === 'brought' || kind === 'there') return deal(output, 'brought');
       if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
     },
-    know(there) {
+    know(stored) {
       if (isKnown) return;
       isKnown = true;
-      const keys = new Set(there);
+      const keys = new Set(stored);
       const skipped = outdated(first ?? [], keys);
       pass(skipped);
       const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));

@@ -43,8 +43,8 @@ async function someAtOnce<T>(
   return ends;
 }
 
-/** Uploads files that the server does not have yet. `there` maps each stored key to its SHA-256. */
-export function createSender(there: Map<string, string>, parts: SenderDeps): Sender {
+/** Uploads files that the server does not have yet. `stored` maps each key of the server to its SHA-256. */
+export function createSender(stored: Map<string, string>, parts: SenderDeps): Sender {
   const { pathOf, signal } = parts;
   const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
   let sent = 0;
@@ -71,17 +71,17 @@ export function createSender(there: Map<string, string>, parts: SenderDeps): Sen
         bytes: found.bytes,
         sha256: await digest.whole(signal),
       });
-      const listed = there.get(key);
+      const listed = stored.get(key);
       if (listed !== undefined && listed === (await content()).sha256) return await content();
-      const stored = await storedDigest(key);
-      if (stored === null || stored !== (await content()).sha256) {
+      const current = await storedDigest(key);
+      if (current === null || current !== (await content()).sha256) {
         const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, parts);
         if (end.kind === 'changed') digests.delete(key);
         if (end.kind !== 'brought') return end;
         sent += 1;
       }
       const whole = await content();
-      there.set(key, whole.sha256);
+      stored.set(key, whole.sha256);
       return whole;
     } catch (cause) {
       if (signal.aborted) return { kind: 'aborted' };
@@ -94,9 +94,9 @@ export function createSender(there: Map<string, string>, parts: SenderDeps): Sen
     const key = `${name}/${manifestName}`;
     const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    if (there.get(key) === sha256) return { kind: 'there' };
+    if (stored.get(key) === sha256) return { kind: 'there' };
     const end = await uploadBytes(key, bytes, parts);
-    if (end.kind === 'brought') there.set(key, sha256);
+    if (end.kind === 'brought') stored.set(key, sha256);
     return end;
   };
 

@@ -112,15 +112,15 @@ const newest = ({ files }: Output): number => Math.max(...files.map(([, { change
  * Finds checkpoints that are older than the attempt. They may be incomplete, and the orchestrator chose the checkpoint to resume
  * from without them.
  */
-export const leftovers = (outputs: readonly Output[], begunAt: number): readonly Output[] =>
-  outputs.filter(output => output.kind === 'checkpoint' && newest(output) < begunAt);
+export const leftovers = (outputs: readonly Output[], startedAt: number): readonly Output[] =>
+  outputs.filter(output => output.kind === 'checkpoint' && newest(output) < startedAt);
 
 /**
  * Finds outputs of the first scan that are older than the newest checkpoint on the server. The server has had and pruned them, or
  * does not need them.
  */
-export function outdated(outputs: readonly Output[], there: Iterable<string>): readonly Output[] {
-  const steps = [...there].map(key => checkpointOf(key)?.step ?? -1);
+export function outdated(outputs: readonly Output[], stored: Iterable<string>): readonly Output[] {
+  const steps = [...stored].map(key => checkpointOf(key)?.step ?? -1);
   const newestThere = steps.reduce((most, step) => Math.max(most, step), -1);
   return outputs.filter(({ step }) => step !== null && step < newestThere);
 }

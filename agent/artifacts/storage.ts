@@ -7,7 +7,7 @@ import type { Send, StreamBody } from '../connection/http-fetch.ts';
 import { type Answered, createRenewing, type Failed } from './upload-token.ts';
 
 /** Where an attempt uploads its files, and the token for it. */
-export interface StoragePlace {
+export interface StorageLocation {
   /** Path below the orchestrator's address. */
   readonly endpoint: string;
   readonly token: string;
@@ -121,9 +121,9 @@ const createWatched =
       }
     });
 
-export function openStorage(place: StoragePlace, { url, send, clock, renew }: StorageDeps): Storage {
-  const base = `${url}${place.endpoint}`;
-  const renewing = createRenewing(place.token, renew);
+export function openStorage(location: StorageLocation, { url, send, clock, renew }: StorageDeps): Storage {
+  const base = `${url}${location.endpoint}`;
+  const renewing = createRenewing(location.token, renew);
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
   const download = (
     name: string,
@@ -143,17 +143,17 @@ export function openStorage(place: StoragePlace, { url, send, clock, renew }: St
   return {
     list: signal =>
       quickly(signal, async (headers, watch) => {
-        const there = new Map<string, string>();
+        const stored = new Map<string, string>();
         for (let cursor: string | null = ''; cursor !== null; ) {
           const page = urlOf(base, `/${commonBucket}`, {}, cursor === '' ? {} : { cursor });
           const answer = await send(page, { headers, signal: watch.signal });
           const body = answer.ok ? storageApi.list.reply.safeParse(parseJson(await answer.text())) : null;
           if (!body?.success) return failureOf(answer);
-          for (const { Key, ETag } of body.data.Contents) there.set(Key, digestIn(ETag));
+          for (const { Key, ETag } of body.data.Contents) stored.set(Key, digestIn(ETag));
           cursor = body.data.NextCursor;
           watch.moved();
         }
-        return { ok: true, value: there };
+        return { ok: true, value: stored };
       }),
     progress: (key, signal) =>
       quickly(signal, async (headers, watch) => {

@@ -124,10 +124,10 @@ function createSteps(
   return async () => {
     let hasProgressed = false;
     if (first === null) {
-      const there = await askWhere(whole, deps);
-      if (!there.ok) return there;
-      if (there.value === 'brought') return ended({ kind: 'brought' });
-      first = there.value;
+      const position = await askWhere(whole, deps);
+      if (!position.ok) return position;
+      if (position.value === 'brought') return ended({ kind: 'brought' });
+      first = position.value;
     }
     while (!signal.aborted) {
       const last: number = part === null ? bytes : Math.min(first + part, bytes);

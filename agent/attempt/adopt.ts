@@ -11,8 +11,8 @@ import {
   readTask,
   readTrainer,
   type RunFolder,
-  settledAt,
-  settleRun,
+  acknowledgedAt,
+  acknowledgeRun,
   takeRun,
   type Task,
   writeStop,
@@ -21,7 +21,7 @@ import type { LaunchDeps } from '../guard/guard-launch.ts';
 import { endGroup } from '../process/process-group.ts';
 import { isRunning, type ProcessRef } from '../process/processes.ts';
 import { attendRun, type Run } from './run.ts';
-import { orphanGraceMs, type RunEars } from './run-follow.ts';
+import { orphanGraceMs, type RunListeners } from './run-follow.ts';
 import { type FinalReport, readReport } from '../state/state-folder.ts';
 
 /** What an earlier process of this agent left on disk: a run, or a final report that was not acknowledged. */
@@ -43,12 +43,12 @@ export interface FoundRun {
   >;
   /** The stop order that an earlier process gave; null if none. */
   readonly order: Order | null;
-  readonly attend: (ears: RunEars) => Run;
+  readonly attend: (listeners: RunListeners) => Run;
 }
 
 /** How long to wait, in ms, for a newly started guard to write its identity. */
 const guardPatienceMs = 3_000;
-const lookEveryMs = 50;
+const checkEveryMs = 50;
 
 /**
  * Finds what to adopt in the state folder: a run whose guard is alive, one that has ended, or an unsent report. Stops
@@ -60,10 +60,10 @@ export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
     // Only its log is still needed (attempt-logs.ts).
-    if (settledAt(run) !== null) continue;
-    const what = AttemptId.safeParse(name).success ? await lookInto(run, parts) : null;
+    if (acknowledgedAt(run) !== null) continue;
+    const what = AttemptId.safeParse(name).success ? await inspect(run, parts) : null;
     if (what !== null) found.push({ run, what });
-    else if (hasLog(run)) settleRun(run);
+    else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
   // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
@@ -76,7 +76,7 @@ export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found
   return held?.what ?? null;
 }
 
-async function lookInto(run: RunFolder, parts: LaunchDeps): Promise<Found | null> {
+async function inspect(run: RunFolder, parts: LaunchDeps): Promise<Found | null> {
   const report = readReport(run);
   if (report !== null) {
     const printed = endedRun(run, null, parts);
@@ -111,7 +111,8 @@ function foundRun(
   const task = readTask(run);
   if (task === null) return null;
   const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
-  const attend = (ears: RunEars): Run => attendRun({ ...attended, isAdopted: true }, ears, parts);
+  const attend = (listeners: RunListeners): Run =>
+    attendRun({ ...attended, isAdopted: true }, listeners, parts);
   return { kind, origin: task, order, attend };
 }
 
@@ -122,10 +123,10 @@ const endedRun = (run: RunFolder, order: Order | null, parts: LaunchDeps): Found
 /**
  * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
  */
-export const findSettled = (runsDir: string, parts: LaunchDeps): readonly FoundRun[] =>
+export const findAcknowledged = (runsDir: string, parts: LaunchDeps): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {
     const run = { path: join(runsDir, name) };
-    return (settledAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
+    return (acknowledgedAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
   });
 
 /**
@@ -139,7 +140,7 @@ async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRe
     const guard = readGuard(run);
     if (guard === 'called_off') return null;
     if (guard !== null || clock.mono() > givenUpAt) return guard;
-    await pause(clock, lookEveryMs, never);
+    await pause(clock, checkEveryMs, never);
   }
 }
 
@@ -149,7 +150,7 @@ async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchDeps):
   writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
   const givenUpAt = clock.mono() + 2 * orphanGraceMs;
   while (clock.mono() < givenUpAt && (await isRunning(processes, guard)))
-    await pause(clock, lookEveryMs, never);
+    await pause(clock, checkEveryMs, never);
 }
 
 const never = new AbortController().signal;

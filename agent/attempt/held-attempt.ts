@@ -11,7 +11,7 @@ import { endReport, neverStarted } from './end-report.ts';
 import type { Contact, Order } from '../guard/guard-files.ts';
 import { shownLine } from './progress-stage.ts';
 import type { Run, RunOrigin } from './run.ts';
-import type { RunEars } from './run-follow.ts';
+import type { RunListeners } from './run-follow.ts';
 import { reasonOf, startFailure } from '../files/failure-text.ts';
 import type { Prepared } from './trainer.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
@@ -24,7 +24,7 @@ export interface Held {
 
 export interface AttemptDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
-  readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
+  readonly start: (job: PreparedJob, origin: RunOrigin, listeners: RunListeners) => Promise<Run>;
   /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
   readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
@@ -280,7 +280,7 @@ const earsOf = (
   curve: Curve,
   parts: AttemptDeps,
   secrets: readonly string[] = [],
-): RunEars => ({
+): RunListeners => ({
   onLine: parts.onLine,
   onFigures: curve.note,
   onProgress: progress => {

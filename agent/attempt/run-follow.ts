@@ -10,7 +10,7 @@ import { createProgressReader, type OutputItem } from '../metrics/progress.ts';
 import { createWordsReader, type Words } from './progress-stage.ts';
 import { wireProgress } from '../metrics/progress-wire.ts';
 
-const lookEveryMs = 250;
+const checkEveryMs = 250;
 /** How often to check that the guard is alive. A guard that was killed leaves no exit record. */
 const guardEveryMs = 1_000;
 /** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
@@ -20,7 +20,7 @@ const wordsEveryMs = 5_000;
 /** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
 export const orphanGraceMs = 5_000;
 
-export interface RunEars {
+export interface RunListeners {
   readonly onProgress: (progress: Progress) => void;
   /** Receives every progress item. `isOld`: printed before this agent process started to read. */
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
@@ -38,16 +38,16 @@ export interface Attended {
 }
 
 /** Reads a trainer's output, and waits for its end. */
-export function followRun(attended: Attended, ears: RunEars, parts: LaunchDeps) {
+export function followRun(attended: Attended, listeners: RunListeners, parts: LaunchDeps) {
   const { run, guarded } = attended;
   const { processes, clock } = parts;
   const finished = Promise.withResolvers<ExitRecord | null>();
-  const output = createFollowedOutput(attended, ears, clock.mono);
-  let lookedAfterGuard = clock.mono();
+  const output = createFollowedOutput(attended, listeners, clock.mono);
+  let checkedAfterGuard = clock.mono();
 
   const guardIsGone = async (): Promise<boolean> => {
-    if (clock.mono() - lookedAfterGuard < guardEveryMs) return false;
-    lookedAfterGuard = clock.mono();
+    if (clock.mono() - checkedAfterGuard < guardEveryMs) return false;
+    checkedAfterGuard = clock.mono();
     return guarded.guard === null || !(await isRunning(processes, guarded.guard).catch(() => true));
   };
 
@@ -61,47 +61,51 @@ export function followRun(attended: Attended, ears: RunEars, parts: LaunchDeps) 
     finished.resolve(exit);
   };
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     await output.readOn();
     const exit = readExit(run);
     if (exit !== null) await finish(exit);
     // The guard may have written its exit record between the two checks.
     else if (await guardIsGone()) await finish(readExit(run));
   };
-  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  const unwatch = watchFolder({ folder: run.path, check, everyMs: checkEveryMs, clock });
   return { finished: finished.promise, leave: unwatch };
 }
 
 /** Reports the log of a run in portions. Lines that an earlier agent process has read are not reported again. */
-function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars, mono: () => number) {
+function createFollowedOutput(
+  { run, logFile, isAdopted }: Attended,
+  listeners: RunListeners,
+  mono: () => number,
+) {
   const log = createLogReader(run, logFile);
   const reader = createProgressReader();
   let isKnown = isAdopted;
   const reading = createWordsReader();
-  let told: Words = reading.words();
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let reported: Words = reading.words();
+  let reportedAt = Number.NEGATIVE_INFINITY;
 
-  const tellWords = (isEnd: boolean): void => {
+  const reportWords = (isEnd: boolean): void => {
     const words = reading.words();
     if (
-      words.stage === told.stage &&
-      (words.line === told.line || (!isEnd && mono() - toldAt < wordsEveryMs))
+      words.stage === reported.stage &&
+      (words.line === reported.line || (!isEnd && mono() - reportedAt < wordsEveryMs))
     )
       return;
-    told = words;
-    toldAt = mono();
-    ears.onWords?.(words);
+    reported = words;
+    reportedAt = mono();
+    listeners.onWords?.(words);
   };
 
-  const tell = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
+  const report = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
     let progress = earlier;
     for (const item of items) {
       reading.note(item);
       if (item.kind === 'progress') {
         const figures = wireProgress(item.progress);
-        ears.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
+        listeners.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
         progress = { ...progress, ...figures };
-      } else if (!isKnown) ears.onLine(item.text);
+      } else if (!isKnown) listeners.onLine(item.text);
     }
     return progress;
   };
@@ -119,20 +123,20 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
       const bytes = await log.next();
       if (bytes.length === 0) break;
       left -= bytes.length;
-      progress = tell(reader.push(bytes), progress);
+      progress = report(reader.push(bytes), progress);
     }
     isKnown = false;
-    if (progress !== null) ears.onProgress(progress);
-    tellWords(false);
+    if (progress !== null) listeners.onProgress(progress);
+    reportWords(false);
   };
 
   return {
     readOn,
     async end(): Promise<void> {
       await readOn();
-      const progress = tell(reader.end(), null);
-      if (progress !== null) ears.onProgress(progress);
-      tellWords(true);
+      const progress = report(reader.end(), null);
+      if (progress !== null) listeners.onProgress(progress);
+      reportWords(true);
     },
   };
 }

@@ -11,7 +11,7 @@ import {
   writeTask,
 } from '../guard/guard-files.ts';
 import { isRunning, type ProcessRef } from '../process/processes.ts';
-import { type Attended, followRun, type RunEars } from './run-follow.ts';
+import { type Attended, followRun, type RunListeners } from './run-follow.ts';
 import type { PreparedJob } from '../job.ts';
 
 /** A trainer at work under its guard. */
@@ -45,7 +45,7 @@ export interface RunnerDeps extends LaunchDeps {
 export async function startRun(
   job: PreparedJob,
   origin: RunOrigin,
-  ears: RunEars,
+  listeners: RunListeners,
   parts: RunnerDeps,
 ): Promise<Run> {
   const run = parts.runOf(origin.attemptId);
@@ -53,7 +53,7 @@ export async function startRun(
   writeTask(run, { ...origin, argv, cwd, logFile, outputDir });
   writeContact(run, origin.contact);
   const guarded = await launchGuard(run, job, parts);
-  return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);
+  return attendRun({ run, guarded, logFile, isAdopted: false }, listeners, parts);
 }
 
 /** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
@@ -62,9 +62,9 @@ async function signalProcess(ref: ProcessRef, { processes }: LaunchDeps): Promis
 }
 
 /** Follows a run that already has its guard. */
-export function attendRun(attended: Attended, ears: RunEars, parts: LaunchDeps): Run {
+export function attendRun(attended: Attended, listeners: RunListeners, parts: LaunchDeps): Run {
   const { run, guarded } = attended;
-  const followed = followRun(attended, ears, parts);
+  const followed = followRun(attended, listeners, parts);
   return {
     pid: guarded.trainer?.pid ?? null,
     finished: followed.finished,

@@ -164,8 +164,8 @@ function choiceFor({ config }: JobOffer, { trainers }: Pick<Rig, 'trainers'>): T
 
 function lacking({ config }: JobOffer, { name, trainers }: Rig): string {
   const wanted = trainerFor(config);
-  const there = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
-  return `The config is for ${wanted.title}, and worker ${name} has ${there || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
+  const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
+  return `The config is for ${wanted.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
 }
 
 /** Writes the files that a config refers to. Returns the config with the paths of these files. */
@@ -239,9 +239,9 @@ function restrictedRefusal(
     ({ key }) => !rig.allowedConfigKeys.includes(key) && !replaced.includes(key),
   );
   if (refused.length === 0) return null;
-  const told = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
+  const named = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
   const keys = refused.map(({ key }) => key).join(',');
-  return `Worker ${rig.name} does not allow this config to use ${told}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
+  return `Worker ${rig.name} does not allow this config to use ${named}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
 }
 
 const builtInArgv = (

@@ -42,8 +42,8 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       }
       exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
     });
-  const told = { ...invocation, say };
-  for (const command of [doctorCommand(told), updateCommand(told), ...serviceCommands(told)])
+  const shared = { ...invocation, say };
+  for (const command of [doctorCommand(shared), updateCommand(shared), ...serviceCommands(shared)])
     worker.addCommand(command);
   worker
     .command('selftest')

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { explainFailure } from './troubles.ts';
 
 export interface ConnectionWarnings {
-  tell(failure: CallFailure): void;
+  warn(failure: CallFailure): void;
   missedBeat(failure: CallFailure, timeoutMs: number): void;
   /** The command stream did not open; the response had this status. */
   streamRefused(status: number): void;
@@ -22,28 +22,28 @@ export function createConnectionWarnings(
   url: string,
   say: (message: string) => void,
 ): ConnectionWarnings {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   let beatenAt = clock.mono();
   let quietUntil = 0;
   let streamStatus: number | null = null;
   const isQuiet = (): boolean => clock.mono() < quietUntil;
   const once = (message: string): void => {
-    if (told.has(message)) return;
+    if (logged.has(message)) return;
     // Some proxies never send the same response twice, so the set needs a limit.
-    if (told.size >= atMost) told.clear();
-    told.add(message);
+    if (logged.size >= atMost) logged.clear();
+    logged.add(message);
     say(message);
   };
-  const tell = (failure: CallFailure): void => {
+  const warn = (failure: CallFailure): void => {
     if (isQuiet()) return;
     const message = explainFailure(failure, url);
     once(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
   };
   return {
-    tell,
+    warn,
     missedBeat(failure, timeoutMs) {
       if (isQuiet()) return;
-      if (clock.mono() - beatenAt < timeoutMs) return tell(failure);
+      if (clock.mono() - beatenAt < timeoutMs) return warn(failure);
       const seconds = Math.round(timeoutMs / 1000);
       once(
         `Heartbeat timeout (${seconds}s): the orchestrator counts this worker as offline by now. Check the network; on an ` +
@@ -67,9 +67,9 @@ export function createConnectionWarnings(
     },
     beaten() {
       beatenAt = clock.mono();
-      told.clear();
+      logged.clear();
     },
-    clear: () => told.clear(),
+    clear: () => logged.clear(),
     connected() {
       streamStatus = null;
       quietUntil = 0;

@@ -6,7 +6,7 @@ export interface CallsInFlight {
   /** The same calls, tracked. */
   readonly api: ApiClient;
   /** Resolves when no call waits for its response, or after `withinMs`. */
-  settled(withinMs: number): Promise<void>;
+  drained(withinMs: number): Promise<void>;
 }
 
 /** Tracks pending calls. One that arrives after `disconnect` would count as the worker's return. */
@@ -25,7 +25,7 @@ export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
       bring: (jobId, attemptId, points) => noted(api.bring(jobId, attemptId, points)),
       disconnect: api.disconnect,
     },
-    async settled(withinMs) {
+    async drained(withinMs) {
       const done = new AbortController();
       void Promise.allSettled(underWay).then(() => done.abort());
       await pause(clock, withinMs, done.signal);

@@ -37,9 +37,9 @@ export function openNetwork(trust: Trust): Send {
 
 /** Returns the redirect target for messages, without its query: that may contain secrets. */
 function placeOf(location: string, base: URL): string {
-  const place = URL.canParse(location, base.href) ? new URL(location, base) : null;
-  if (place === null || !/^https?:$/.test(place.protocol)) return 'another place';
-  return `${place.origin}${place.pathname}`.slice(0, 200);
+  const target = URL.canParse(location, base.href) ? new URL(location, base) : null;
+  if (target === null || !/^https?:$/.test(target.protocol)) return 'another place';
+  return `${target.origin}${target.pathname}`.slice(0, 200);
 }
 
 function voucherOf({ pins, verify, caFile }: Trust): Voucher {

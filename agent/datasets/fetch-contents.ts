@@ -101,8 +101,8 @@ async function fetchOne(
     counted = at;
   };
   const fetch = async (): Promise<RetryAnswer<string | null, 'broken' | 'wrong'>> => {
-    const begun = await contents.arrived(sha256);
-    let at = begun > bytes ? 0 : begun;
+    const arrived = await contents.arrived(sha256);
+    let at = arrived > bytes ? 0 : arrived;
     let hasProgressed = false;
     count(at);
     if (at < bytes || bytes === 0) {

@@ -69,7 +69,7 @@ async function fetchAll(places: readonly DataPlace[], parts: DataDeps): Promise<
   const wanted = datasets.flatMap(({ files }) => files);
   const room = await cache.makeRoom(wanted, new Set(places.map(({ data }) => data.version)));
   if (!room.ok) return room.reason;
-  const onProgress = tellProgress(parts);
+  const onProgress = createProgressReport(parts);
   const end = await fetchContents({ ...parts, wanted, contents, source: sourceOf(storage), onProgress });
   if (end.kind === 'failed') return end.why;
   if (end.kind === 'aborted') return 0;
@@ -161,11 +161,11 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null>
 }
 
 /** Reports how much has arrived, and how long the rest takes at the pace so far. */
-function tellProgress({ mono, onStage }: DataDeps): (progress: FetchProgress) => void {
-  let begun: { readonly at: number; readonly bytes: number } | null = null;
+function createProgressReport({ mono, onStage }: DataDeps): (progress: FetchProgress) => void {
+  let start: { readonly at: number; readonly bytes: number } | null = null;
   return ({ bytesHere, bytes }) => {
-    begun ??= { at: mono(), bytes: bytesHere };
-    const pace = (bytesHere - begun.bytes) / (mono() - begun.at);
+    start ??= { at: mono(), bytes: bytesHere };
+    const pace = (bytesHere - start.bytes) / (mono() - start.at);
     const left = pace > 0 && bytesHere < bytes ? `, ${timeInWords((bytes - bytesHere) / pace)} left` : '';
     onStage(`Fetching data: ${sizeInWords(bytesHere)} of ${sizeInWords(bytes)}${left}`);
   };

@@ -50,8 +50,9 @@ export async function openRigData(
   const limit = async (): Promise<number> =>
     cacheLimit(dataCache, (await free()) + (await contents.bytesHeld()));
   const cache = createDatasetCache({ folder, contents, limit, wall: Date.now });
-  const look = async (): Promise<readonly string[]> => (await cache.list()).map(({ digest }) => digest);
-  let versions = await look();
+  const listVersions = async (): Promise<readonly string[]> =>
+    (await cache.list()).map(({ digest }) => digest);
+  let versions = await listVersions();
   return {
     versions: () => versions,
     async fetchData({ upload_endpoint: endpoint, upload_token: token = '' }, { places }, signal, onStage) {
@@ -67,7 +68,7 @@ export async function openRigData(
         onStage,
       });
       // The cache may have removed older datasets, even for a fetch that failed.
-      versions = await look();
+      versions = await listVersions();
       return fetched;
     },
   };

@@ -10,11 +10,11 @@ const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
 
 async function digestFrom(
   path: string,
-  begun: { readonly hash: Hash; readonly at: number },
+  start: { readonly hash: Hash; readonly at: number },
   signal: AbortSignal,
 ): Promise<string> {
-  const { hash } = begun;
-  let { at } = begun;
+  const { hash } = start;
+  let { at } = start;
   const buffer = Buffer.allocUnsafe(portion);
   const handle = await open(path, 'r');
   try {

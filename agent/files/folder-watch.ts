@@ -4,25 +4,25 @@ import type { Clock } from '../clock.ts';
 export interface FolderWatchDeps {
   readonly folder: string;
   /** Called immediately, after each change in the folder, and after each `everyMs`. Calls never overlap. */
-  readonly look: () => Promise<void>;
+  readonly check: () => Promise<void>;
   /** The poll interval in ms. It is needed because file systems report some changes, or none. */
   readonly everyMs: number;
   readonly clock: Clock;
 }
 
 /** Watches a folder. Returns a function that stops it. */
-export function watchFolder({ folder, look, everyMs, clock }: FolderWatchDeps): () => void {
+export function watchFolder({ folder, check, everyMs, clock }: FolderWatchDeps): () => void {
   let isOver = false;
-  let isLooking = false;
+  let isChecking = false;
   let isAgain = false;
   let takeBack = (): void => {};
   const turn = async (): Promise<void> => {
-    isAgain = isLooking;
-    if (isLooking || isOver) return;
+    isAgain = isChecking;
+    if (isChecking || isOver) return;
     takeBack();
-    isLooking = true;
-    await look();
-    isLooking = false;
+    isChecking = true;
+    await check();
+    isChecking = false;
     if (isAgain) void turn();
     else if (!isOver) takeBack = clock.after(everyMs, () => void turn());
   };

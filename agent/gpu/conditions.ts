@@ -46,18 +46,18 @@ export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): 
  */
 export function conditionsOf(
   chosen: readonly Gpu[],
-  look: Cards,
+  cards: Cards,
   wasSilent: boolean,
 ): readonly KnownTrouble[] | null {
-  switch (look.kind) {
+  switch (cards.kind) {
     case 'unknown':
       return null;
     case 'silent':
-      return wasSilent ? allMissing(chosen, look.message) : null;
+      return wasSilent ? allMissing(chosen, cards.message) : null;
     case 'broken':
-      return allMissing(chosen, look.message);
+      return allMissing(chosen, cards.message);
     case 'listed':
-      return chosen.flatMap(gpu => conditionOf(gpu, cardOf(gpu, look.cards)) ?? []);
+      return chosen.flatMap(gpu => conditionOf(gpu, cardOf(gpu, cards.cards)) ?? []);
   }
 }
 

@@ -31,9 +31,9 @@ export interface GpuWatch {
   /** Records the GPU list of a probe that was made for metrics. */
   noteCards(cards: Cards): void;
   /** Checks which processes are on the GPUs, if a check is due. Never rejects. */
-  lookNowAndThen(): Promise<void>;
+  checkIfDue(): Promise<void>;
   /** If the last check found a new suspect, waits and checks again, to confirm or clear it. */
-  settled(): Promise<void>;
+  confirmSuspects(): Promise<void>;
   /** Returns the same run, but `finished` resolves only after a check whether all its processes have left the GPUs. */
   follow(jobId: JobId, run: Run): Run;
 }
@@ -51,7 +51,7 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
   let wasSilent = false;
   let suspects: ReadonlySet<string> = new Set();
   let isOpen = false;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let last: Promise<void> = Promise.resolve();
   let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
   let ended: readonly OwnRun[] = [];
@@ -60,7 +60,7 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
   const learn = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
     const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
     known[what] = now;
-    for (const trouble of now) if (!before.includes(nameOf(trouble))) say(tell(trouble));
+    for (const trouble of now) if (!before.includes(nameOf(trouble))) say(describe(trouble));
     if (before.length > 0 && after.length === 0) say(allIsWell[what]);
   };
   const noteCards = (cards: Cards): void => {
@@ -68,32 +68,32 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
     wasSilent = cards.kind === 'silent';
     if (conditions !== null) learn('conditions', conditions);
   };
-  const lookOnce = async (): Promise<void> => {
-    lookedAt = clock.mono();
+  const checkOnce = async (): Promise<void> => {
+    checkedAt = clock.mono();
     // Each query of a driver that hangs leaves a process that cannot be killed.
     if (wasSilent || table === null) return;
-    const look = await probeProcesses({ run: command, report });
-    if (look === null) return;
-    if (look.cards !== undefined) noteCards(look.cards);
-    const holding = holdingOf(look.processes, pid => ownerOf(pid, table, { live, ended }), suspects);
+    const probed = await probeProcesses({ run: command, report });
+    if (probed === null) return;
+    if (probed.cards !== undefined) noteCards(probed.cards);
+    const holding = holdingOf(probed.processes, pid => ownerOf(pid, table, { live, ended }), suspects);
     ({ suspects, isOpen } = holding);
     learn('holding', holding.troubles);
   };
   /** Runs one check at a time. Each caller gets a check that starts after its call. */
-  const look = (): Promise<void> => {
-    last = last.then(lookOnce).catch(() => {});
+  const check = (): Promise<void> => {
+    last = last.then(checkOnce).catch(() => {});
     return last;
   };
-  const settled = async (): Promise<void> => {
-    if (isOpen && (await pause(clock, againAfterMs, never))) await look();
+  const confirmSuspects = async (): Promise<void> => {
+    if (isOpen && (await pause(clock, againAfterMs, never))) await check();
   };
 
   return {
     troubles,
     noteCards,
-    settled,
-    async lookNowAndThen() {
-      if (isOpen || clock.mono() - lookedAt >= everyMs) await look();
+    confirmSuspects,
+    async checkIfDue() {
+      if (isOpen || clock.mono() - checkedAt >= everyMs) await check();
     },
     follow(jobId, run) {
       const own: OwnRun = { jobId, leader: run.pid };
@@ -101,8 +101,8 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
       const finished = run.finished.then(async exit => {
         live = live.filter(other => other !== own);
         ended = [...ended, own].slice(-maxEnded);
-        await look();
-        await settled();
+        await check();
+        await confirmSuspects();
         return exit;
       });
       return { ...run, finished };
@@ -113,7 +113,7 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
 const never = new AbortController().signal;
 const noTroubles: readonly KnownTrouble[] = [];
 const nameOf = ({ gpu, kind }: KnownTrouble): string => `${gpu} ${kind}`;
-const tell = ({ gpu, detail }: KnownTrouble): string => `GPU ${gpu}: ${detail}`;
+const describe = ({ gpu, detail }: KnownTrouble): string => `GPU ${gpu}: ${detail}`;
 const allIsWell = {
   conditions: 'All GPUs are there again, and without errors',
   holding: 'Nobody else holds a GPU any more',

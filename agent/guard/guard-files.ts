@@ -261,18 +261,18 @@ export function writeReport(run: RunFolder, text: string): void {
 
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
 
-/** Marks a run as settled. It renames a file that is no longer needed, because the disk may be full. */
-export function settleRun(run: RunFolder): void {
-  const settled = fileOf(run, 'settled');
+/** Marks a run whose end the orchestrator has acknowledged. It renames a file that is no longer needed, because the disk may be full. */
+export function acknowledgeRun(run: RunFolder): void {
+  const acknowledged = fileOf(run, 'settled');
   const spent = [fileOf(run, 'report'), roomOf(run, 'report'), fileOf(run, 'contact')].find(exists);
-  if (spent === undefined) writeWhole(settled, '{}');
-  else renameSync(spent, settled);
+  if (spent === undefined) writeWhole(acknowledged, '{}');
+  else renameSync(spent, acknowledged);
   const now = new Date();
-  utimesSync(settled, now, now);
+  utimesSync(acknowledged, now, now);
 }
 
-/** When a run was settled, in ms since 1970; null when it was not. */
-export function settledAt(run: RunFolder): number | null {
+/** When the end of a run was acknowledged, in ms since 1970; null when it was not. */
+export function acknowledgedAt(run: RunFolder): number | null {
   try {
     return statSync(fileOf(run, 'settled')).mtimeMs;
   } catch {

@@ -23,7 +23,7 @@ export interface Guarded {
 
 /** The timeout for the guard to start. Even a slow disk is faster. */
 const patienceMs = 60_000;
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
 /**
  * Starts the guard of a run whose task is on disk, as a process that outlives this one. Rejects when it does not start.
@@ -48,9 +48,9 @@ export async function launchGuard(run: RunFolder, command: Command, parts: Launc
     if (guardedOf(run) === null) ended.reject(new GuardError(lastWords(errors)));
   });
   const takeBack = clock.after(patienceMs, () => ended.reject(new GuardError('it does not answer')));
-  const begun = untilGuarded(run, clock);
+  const watched = untilGuarded(run, clock);
   try {
-    return await Promise.race([begun.guarded, ended.promise]);
+    return await Promise.race([watched.guarded, ended.promise]);
   } catch (cause) {
     child.kill('SIGKILL');
     takeRun(run, null);
@@ -59,7 +59,7 @@ export async function launchGuard(run: RunFolder, command: Command, parts: Launc
     throw cause;
   } finally {
     takeBack();
-    begun.unwatch();
+    watched.unwatch();
   }
 }
 
@@ -71,11 +71,11 @@ class GuardError extends Error {
 
 function untilGuarded(run: RunFolder, clock: Clock) {
   const guarded = Promise.withResolvers<Guarded>();
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const found = guardedOf(run);
     if (found !== null) guarded.resolve(found);
   };
-  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  const unwatch = watchFolder({ folder: run.path, check, everyMs: checkEveryMs, clock });
   return { guarded: guarded.promise, unwatch };
 }
 

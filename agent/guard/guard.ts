@@ -39,7 +39,7 @@ export interface GuardDeps {
 }
 
 const defaultLogMaxBytes = 32 * 1024 * 1024;
-const lookEveryMs = 500;
+const checkEveryMs = 500;
 const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
@@ -140,10 +140,10 @@ function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end():
     const leftMs = leftOf(contact, parts);
     // If the machine slept, the grace period may be over, too.
     if (leftMs <= 0) stop('lost_contact', Math.max(0, contact.graceMs + leftMs));
-    else takeBack = clock.after(Math.min(leftMs, lookEveryMs), checkContact);
+    else takeBack = clock.after(Math.min(leftMs, checkEveryMs), checkContact);
   };
   if (task.onLostContact === 'stop') checkContact();
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const order = await readStop(run);
     if (order !== null) stop(order.order, order.graceMs);
     const newer = await readContact(run);
@@ -151,7 +151,7 @@ function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end():
     // Without its folder, nothing can stop the run or learn how it ended.
     if (isRemoved(run)) stop('abandon', contact.graceMs);
   };
-  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  const unwatch = watchFolder({ folder: run.path, check, everyMs: checkEveryMs, clock });
   const passOn = (): void => stop(null, contact.graceMs);
   if (asked.aborted) passOn();
   asked.addEventListener('abort', passOn);

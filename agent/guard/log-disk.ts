@@ -31,7 +31,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
   /** The size of the current file. */
   let size = 0;
 
-  const place = (next: LogPlaces, nextSize: number): void => {
+  const update = (next: LogPlaces, nextSize: number): void => {
     places = next;
     size = nextSize;
     isShown = false;
@@ -44,7 +44,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
       // The file begins with output of an earlier attempt, or another program has emptied it.
       const written = (places?.current ?? 0) + size;
       if (places === null || found !== size)
-        place({ current: written - found, previous: places?.previous ?? null }, found);
+        update({ current: written - found, previous: places?.previous ?? null }, found);
     }
     if (!isShown && places !== null) onPlaces(places);
     isShown = true;
@@ -56,7 +56,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
     forsake();
     await rename(file, `${file}.1`);
     const previous = places?.current ?? 0;
-    place({ current: previous + size, previous }, 0);
+    update({ current: previous + size, previous }, 0);
     await put(Buffer.from(`${firstLine(file)}\n`));
   };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AttemptId } from '../../protocol/ids.ts';
 import type { ShipCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
-import { readTask, settledAt, settleRun } from '../guard/guard-files.ts';
+import { readTask, acknowledgedAt, acknowledgeRun } from '../guard/guard-files.ts';
 import { firstLine } from '../guard/log-disk.ts';
 import { createLogReader } from './log-reader.ts';
 import {
@@ -32,8 +32,8 @@ export interface AttemptLogs {
   /** Keeps the run's folder until this resolves with true, because another reader needs its log. */
   keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
   /** Marks the attempt as reported. Its folder is removed when its log is fully sent. */
-  settle(attemptId: AttemptId): void;
-  /** Continues with logs of attempts that an earlier process of the agent settled. */
+  acknowledge(attemptId: AttemptId): void;
+  /** Continues with logs of attempts whose reports were acknowledged to an earlier process of the agent. */
   resume(): void;
   isTaken: LogCheck;
   /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
@@ -54,10 +54,10 @@ export interface AttemptLogsDeps {
   readonly signal: AbortSignal;
 }
 
-/** The maximum number of settled runs with unsent logs. Beyond it, the oldest are dropped. */
-const maxSettled = 5;
+/** The maximum number of acknowledged runs with unsent logs. Beyond it, the oldest are dropped. */
+const maxAcknowledged = 5;
 /**
- * How long after its settling a log is retried. An orchestrator that was away for longer has forgotten the job, or does
+ * How long a log is retried after the acknowledged report. An orchestrator that was away for longer has forgotten the job, or does
  * not return.
  */
 const patienceMs = 24 * 60 * 60 * 1000;
@@ -66,7 +66,7 @@ const minPatienceMs = 60 * 60 * 1000;
 
 interface Followed {
   readonly shipper: LogShipper;
-  isSettled: boolean;
+  isAcknowledged: boolean;
   end: LogEnd | null;
   /** How many other readers still need the folder. */
   readers: number;
@@ -89,31 +89,31 @@ export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
   const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
     const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
     if (shipper === null) return null;
-    const isSettled = settledAt(runOf(attemptId)) !== null;
-    const begun: Followed = { shipper, isSettled, end: null, readers: 0 };
-    followed.set(attemptId, begun);
+    const isAcknowledged = acknowledgedAt(runOf(attemptId)) !== null;
+    const run: Followed = { shipper, isAcknowledged, end: null, readers: 0 };
+    followed.set(attemptId, run);
     void shipper.done.then(end => {
-      begun.end = end;
+      run.end = end;
       if (end === 'older_orchestrator' && !isOlderKnown) say(olderOrchestrator);
       isOlderKnown ||= end === 'older_orchestrator';
-      removeIfOver(attemptId, begun);
+      removeIfOver(attemptId, run);
     });
-    return begun;
+    return run;
   };
 
-  /** Sends the rest of a settled attempt's log. */
+  /** Sends the rest of the log of an attempt whose report is acknowledged. */
   const drain = (attemptId: AttemptId): void => {
     const run = followed.get(attemptId) ?? begin(attemptId, []);
     if (run === null) return state.dropReport(attemptId);
-    run.isSettled = true;
+    run.isAcknowledged = true;
     run.shipper.finish();
     removeIfOver(attemptId, run);
   };
 
   /** Never drops `newest`: after a clock change it may look like the oldest. */
   const makeRoom = (newest: AttemptId | null): void => {
-    const others = settledIn(state).filter(id => id !== newest);
-    for (const attemptId of others.slice(newest === null ? maxSettled : maxSettled - 1)) {
+    const others = acknowledgedIn(state).filter(id => id !== newest);
+    for (const attemptId of others.slice(newest === null ? maxAcknowledged : maxAcknowledged - 1)) {
       followed.get(attemptId)?.shipper.stop();
       followed.delete(attemptId);
       state.dropReport(attemptId);
@@ -135,10 +135,10 @@ export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
         removeIfOver(attemptId, run);
       });
     },
-    settle(attemptId) {
+    acknowledge(attemptId) {
       const run = runOf(attemptId);
       try {
-        if (readTask(run) !== null) settleRun(run);
+        if (readTask(run) !== null) acknowledgeRun(run);
       } catch {
         // Without its mark, the run would be reported again, so remove the folder.
         return state.dropReport(attemptId);
@@ -148,7 +148,7 @@ export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
     },
     resume() {
       makeRoom(null);
-      for (const attemptId of settledIn(state)) drain(attemptId);
+      for (const attemptId of acknowledgedIn(state)) drain(attemptId);
     },
     isTaken: createLogCheck(runsDir),
     leave: withinMs =>
@@ -161,8 +161,8 @@ export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
 }
 
 /** Whether nothing needs the run's folder any more. */
-const isOver = ({ isSettled, end, readers }: Followed): boolean =>
-  isSettled && end !== null && end !== 'left' && readers === 0;
+const isOver = ({ isAcknowledged, end, readers }: Followed): boolean =>
+  isAcknowledged && end !== null && end !== 'left' && readers === 0;
 
 const createLogCheck =
   (runsDir: string): LogCheck =>
@@ -189,16 +189,16 @@ function shipperOf(
     ownLine: latin1(firstLine(task.logFile)),
     known: () => [...known, latin1(parts.token())],
     ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
-    leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (settledAt(run) ?? now))),
+    leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });
 }
 
-/** The settled attempts, newest first. */
-const settledIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly AttemptId[] =>
+/** The acknowledged attempts, newest first. */
+const acknowledgedIn = ({ runsDir, runOf }: AttemptLogsDeps['state']): readonly AttemptId[] =>
   namesIn(runsDir)
     .flatMap(name => {
       const id = AttemptId.safeParse(name);
-      const at = id.success ? settledAt(runOf(id.data)) : null;
+      const at = id.success ? acknowledgedAt(runOf(id.data)) : null;
       return id.success && at !== null ? [{ id: id.data, at }] : [];
     })
     .toSorted((a, b) => b.at - a.at)

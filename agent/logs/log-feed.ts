@@ -36,17 +36,17 @@ const turnBytes = 16 * mib;
 const maxBehind = 32 * mib;
 const newestBytes = 8 * mib;
 /** How much to read before an offset, to know what is open there. */
-const lookBackBytes = 64 * 1024;
+const contextBytes = 64 * 1024;
 const barsApartMs = 5_000;
 
-/** `place`: the offset at which the orchestrator's log ends. */
-export async function createLogFeed(parts: LogFeedDeps, place: number, limit: number): Promise<LogFeed> {
+/** `offset`: where the orchestrator's log ends. */
+export async function createLogFeed(parts: LogFeedDeps, offset: number, limit: number): Promise<LogFeed> {
   const { log, clock } = parts;
-  let text = await begin(parts, place, limit);
+  let text = await begin(parts, offset, limit);
   /** The offset of the text that is sent next. */
-  let from = place;
+  let from = offset;
   /** The offset of the byte that is read next. */
-  let at = place;
+  let at = offset;
   /** The offset to continue at when everything that was read is sent. The output before it is lost or skipped. */
   let goOnAt: number | null = null;
   let isCaughtUp = false;
@@ -107,22 +107,22 @@ export async function createLogFeed(parts: LogFeedDeps, place: number, limit: nu
 }
 
 /** Creates the text from an offset on. It knows what was printed before. */
-async function begin({ log, known, ownLine }: LogFeedDeps, place: number, limit: number): Promise<LogText> {
+async function begin({ log, known, ownLine }: LogFeedDeps, offset: number, limit: number): Promise<LogText> {
   const before: Uint8Array[] = [];
-  for (let at = Math.max(0, place - lookBackBytes); at < place; ) {
-    const { from, bytes } = await log.read(at, place - at);
-    if (bytes.length === 0 || from >= place) break;
+  for (let at = Math.max(0, offset - contextBytes); at < offset; ) {
+    const { from, bytes } = await log.read(at, offset - at);
+    if (bytes.length === 0 || from >= offset) break;
     // What precedes a gap says nothing about what follows it.
     if (from > at) before.length = 0;
-    const part = Buffer.from(bytes.subarray(0, place - from));
+    const part = Buffer.from(bytes.subarray(0, offset - from));
     before.push(part);
     at = from + part.length;
   }
-  return createLogText({ place, before: Buffer.concat(before), limit, known, ownLine });
+  return createLogText({ offset, before: Buffer.concat(before), limit, known, ownLine });
 }
 
 /** The first line that begins after an offset; the offset itself when none begins soon. */
-async function lineBegin(log: LogFeedDeps['log'], place: number): Promise<number> {
-  const { from, bytes } = await log.read(place, readBytes);
+async function lineBegin(log: LogFeedDeps['log'], offset: number): Promise<number> {
+  const { from, bytes } = await log.read(offset, readBytes);
   return from + bytes.indexOf(10) + 1;
 }

@@ -10,10 +10,10 @@ export interface LogReader {
   /** Skips all of them but the last `bytes`. */
   skipTo(bytes: number): Promise<void>;
   /**
-   * Reads at most `most` bytes at an offset. `from` is greater than `place` when the bytes there are lost. This does
+   * Reads at most `most` bytes at an offset. `from` is greater than `offset` when the bytes there are lost. This does
    * not affect `next`.
    */
-  read(place: number, most: number): Promise<LogPiece>;
+  read(offset: number, most: number): Promise<LogPiece>;
   /** Returns the offset after the last byte; 0 when nothing was written. */
   end(): Promise<number>;
 }
@@ -51,11 +51,11 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
     return bytes.length === 0 ? null : bytes;
   };
 
-  const read = async (place: number, most: number): Promise<LogPiece> => {
-    let from = place;
+  const read = async (offset: number, most: number): Promise<LogPiece> => {
+    let from = offset;
     for (;;) {
       const places = readPlaces(run);
-      if (places === null) return { from: place, bytes: new Uint8Array() };
+      if (places === null) return { from: offset, bytes: new Uint8Array() };
       // Bytes that are in neither file are lost.
       from = Math.max(from, places.previous ?? places.current);
       const bytes = await readFile(places, from, most);

@@ -25,14 +25,14 @@ export type Wanted = 'lines' | 'bars' | 'all';
 
 export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
   /** The offset of the first byte that is pushed. */
-  readonly place: number;
-  /** The output just before `place`, which was sent already. It shows whether a line, or a private key, is open. */
+  readonly offset: number;
+  /** The output just before `offset`, which was sent already. It shows whether a line, or a private key, is open. */
   readonly before: Uint8Array;
   /** The maximum length of a chunk, in characters. */
   readonly limit: number;
 }
 
-export function createLogText({ place, before, limit, ...parts }: LogTextOptions): LogText {
+export function createLogText({ offset, before, limit, ...parts }: LogTextOptions): LogText {
   const { known } = parts;
   /** A longer line, in bytes, is cut. The parts fit into a chunk even when marks replace secrets that are shorter. */
   const longest = limit / 4;
@@ -41,7 +41,7 @@ export function createLogText({ place, before, limit, ...parts }: LogTextOptions
   /** The rest of the unfinished line that is still here. */
   let rest: Uint8Array = new Uint8Array();
   /** The offset after the last byte that was pushed. */
-  let end = place - before.length;
+  let end = offset - before.length;
 
   const cutLines = (isOver: boolean): void => {
     const data = rest;

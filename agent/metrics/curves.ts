@@ -5,7 +5,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { decide } from '../retry/decisions.ts';
-import { createFileLook, type FileLook } from './file-look.ts';
+import { createMetricsReader, type ReadMetricsFiles } from './metrics-reader.ts';
 import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
 
@@ -57,14 +57,14 @@ export interface Curve {
 export interface Curves {
   open(origin: CurveOrigin): Curve;
   /** Resolves when all open curves are done, or after `withinMs`. */
-  settled(withinMs: number): Promise<void>;
+  drained(withinMs: number): Promise<void>;
 }
 
 const sendEveryMs = 5_000;
-const lookEveryMs = 10_000;
+const probeEveryMs = 10_000;
 /** The timeout of a GPU query. After one, queries are less frequent, because each may leave a process behind. */
-const lookPatienceMs = 15_000;
-const slowLookEveryMs = 120_000;
+const probeTimeoutMs = 15_000;
+const slowProbeEveryMs = 120_000;
 
 /** Sends the points of running attempts, every few seconds. */
 export function createCurves(parts: CurveDeps): Curves {
@@ -74,8 +74,8 @@ export function createCurves(parts: CurveDeps): Curves {
       const now = (): number => Math.max(0, Math.round(parts.uptime() - origin.startedAt));
       const book = createPointBook({ isAdopted: origin.isAdopted, adoptedMs: now() });
       const over = new AbortController();
-      const { ready, look } = openLook(origin, book, now, parts);
-      const sending = ship(origin, { book, look }, over.signal, parts);
+      const { ready, readFiles } = openMetricsReader(origin, book, now, parts);
+      const sending = ship(origin, { book, readFiles }, over.signal, parts);
       under.add(sending);
       void sending.then(() => under.delete(sending));
       void watchGpus(book, now, over.signal, parts);
@@ -86,7 +86,7 @@ export function createCurves(parts: CurveDeps): Curves {
         done: sending,
       };
     },
-    async settled(withinMs) {
+    async drained(withinMs) {
       const done = new AbortController();
       void Promise.allSettled(under).then(() => done.abort());
       await pause(parts.clock, withinMs, done.signal);
@@ -98,23 +98,26 @@ export function createCurves(parts: CurveDeps): Curves {
  * Skips what was written before the trainer starts. After a restart of the agent, it skips nothing, because the
  * orchestrator reports what it already has.
  */
-function openLook(
+function openMetricsReader(
   { outputDir, isAdopted, onProgress }: CurveOrigin,
   book: PointBook,
   now: () => number,
   { files: source, clock }: CurveDeps,
-): { readonly ready: Promise<void>; readonly look: FileLook } {
+): { readonly ready: Promise<void>; readonly readFiles: ReadMetricsFiles } {
   if (source === undefined || outputDir === null)
-    return { ready: Promise.resolve(), look: () => Promise.resolve(false) };
+    return { ready: Promise.resolve(), readFiles: () => Promise.resolve(false) };
   const files = source.open(outputDir);
   const ready = isAdopted ? Promise.resolve() : files.skipEarlier().catch(() => {});
-  return { ready, look: createFileLook({ files, book, now, clock, wall: source.wall, onProgress }) };
+  return {
+    ready,
+    readFiles: createMetricsReader({ files, book, now, clock, wall: source.wall, onProgress }),
+  };
 }
 
 /** Sends points until the run is over and all are sent, the orchestrator refuses them, or the agent ends. */
 async function ship(
   origin: CurveOrigin,
-  { book, look }: { readonly book: PointBook; readonly look: FileLook },
+  { book, readFiles }: { readonly book: PointBook; readonly readFiles: ReadMetricsFiles },
   over: AbortSignal,
   parts: CurveDeps,
 ): Promise<boolean> {
@@ -128,8 +131,8 @@ async function ship(
     if (ended.aborted) return false;
     // If the run ends during a send, the next turn may find one more point.
     const isLast = over.aborted;
-    const isBehind = await look();
-    book.settle();
+    const isBehind = await readFiles();
+    book.closeStep();
     const sent = await sendAll(origin, book, parts);
     if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
@@ -170,17 +173,17 @@ async function watchGpus(
   { clock, gpuFigures, ended }: CurveDeps,
 ): Promise<void> {
   const either = AbortSignal.any([over, ended]);
-  let everyMs = lookEveryMs;
+  let everyMs = probeEveryMs;
   while (await pause(clock, everyMs, either)) {
-    const looked = gpuFigures().catch(() => null);
+    const probed = gpuFigures().catch(() => null);
     const patience = new AbortController();
-    const late = pause(clock, lookPatienceMs, AbortSignal.any([either, patience.signal])).then(
+    const late = pause(clock, probeTimeoutMs, AbortSignal.any([either, patience.signal])).then(
       () => 'late' as const,
     );
-    const values = await Promise.race([looked, late]);
+    const values = await Promise.race([probed, late]);
     patience.abort();
     if (either.aborted) return;
-    everyMs = values === 'late' || values === null ? slowLookEveryMs : lookEveryMs;
+    everyMs = values === 'late' || values === null ? slowProbeEveryMs : probeEveryMs;
     if (values !== 'late' && values !== null) book.add(values, now());
   }
 }

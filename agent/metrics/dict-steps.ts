@@ -42,7 +42,7 @@ export function createDictSteps(): DictSteps {
   /** The logging interval: all logged steps are multiples of it. */
   let interval = 0;
 
-  const settle = (dict: HeldDict, step: number): Progress => {
+  const finish = (dict: HeldDict, step: number): Progress => {
     if (dict.progress.loss !== undefined && step > 1) interval = gcd(interval, step);
     if (dict.epoch !== undefined) scale.learn(step, dict.epoch);
     return { ...dict.progress, step };
@@ -53,7 +53,7 @@ export function createDictSteps(): DictSteps {
     const implied = scale.steps(dict.epoch);
     const within: Range = [Math.max(dict.from, implied[0]), Math.min(to, implied[1])];
     const range = isEmpty(within) && Number.isFinite(implied[1]) ? implied : within;
-    return settle(
+    return finish(
       dict,
       only(range) ?? (isLoss ? multipleIn(range, interval) : null) ?? nearest(range, dict.from),
     );
@@ -69,7 +69,7 @@ export function createDictSteps(): DictSteps {
 
   /** Gives the dict the step of the bar that was redrawn for it, unless its epoch contradicts that. */
   const own = (dict: HeldDict, step: number): Progress =>
-    scale.allows(step, dict.epoch) ? settle(dict, step) : guess(dict, Infinity);
+    scale.allows(step, dict.epoch) ? finish(dict, step) : guess(dict, Infinity);
 
   return {
     clear() {

@@ -21,7 +21,7 @@ export interface PointBook {
   /** Adds values that are not the trainer's, at the last closed step. At an open step, they would make that step count as already sent. */
   add(values: Values, atMs: number): void;
   /** Closes the current step, so that it can be sent. */
-  settle(): void;
+  closeStep(): void;
   isEmpty(): boolean;
   /** Whether the number of the first point is known. If not, ask the orchestrator and call `number`. */
   isNumbered(): boolean;
@@ -71,13 +71,13 @@ export function createPointBook({
       steps.note(rest ?? { ...point, epoch: undefined, values: {} }, isOld ? old : fresh);
     },
     record({ live, late }) {
-      steps.settle();
+      steps.closeStep();
       filed.record({ live, late }, [fresh, old, waiting]);
     },
     add(values, atMs) {
       if (Object.keys(values).length > 0) fresh.add({ elapsed_ms: atMs, step: steps.closed(), values });
     },
-    settle: steps.settle,
+    closeStep: steps.closeStep,
     isEmpty() {
       gather();
       return filed.isEmpty() && [waiting, old].every(list => list.items().length === 0);
@@ -123,33 +123,33 @@ function gatherSteps() {
   let target: PointList | null = null;
   let step: number | undefined;
   /** Keys that have been recorded for this step, sent or not. */
-  let told = new Set<string>();
+  let recorded = new Set<string>();
   let closed: number | undefined;
-  const settle = (): void => {
+  const closeStep = (): void => {
     if (open === null) return;
     target?.add(open);
     closed = open.step;
     open = null;
   };
   return {
-    settle,
+    closeStep,
     closed: () => closed,
     note(point: BarePoint, into: PointList): void {
-      if (target !== into) settle();
+      if (target !== into) closeStep();
       target = into;
       if (point.step !== undefined && point.step !== step) {
-        settle();
-        told = new Set();
+        closeStep();
+        recorded = new Set();
         step = point.step;
       }
       // A bar is redrawn many times. After its step is closed, do not send the same keys again.
-      const isNews = (key: string): boolean => step === undefined || open !== null || !told.has(key);
+      const isNews = (key: string): boolean => step === undefined || open !== null || !recorded.has(key);
       const news = Object.entries(point.values).filter(([key]) => isNews(key));
       if (news.length === 0) return;
-      for (const [key] of news) told.add(key);
+      for (const [key] of news) recorded.add(key);
       const { epoch = open?.epoch, elapsed_ms } = point;
       open = { elapsed_ms, step, epoch, values: { ...open?.values, ...Object.fromEntries(news) } };
-      if (step === undefined) settle();
+      if (step === undefined) closeStep();
     },
   };
 }

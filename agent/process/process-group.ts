@@ -31,7 +31,7 @@ export interface GroupDeps {
   readonly clock: Clock;
 }
 
-const lookEveryMs = 50;
+const checkEveryMs = 50;
 /** Grace period for children whose leader ended by itself. */
 const followMs = 1_000;
 /** How long to wait after SIGKILL. A process that hangs in a driver can survive longer, and the wait must end. */
@@ -89,7 +89,7 @@ async function untilGone(
     const lateMs = clock.mono() - killAt;
     if (lateMs > givenUpAfterMs) return;
     if (lateMs > 0) await processes.signalGroup(pid, 'SIGKILL');
-    await pause(clock, lookEveryMs, never);
+    await pause(clock, checkEveryMs, never);
   }
 }
 

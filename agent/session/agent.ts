@@ -40,7 +40,7 @@ export interface AgentDeps {
   /** What an earlier process of this agent left on disk. */
   readonly found: Found | null;
   /** Runs of earlier processes whose end is reported, but whose log or points are not fully sent. */
-  readonly settled?: readonly FoundRun[];
+  readonly acknowledgedRuns?: readonly FoundRun[];
   readonly jobs: Pick<SlotDeps, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
   /** Sends the output of trainers. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
@@ -112,7 +112,7 @@ export function createAgent(parts: AgentDeps): Agent {
   const inFlight = trackInFlight(parts.api, clock);
   const api = noteContacts(inFlight.api, parts.uptime, sentAt => slot.contact(sentAt));
   const troubles = createConnectionWarnings(clock, parts.url, say);
-  const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
+  const report = createReporter({ clock, api, random, onTrouble: troubles.warn });
   const curves = createCurves({ ...parts, api, ended: ended.signal });
   const slot: JobSlot = createJobSlot({
     ...parts.jobs,
@@ -162,7 +162,7 @@ export function createAgent(parts: AgentDeps): Agent {
       return true;
     },
     async run() {
-      for (const run of parts.settled ?? [])
+      for (const run of parts.acknowledgedRuns ?? [])
         catchUpCurve(run, { curve: curves.open, ...(parts.logs && { logs: parts.logs }) });
       if (parts.found !== null) slot.resume(parts.found);
       const beats = new AbortController();
@@ -177,12 +177,12 @@ export function createAgent(parts: AgentDeps): Agent {
       slot.release();
       if (ending === 'left' && !isHandedOver) await sendTheRest(parts, hurry.signal);
       beats.abort();
-      if (ending === 'left' && left === null) await curves.settled(farewellMs);
+      if (ending === 'left' && left === null) await curves.drained(farewellMs);
       ended.abort();
       if (ending === 'left' && !isHandedOver) {
         await beaten;
         // The disconnect must be the last call, because a later one would count as the worker's return.
-        await inFlight.settled(farewellMs);
+        await inFlight.drained(farewellMs);
         if (state.workerId !== null) await api.disconnect(state.workerId);
       }
       return exitCodes[ending];

@@ -21,7 +21,7 @@ export function noteContacts(
     beat: body => noted(() => api.beat(body)),
     report: (jobId, attemptId, report) => {
       const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
-      // Of the reports, only the claim counts. Progress reports are sent once, and promise nothing.
+      // Only the claim counts as contact, not the other reports. Progress reports are sent once, and promise nothing.
       return report.status === 'starting' ? noted(send) : send();
     },
   };

@@ -54,7 +54,7 @@ export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
   const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const register = createRegister({
     ...parts,
-    onTrouble: troubles.tell,
+    onTrouble: troubles.warn,
     onDuplicate: () => {
       // The orchestrator would attribute calls with this id to the other machine.
       state.workerId = null;
@@ -69,7 +69,7 @@ export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
       return registered.kind;
     }
     troubles.clear();
-    settle(state, registered.reply);
+    applyIntervals(state, registered.reply);
     obey(parts.slot, registered.reply, said);
     void parts.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
     await follow(registered.reply, parts, backoff.reset);
@@ -90,7 +90,7 @@ function introduce({ introduction, slot, telemetry, datasets }: SessionDeps): Re
   };
 }
 
-function settle(state: AgentState, reply: RegisterReply): void {
+function applyIntervals(state: AgentState, reply: RegisterReply): void {
   state.workerId = reply.worker_id;
   state.heartbeatMs = reply.heartbeat_interval_s * 1000;
   state.timeoutMs = reply.heartbeat_timeout_s * 1000;

@@ -9,13 +9,13 @@ export interface Telemetry extends Pick<HeartbeatBody, 'gpu_utilization' | 'vram
 }
 
 /** The functions of the GPU watch that a probe uses. */
-type Watch = Pick<GpuWatch, 'noteCards' | 'lookNowAndThen' | 'troubles'>;
+type Watch = Pick<GpuWatch, 'noteCards' | 'checkIfDue' | 'troubles'>;
 
 export interface TelemetryBook {
   /** Returns the results of the last probe. Starts the next probe, and does not wait for it. */
   latest(): Telemetry;
   /** Waits for a probe, so that the first registration includes GPU troubles. */
-  look(): Promise<void>;
+  probe(): Promise<void>;
 }
 
 /**
@@ -25,27 +25,27 @@ export interface TelemetryBook {
  */
 export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch): TelemetryBook {
   let figures: Telemetry = {};
-  let looking: Promise<void> | null = null;
-  const lookOnce = async (): Promise<void> => {
+  let probing: Promise<void> | null = null;
+  const probeOnce = async (): Promise<void> => {
     const { gpus, cards } = await probeUtilisation({ run, report });
     if (cards !== undefined) watch.noteCards(cards);
     figures = {
       gpu_utilization: mean(gpus.flatMap(gpu => gpu.utilizationPercent ?? [])),
       vram_used_gb: sum(gpus.flatMap(gpu => gpu.vramUsedGb ?? [])),
     };
-    await watch.lookNowAndThen();
+    await watch.checkIfDue();
   };
-  const look = (): Promise<void> => {
+  const probe = (): Promise<void> => {
     if (report.accelerator !== 'cuda' && report.accelerator !== 'rocm') return Promise.resolve();
-    looking ??= lookOnce().finally(() => {
-      looking = null;
+    probing ??= probeOnce().finally(() => {
+      probing = null;
     });
-    return looking;
+    return probing;
   };
   return {
-    look,
+    probe,
     latest() {
-      void look();
+      void probe();
       return { ...figures, gpu_troubles: watch.troubles() };
     },
   };
@@ -57,8 +57,8 @@ export async function openTelemetry(
 ): Promise<{ readonly watch: GpuWatch; readonly telemetry: TelemetryBook }> {
   const watch = createGpuWatch(parts);
   const telemetry = createTelemetry(parts.run, parts.report, watch);
-  await telemetry.look();
-  await watch.settled();
+  await telemetry.probe();
+  await watch.confirmSuspects();
   return { watch, telemetry };
 }
 

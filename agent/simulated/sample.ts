@@ -4,14 +4,14 @@ import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
 /** Paths of the sample, relative to this file: from the sources, from a build beside the sources, and from a build without sources. */
-const places = ['../../examples/digits/train.ts', '../examples/digits/train.mjs'];
+const paths = ['../../examples/digits/train.ts', '../examples/digits/train.mjs'];
 
 /**
  * Returns the command of the sample training (docs/workers.md), with the same placeholders as any trainer's command. Returns null
  * when the example or its digits are missing, as in the worker that is bundled into one file.
  */
 export function findSample(): readonly string[] | null {
-  const program = places.map(place => fileURLToPath(new URL(place, import.meta.url))).find(existsSync);
+  const program = paths.map(path => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
   if (program === undefined || !hasDigits(program)) return null;
   const options = ['--config', '{config_path}', '--output', '{output_dir}', '--resume-from', '{resume_from}'];
   // The single executable contains Node, but runs a script only with its `sample` command (agent/main.ts).

@@ -43,8 +43,8 @@ export function createSimulatedLogs(parts: SimulatedLogsDeps): SimulatedLogs {
         attemptId,
         pace,
         log: {
-          async read(place, most) {
-            const begin = Math.max(place, from);
+          async read(offset, most) {
+            const begin = Math.max(offset, from);
             return { from: begin, bytes: kept.subarray(begin - from, begin - from + most) };
           },
           end: async () => end(),

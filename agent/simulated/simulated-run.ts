@@ -3,7 +3,7 @@ import type { Progress } from '../../protocol/progress.ts';
 import type { Clock } from '../clock.ts';
 import type { ExitRecord, Order } from '../guard/guard-files.ts';
 import type { Run, RunOrigin } from '../attempt/run.ts';
-import type { RunEars } from '../attempt/run-follow.ts';
+import type { RunListeners } from '../attempt/run-follow.ts';
 
 /** The parts of a job that a simulated trainer receives. */
 export interface SimulatedJob {
@@ -34,14 +34,14 @@ interface SimulatedRunDeps {
  * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
  * contact is stopped T after the last contact. There is no guard, so a training ends when its agent leaves it.
  */
-export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunDeps): Run {
+export function simulateRun(origin: RunOrigin, listeners: RunListeners, parts: SimulatedRunDeps): Run {
   const { trainer, job, clock } = parts;
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;
   let takeBack = (): void => {};
   const training = trainer(job, progress => {
-    ears.onFigures({ progress, gaps: [] }, false);
-    ears.onProgress(progress);
+    listeners.onFigures({ progress, gaps: [] }, false);
+    listeners.onProgress(progress);
   });
   const stop = (why: Order | 'lost_contact'): void => {
     stopped ??= why;

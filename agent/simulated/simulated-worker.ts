@@ -12,7 +12,7 @@ import { introductionOf } from '../session/introduction.ts';
 import { openNetwork, usualTrust } from '../connection/network.ts';
 import { holdRegistrations } from '../state/registrations.ts';
 import type { RunOrigin } from '../attempt/run.ts';
-import type { RunEars } from '../attempt/run-follow.ts';
+import type { RunListeners } from '../attempt/run-follow.ts';
 import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
 import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
 import type { Telemetry } from '../session/telemetry.ts';
@@ -144,15 +144,19 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
       };
       return { ok: true, job } as const;
     },
-    async start(_job: PreparedJob, origin: RunOrigin, ears: RunEars) {
+    async start(_job: PreparedJob, origin: RunOrigin, listeners: RunListeners) {
       if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
       const { config_name: configName, config } = prepared;
       const print = logs.open(origin);
-      const onProgress: RunEars['onProgress'] = progress => {
+      const onProgress: RunListeners['onProgress'] = progress => {
         print(progress);
-        ears.onProgress(progress);
+        listeners.onProgress(progress);
       };
-      return simulateRun(origin, { ...ears, onProgress }, { trainer, clock, job: { configName, config } });
+      return simulateRun(
+        origin,
+        { ...listeners, onProgress },
+        { trainer, clock, job: { configName, config } },
+      );
     },
   };
 }

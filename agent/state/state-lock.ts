@@ -18,7 +18,7 @@ export interface LockDeps {
 }
 
 /** Two agents that start at once overwrite each other's lock. After this time, only the last one still finds its own. */
-const settleMs = 150;
+const confirmAfterMs = 150;
 
 /**
  * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
@@ -34,7 +34,7 @@ export async function lockState({ dir, pid, processes, clock }: LockDeps): Promi
   const earlier = holder();
   if (earlier !== null && (await isRunning(processes, earlier))) return { kind: 'held', by: earlier };
   showWhole(file, JSON.stringify(self));
-  await pause(clock, settleMs, new AbortController().signal);
+  await pause(clock, confirmAfterMs, new AbortController().signal);
   const winner = holder();
   if (winner !== null && !isMine(winner)) return { kind: 'held', by: winner };
   return {

@@ -9,7 +9,7 @@ export interface ProbedTrainer {
   readonly choice: TrainerChoice;
   /** As the trainer reports it; null if it reports none. */
   readonly version: string | null;
-  /** What is missing and what to do; null when it can be started. */
+  /** The missing part and what to do about it; null when it can be started. */
   readonly problem: string | null;
 }
 

@@ -2,7 +2,7 @@
 
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFileLook } from '../../agent/metrics/file-look.ts';
+import { createMetricsReader } from '../../agent/metrics/metrics-reader.ts';
 import { createMetricsFiles } from '../../agent/metrics/metrics-files/index.ts';
 import { createPointBook, type PointBook } from '../../agent/metrics/point-book.ts';
 import { createProgressReader, type Progress } from '../../agent/metrics/progress.ts';
@@ -32,7 +32,7 @@ export const chunksOf = (name: string): readonly Chunk[] =>
 /** Every point that was sent, in order. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
-  book.settle();
+  book.closeStep();
   while (!book.isEmpty()) {
     const batch = book.batch();
     points.push(...batch);
@@ -55,7 +55,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   const sent: MetricPoint[] = [];
   const files = root === null ? null : createMetricsFiles({ root, say });
   const look =
-    files && createFileLook({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
+    files && createMetricsReader({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
   const note = (items: ReturnType<typeof reader.push>): void => {
     for (const item of items) {
       if (item.kind !== 'progress') continue;

@@ -28,7 +28,7 @@ export interface EventImages {
   /** Resolves when the event files of earlier attempts are known; the trainer may start then. */
   readonly ready: Promise<void>;
   /** Writes new images. Reads a bounded number of bytes, and returns whether there is more to read. */
-  look(onFlaw: (flaw: string) => void): Promise<boolean>;
+  scan(onFlaw: (flaw: string) => void): Promise<boolean>;
 }
 
 export interface EventImagesOptions {
@@ -43,7 +43,7 @@ export interface EventImagesOptions {
 /** One image of the largest size, or several smaller ones as TensorFlow's batches have them. */
 const maxRecordBytes = 2 * limits.imageBytes;
 const partBytes = 4 * 1024 * 1024;
-/** In one look. */
+/** In one scan. */
 const maxReads = 4;
 
 /** Sizes by path, relative to the output folder. */
@@ -90,7 +90,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   return {
     root,
     ready,
-    async look(onFlaw) {
+    async scan(onFlaw) {
       await ready;
       if (offsets === null) return false;
       selection ??= await openSelection();

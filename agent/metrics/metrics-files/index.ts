@@ -12,7 +12,7 @@ import { createStateFiles } from './state-files.ts';
 
 export type { FilePoint } from './names.ts';
 
-/** What one look has found. */
+/** What one read has found. */
 export interface FileFigures {
   /** From files that grow with each figure. They are better than printed lines. */
   readonly live: readonly FilePoint[];
@@ -26,7 +26,7 @@ export interface MetricsFiles {
   /** To be called before the trainer starts: skips what belongs to earlier attempts. */
   skipEarlier(): Promise<void>;
   /** Continues to read, up to a bounded number of bytes. */
-  look(): Promise<FileFigures>;
+  read(): Promise<FileFigures>;
 }
 
 export interface MetricsFilesOptions {
@@ -34,7 +34,7 @@ export interface MetricsFilesOptions {
   readonly say: (message: string) => void;
 }
 
-/** Reads of event files in one look. Each read takes up to half a MiB. */
+/** Reads of event files in one call. Each of them takes up to half a MiB. */
 const maxReads = 4;
 /** Names of figures. A job has 64 curves at most. */
 const maxNames = 256;
@@ -43,7 +43,7 @@ export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsF
   const events = new Map<string, EventFile>();
   const tables = new Map<string, CsvFile>();
   const states = createStateFiles();
-  /** In which kind of file each figure was first seen: Lightning can log the same figure to two kinds. */
+  /** The kind of file in which each figure was first seen: Lightning can log the same figure to two kinds. */
   const owners = new Map<string, MetricsFile['kind']>();
 
   const tableOf = ({ path }: MetricsFile): CsvFile => {
@@ -96,7 +96,7 @@ export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsF
       for (const file of csvs) await tableOf(file).skip(file);
       for (const file of checkpoints) await states.skip(file);
     },
-    async look() {
+    async read() {
       const { runs, csvs, checkpoints } = byKind(await findMetricsFiles(root));
       const logged = await readEvents(runs);
       const tabled = await readTables(csvs);

@@ -2,7 +2,7 @@ import type { Found } from '../../../agent/attempt/adopt.ts';
 import type { ExitRecord, Order } from '../../../agent/guard/guard-files.ts';
 import { holdRegistrations, type Registrations } from '../../../agent/state/registrations.ts';
 import type { Run, RunOrigin } from '../../../agent/attempt/run.ts';
-import type { RunEars } from '../../../agent/attempt/run-follow.ts';
+import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 import type { FinalReport, StateFolder } from '../../../agent/state/state-folder.ts';
 import type { AttemptId } from '../../../protocol/ids.ts';
 import type { JobOffer } from '../../../agent/job.ts';
@@ -39,7 +39,7 @@ export interface Guard {
   /** Finds a run that an earlier process of the agent has left; null when there is none. */
   find(process: SimProcess): Found | null;
   /** Rejects when no guard starts in time. */
-  start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunEars): Promise<Run>;
+  start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunListeners): Promise<Run>;
   /** Simulates kill -9 of the guard alone. Its trainer cannot print any more. */
   kill(): void;
   /** A power loss ends guards and trainers. Files on disk stay. */
@@ -100,7 +100,7 @@ export function createGuard(parts: GuardDeps): Guard {
     tell(run);
   };
 
-  const attend = (process: SimProcess, run: RunRecord, ears: RunEars): Run => {
+  const attend = (process: SimProcess, run: RunRecord, ears: RunListeners): Run => {
     const finished = Promise.withResolvers<ExitRecord | null>();
     let isLeft = false;
     const finish = (exit: ExitRecord | null): void => process.deliver(() => isLeft || finished.resolve(exit));
@@ -127,7 +127,11 @@ export function createGuard(parts: GuardDeps): Guard {
   const lookInto = (process: SimProcess, run: RunRecord): Found | null => {
     if (run.report !== null) return { kind: 'reported', report: run.report };
     const { origin, order } = run;
-    const found = { origin: { ...origin }, order, attend: (ears: RunEars) => attend(process, run, ears) };
+    const found = {
+      origin: { ...origin },
+      order,
+      attend: (ears: RunListeners) => attend(process, run, ears),
+    };
     if (run.exit !== null) return order === 'abandon' ? null : { kind: 'ended', ...found };
     if (isGuarded(run)) return { kind: 'running', ...found };
     void endOrphan(process, machine, run.trainer);

@@ -13,7 +13,7 @@ import {
 } from '../../../agent/guard/guard-files.ts';
 import { ownProcesses } from '../../../agent/process/own-processes.ts';
 import { attendRun, type Run } from '../../../agent/attempt/run.ts';
-import type { RunEars } from '../../../agent/attempt/run-follow.ts';
+import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 import type { PreparedJob } from '../../../agent/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
@@ -49,7 +49,7 @@ export interface GuardHere {
   attend(ears?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
-    readonly onFigures?: RunEars['onFigures'];
+    readonly onFigures?: RunListeners['onFigures'];
   }): Run;
 }
 

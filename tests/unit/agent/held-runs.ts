@@ -1,10 +1,10 @@
 import type { Contact, ExitRecord, Order } from '../../../agent/guard/guard-files.ts';
 import type { Run } from '../../../agent/attempt/run.ts';
-import type { RunEars } from '../../../agent/attempt/run-follow.ts';
+import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 
 /** A trainer that the test controls. */
 export interface HeldRun {
-  readonly ears: RunEars;
+  readonly ears: RunListeners;
   /** The grace of every stop, in ms. */
   readonly stops: readonly number[];
   readonly orders: readonly Order[];
@@ -22,7 +22,7 @@ export interface HeldRun {
 }
 
 export function holdRun(
-  ears: RunEars,
+  ears: RunListeners,
   onStop: (graceMs: number) => void = () => {},
 ): HeldRun & { readonly run: Run } {
   const ended = Promise.withResolvers<ExitRecord | null>();

@@ -28,7 +28,7 @@ interface Bench extends ArtifactUploader {
   sent(key: string, times?: number): Promise<unknown>;
   /** Resolves when this has been asked so often. */
   asked(call: string, times: number): Promise<unknown>;
-  /** What was sent, in order. */
+  /** The keys of the sent files, in order. */
   sentKeys(): readonly string[];
 }
 
@@ -53,7 +53,7 @@ function bring(
     root,
     images: null,
     which: 'all',
-    begunAt: null,
+    startedAt: null,
     say: message => void said.push(message),
     ...parts,
   });
@@ -163,7 +163,7 @@ describe('outputs of a trainer', () => {
 
   it('ignores a checkpoint from before the attempt, unless the trainer writes it again', async () => {
     const bench = bring(createShelf(), {
-      begunAt: Date.now() + 10_000,
+      startedAt: Date.now() + 10_000,
       files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
     });
     await bench.sent('a.png');
@@ -373,14 +373,14 @@ describe('images of event files', () => {
   const imagesIn = (looks: number) => {
     const root = tempFolder();
     const calls = { count: 0 };
-    const look = async (): Promise<boolean> => {
+    const scan = async (): Promise<boolean> => {
       calls.count += 1;
       mkdirSync(join(root, 'images'), { recursive: true });
       if (calls.count === 1) writeFileSync(join(root, 'images', '1.png'), '1');
       if (calls.count === looks) writeFileSync(join(root, 'images', '2.png'), '2');
       return calls.count < looks;
     };
-    return { root, calls, look };
+    return { root, calls, scan };
   };
 
   it('uploads images of event files with the other outputs before it reports none outstanding', async () => {

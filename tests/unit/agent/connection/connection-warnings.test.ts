@@ -17,14 +17,14 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 it('reports the same problem once, however often it occurs', () => {
-  for (let n = 0; n < 5; n += 1) teller.tell(unreachable());
+  for (let n = 0; n < 5; n += 1) teller.warn(unreachable());
   expect(said).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
 });
 
 it('reports each of several alternating problems once', () => {
   for (let n = 0; n < 5; n += 1) {
-    teller.tell(unreachable());
-    teller.tell(problemOf(503));
+    teller.warn(unreachable());
+    teller.warn(problemOf(503));
   }
   expect(said).toEqual([
     expect.stringContaining('Connection refused'),
@@ -33,13 +33,13 @@ it('reports each of several alternating problems once', () => {
 });
 
 it('bounds the number of problems that it remembers', () => {
-  for (let n = 0; n < 100; n += 1) teller.tell({ kind: 'unexpected', status: 502, detail: `request ${n}` });
-  teller.tell({ kind: 'unexpected', status: 502, detail: 'request 0' });
+  for (let n = 0; n < 100; n += 1) teller.warn({ kind: 'unexpected', status: 502, detail: `request ${n}` });
+  teller.warn({ kind: 'unexpected', status: 502, detail: 'request 0' });
   expect(said).toHaveLength(101);
 });
 
 it('announces no retry after a refusal', () => {
-  teller.tell(problemOf(401));
+  teller.warn(problemOf(401));
   expect(said).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
 });
 
@@ -47,9 +47,9 @@ it.each<[string, () => void]>([
   ['a registration', () => teller.clear()],
   ['a heartbeat', () => teller.beaten()],
 ])('reports a problem again after %s has succeeded', (_what, work) => {
-  teller.tell(unreachable());
+  teller.warn(unreachable());
   work();
-  teller.tell(unreachable());
+  teller.warn(unreachable());
   expect(said).toHaveLength(2);
 });
 

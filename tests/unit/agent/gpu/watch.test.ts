@@ -48,7 +48,7 @@ function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}
 test('looks at GPU processes at most every 30 s while there is no foreign process', async () => {
   const { clock, rig, watch } = open();
   for (let second = 0; second < 90; second += 10) {
-    await watch.lookNowAndThen();
+    await watch.checkIfDue();
     await clock.advance(10_000);
   }
   expect(rig.looks).toBe(3);
@@ -58,16 +58,16 @@ test('reports a foreign process after its second sighting, which follows soon', 
   const { clock, rig, facts, said, watch } = open();
   facts.set(200, { name: 'blender' });
   rig.apps = '200, GPU-a, 9216';
-  await watch.lookNowAndThen();
+  await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  const settled = watch.settled();
+  const settled = watch.confirmSuspects();
   await clock.advance(2_000);
   await settled;
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'held' }]);
   expect(said).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) holds/)]);
   rig.apps = '';
   await clock.advance(30_000);
-  await watch.lookNowAndThen();
+  await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
   expect(said.at(-1)).toBe('Nobody else holds a GPU any more');
 });
@@ -92,8 +92,8 @@ test('knows the GPU processes before the worker registers', async () => {
 test('reports no held GPU when processes cannot be read', async () => {
   const { rig, watch } = open({ blind: true });
   rig.apps = '200, GPU-a, 9216';
-  await watch.lookNowAndThen();
-  await watch.lookNowAndThen();
+  await watch.checkIfDue();
+  await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
 });
 
@@ -111,8 +111,8 @@ describe('end of an attempt', () => {
     const run = watch.follow(job, held.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
-    await watch.lookNowAndThen();
-    await watch.lookNowAndThen();
+    await watch.checkIfDue();
+    await watch.checkIfDue();
     expect(watch.troubles()).toEqual([]);
     rig.apps = '';
     held.end(0);
@@ -164,8 +164,8 @@ test('attributes processes of an adopted job to it until it has ended', async ()
   const { clock, rig, facts, watch } = open({ found: job });
   facts.set(4711, { jobId: job });
   rig.apps = '4711, GPU-a, 40000';
-  await watch.lookNowAndThen();
-  await watch.lookNowAndThen();
+  await watch.checkIfDue();
+  await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
   const held = holdRun(ears);
   const run = watch.follow(job, held.run);
@@ -179,12 +179,12 @@ test('reports a hanging driver at its second timeout, until it answers again', a
   const { rig, said, parts } = open();
   const { watch, telemetry } = await openTelemetry(parts);
   rig.cards = TIMED_OUT;
-  await telemetry.look();
+  await telemetry.probe();
   expect(watch.troubles()).toEqual([]);
-  await telemetry.look();
+  await telemetry.probe();
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'missing' }]);
   rig.cards = exited(0, well);
-  await telemetry.look();
+  await telemetry.probe();
   expect(watch.troubles()).toEqual([]);
   expect(said.at(-1)).toBe('All GPUs are there again, and without errors');
 });

@@ -5,7 +5,7 @@ import type { ShipCall } from '../../../../agent/connection/api-client.ts';
 import { type AttemptLogs, createAttemptLogs } from '../../../../agent/logs/attempt-logs.ts';
 import { findRun } from '../../../../agent/attempt/adopt.ts';
 import {
-  settledAt,
+  acknowledgedAt,
   takeRun,
   writeExit,
   writePlaces,
@@ -90,7 +90,7 @@ describe('log of an attempt', () => {
     logs.finish(attemptId('a1'));
     await comes(() => book.of().isComplete);
     expect(left()).toEqual(['a1']);
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     await comes(() => left().length === 0);
     expect([...jobs]).toEqual(['j1']);
   });
@@ -101,7 +101,7 @@ describe('log of an attempt', () => {
     leave('a1');
     fail(unreachable());
     logs.follow(attemptId('a1'), []);
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
     expect(left()).toEqual(['a1']);
     // It is nobody's run any more.
@@ -122,7 +122,7 @@ describe('log of an attempt', () => {
     leave('a1');
     logs.follow(attemptId('a1'), []);
     logs.keepFor(attemptId('a1'), reader.promise);
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     await comes(() => book.of().isComplete);
     expect(left()).toEqual(['a1']);
     reader.resolve(isDone);
@@ -136,7 +136,7 @@ describe('log of an attempt', () => {
     const first = start(process.signal);
     leave('a1');
     fail(unreachable());
-    first.settle(attemptId('a1'));
+    first.acknowledge(attemptId('a1'));
     await clock.advance(1_000);
     process.abort();
     fail(null);
@@ -159,7 +159,7 @@ describe('log of an attempt', () => {
     mark(run.path);
     if (ended.code !== null) writeExit(run, exit);
     expect(await find()).toBeNull();
-    expect(settledAt(run)).not.toBeNull();
+    expect(acknowledgedAt(run)).not.toBeNull();
     start().resume();
     await comes(() => left().length === 0);
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
@@ -171,7 +171,7 @@ describe('log of an attempt', () => {
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     logs.follow(attemptId('a1'), []);
     logs.finish(attemptId('a1'));
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     expect(left()).toEqual([]);
   });
 
@@ -181,10 +181,10 @@ describe('log of an attempt', () => {
     leave('a2');
     const logs = start();
     fail(problemOf(409));
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     await comes(() => !left().includes('a1'));
     fail(unreachable());
-    logs.settle(attemptId('a2'));
+    logs.acknowledge(attemptId('a2'));
     const settled = join(state.runOf(attemptId('a2')).path, 'settled.json');
     const earlier = new Date(Date.now() - day - 1_000);
     utimesSync(settled, earlier, earlier);
@@ -198,7 +198,7 @@ describe('log of an attempt', () => {
     leave('a1');
     fail(unreachable());
     const before = start();
-    before.settle(attemptId('a1'));
+    before.acknowledge(attemptId('a1'));
     await before.leave(1);
     const settled = join(state.runOf(attemptId('a1')).path, 'settled.json');
     const earlier = new Date(Date.now() - 3_650 * day);
@@ -215,7 +215,7 @@ describe('log of an attempt', () => {
     const { start, state, leave, left } = createBench();
     leave('a1');
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
-    start().settle(attemptId('a1'));
+    start().acknowledge(attemptId('a1'));
     expect(left()).toEqual([]);
   });
 });
@@ -226,12 +226,12 @@ it('keeps only the newest of many waiting logs', async () => {
   const logs = start();
   for (let n = 1; n <= 8; n += 1) {
     leave(`a${n}`);
-    logs.settle(attemptId(`a${n}`));
+    logs.acknowledge(attemptId(`a${n}`));
     const at = new Date(Date.now() - (9 - n) * 60_000);
     utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), at, at);
   }
   leave('a9');
-  logs.settle(attemptId('a9'));
+  logs.acknowledge(attemptId('a9'));
   expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
   await clock.advance(60_000);
   expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
@@ -244,11 +244,11 @@ it('keeps the log that was marked last when the clock was set back', () => {
   const later = new Date(Date.now() + day);
   for (const attempt of ['a1', 'a2', 'a3', 'a4', 'a5']) {
     leave(attempt);
-    logs.settle(attemptId(attempt));
+    logs.acknowledge(attemptId(attempt));
     utimesSync(join(state.runOf(attemptId(attempt)).path, 'settled.json'), later, later);
   }
   leave('a6');
-  logs.settle(attemptId('a6'));
+  logs.acknowledge(attemptId('a6'));
   expect(left()).toHaveLength(5);
   expect(left()).toContain('a6');
 });
@@ -259,7 +259,7 @@ it('reports an older orchestrator once', async () => {
   fail({ ...problemOf(405) });
   for (const attempt of ['a1', 'a2']) {
     leave(attempt);
-    logs.settle(attemptId(attempt));
+    logs.acknowledge(attemptId(attempt));
   }
   await comes(() => left().length === 0);
   expect(said).toHaveLength(1);
@@ -272,7 +272,7 @@ describe('leaving agent', () => {
     leave('a1');
     const logs = start();
     logs.follow(attemptId('a1'), []);
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     let hasLeft = false;
     void logs.leave(5_000).then(() => (hasLeft = true));
     await comes(() => hasLeft, 1);
@@ -286,7 +286,7 @@ describe('leaving agent', () => {
     leave('a2');
     fail(unreachable());
     const logs = start();
-    logs.settle(attemptId('a1'));
+    logs.acknowledge(attemptId('a1'));
     logs.follow(attemptId('a2'), []);
     let hasLeft = false;
     void logs.leave(60_000).then(() => (hasLeft = true));

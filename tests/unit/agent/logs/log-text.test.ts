@@ -7,7 +7,7 @@ import { settledText } from '../../../support/log-book.ts';
 const ownLine = '[trainyard: this goes on]';
 const limit = 4_096;
 const begin = (parts: Partial<LogTextOptions> = {}) =>
-  createLogText({ place: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...parts });
+  createLogText({ offset: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...parts });
 
 /** Takes all chunks one by one and joins them. */
 function shipped(text: ReturnType<typeof begin>, what: Wanted) {
@@ -156,7 +156,7 @@ describe('resumed reading', () => {
       one.push(bytes.subarray(0, at + 1));
       const { text, to } = shipped(one, 'lines');
       const place = to ?? 0;
-      const next = begin({ place, before: bytes.subarray(0, place) });
+      const next = begin({ offset: place, before: bytes.subarray(0, place) });
       next.push(bytes.subarray(place));
       expect(text + shipped(next, 'lines').text).toBe(whole);
     }
@@ -209,7 +209,7 @@ it('loses only secrets and bars for any output, cuts and restarts', () => {
             ({ to } = taken);
           }
           if (!isNew) continue;
-          text = begin({ place: to, before: output.subarray(Math.max(0, to - 65_536), to) });
+          text = begin({ offset: to, before: output.subarray(Math.max(0, to - 65_536), to) });
           at = to;
         }
         text.push(output.subarray(at));

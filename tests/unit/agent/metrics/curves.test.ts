@@ -193,7 +193,7 @@ describe('points at the end of a run', () => {
     step(curve, 1);
     curve.finish();
     let isSettled = false;
-    void curves.settled(2_000).then(() => (isSettled = true));
+    void curves.drained(2_000).then(() => (isSettled = true));
     await clock.settle();
     expect(steps()).toEqual([1]);
     expect(isSettled).toBe(true);
@@ -217,7 +217,7 @@ describe('points at the end of a run', () => {
     step(curve, 1);
     curve.finish();
     let isSettled = false;
-    void curves.settled(2_000).then(() => (isSettled = true));
+    void curves.drained(2_000).then(() => (isSettled = true));
     await clock.advance(2_000);
     expect(isSettled).toBe(true);
     await clock.advance(60_000);
@@ -365,7 +365,7 @@ describe('metrics files', () => {
       async skipEarlier() {
         this.skipped += 1;
       },
-      look: async () => (await left.shift()) ?? { live: [], late: [], isBehind: false },
+      read: async () => (await left.shift()) ?? { live: [], late: [], isBehind: false },
     };
   };
   const found = (isBehind: boolean, ...steps: readonly number[]): FileFigures => ({

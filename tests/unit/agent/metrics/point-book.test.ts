@@ -12,7 +12,7 @@ const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly stri
 /** Takes all points in the book, as an orchestrator would. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const all: MetricPoint[] = [];
-  book.settle();
+  book.closeStep();
   while (!book.isEmpty()) {
     const batch = book.batch();
     all.push(...batch);
@@ -70,7 +70,7 @@ describe('printed steps', () => {
       loss: 1,
       metrics: Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`m${n}`, n])),
     });
-    book.settle();
+    book.closeStep();
     note(book, { step: 8, loss: 2 });
     // An agent that adopts the run continues after the highest reported step, so that step must have reached the server.
     book.add({ 'gpu.0.utilization': 99 }, 70);
@@ -108,7 +108,7 @@ describe('backlog', () => {
   test('keeps points that are being sent unchanged', () => {
     const book = bookOf();
     for (let step = 1; step <= 100; step += 1) note(book, { step, loss: step });
-    book.settle();
+    book.closeStep();
     const sent = book.batch();
     for (let step = 101; step <= 50_000; step += 1) {
       note(book, { step, loss: step });
@@ -131,7 +131,7 @@ describe('backlog', () => {
 test('reports when the server accepted no points', () => {
   const book = bookOf();
   note(book, { step: 1, loss: 1 });
-  book.settle();
+  book.closeStep();
   expect(book.isEmpty()).toBe(false);
   expect(book.batch()).toHaveLength(1);
   expect(book.taken(0)).toBe(false);
@@ -161,7 +161,7 @@ describe('adopted runs', () => {
     note(book, { step: 5, loss: 5 }, 10_050);
     note(book, { step: 6, loss: 6 }, 10_100);
     book.add({ gpu: 1 }, 10_120);
-    book.settle();
+    book.closeStep();
     expect([book.isEmpty(), book.isNumbered()]).toEqual([false, false]);
     book.number(reply(3));
     expect(book.isNumbered()).toBe(true);
@@ -181,7 +181,7 @@ describe('adopted runs', () => {
       { step: 1, loss: 1 },
       { step: 2, loss: 2 },
     ]);
-    book.settle();
+    book.closeStep();
     book.number(reply(2));
     expect(book.isEmpty()).toBe(true);
     // A step may take minutes, and what the GPUs do meanwhile is news.
@@ -191,7 +191,7 @@ describe('adopted runs', () => {
 
   test('drops values without a step, which may have been sent already', () => {
     const book = adopted([{ loss: 1 }, { loss: 2 }]);
-    book.settle();
+    book.closeStep();
     book.number(reply(null, 0));
     expect(book.isEmpty()).toBe(true);
   });

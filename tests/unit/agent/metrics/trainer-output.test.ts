@@ -21,7 +21,7 @@ function curveOf(trainer: string): readonly (readonly [number | undefined, numbe
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
   for (const progress of progressIn(outputOf(trainer)))
     book.note({ progress: wireProgress(progress), gaps: progress.gaps ?? [] }, 0, false);
-  book.settle();
+  book.closeStep();
   expect(book.isEmpty()).toBe(false);
   return book.batch().map(({ step, epoch, values }) => [step, epoch, values]);
 }

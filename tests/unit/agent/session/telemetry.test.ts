@@ -21,7 +21,7 @@ function createBench(report: GpuReport) {
   const seen: Cards[] = [];
   const watch = {
     noteCards: (cards: Cards) => void seen.push(cards),
-    lookNowAndThen: () => Promise.resolve(),
+    checkIfDue: () => Promise.resolve(),
     troubles: () => known,
   };
   const { latest } = createTelemetry(run, report, watch);

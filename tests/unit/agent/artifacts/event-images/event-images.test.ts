@@ -67,7 +67,7 @@ async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Benc
     outputDir: tempFolder(),
     folder: join(tempFolder(), 'images', 'a1'),
   };
-  const { root, ready, look } = openEventImages({ outputDir, folder, isNew: earlier === undefined });
+  const { root, ready, scan: look } = openEventImages({ outputDir, folder, isNew: earlier === undefined });
   await ready;
   const flaws: string[] = [];
   const lookOnce = (): Promise<boolean> => look(flaw => void flaws.push(flaw));
@@ -331,7 +331,7 @@ describe('images of an attempt', () => {
     await images.ready;
     appendFileSync(file, imageEvent(2, 'a', png()));
     writeFileSync(join(outputDir, `${eventsName}.new`), imageEvent(3, 'a', png()));
-    await images.look(() => {});
+    await images.scan(() => {});
     expect([...(await walkOutputs(images.root)).files.keys()].toSorted()).toEqual([
       'tensorboard-images/step_2_a_0.png',
       'tensorboard-images/step_3_a_0.png',

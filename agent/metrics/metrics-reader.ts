@@ -6,11 +6,11 @@ import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
 import { pause } from '../backoff.ts';
 
-/** Reads what a trainer has written since the last look. Resolves with true when there is more to read immediately. */
-export type FileLook = () => Promise<boolean>;
+/** Reads what a trainer has written since the last call. Resolves with true when there is more to read immediately. */
+export type ReadMetricsFiles = () => Promise<boolean>;
 
-export interface FileLookOptions {
-  readonly files: Pick<MetricsFiles, 'look'>;
+export interface MetricsReaderOptions {
+  readonly files: Pick<MetricsFiles, 'read'>;
   readonly book: Pick<PointBook, 'record'>;
   /** ms since the attempt began. */
   readonly now: () => number;
@@ -20,14 +20,21 @@ export interface FileLookOptions {
   readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 
-/** The timeout of a look. A file system that hangs delays nothing but the metrics in its files. */
+/** The timeout of a call. A file system that hangs delays nothing but the metrics in its files. */
 const patienceMs = 10_000;
-/** One look reads a few MiB, so a backlog takes several. */
-const maxLooks = 8;
+/** One call reads a few MiB, so a backlog takes several. */
+const maxReads = 8;
 
-export function createFileLook({ files, book, now, clock, wall, onProgress }: FileLookOptions): FileLook {
-  /** The look in progress. While it hangs, no other look starts. */
-  let looking: Promise<boolean> | null = null;
+export function createMetricsReader({
+  files,
+  book,
+  now,
+  clock,
+  wall,
+  onProgress,
+}: MetricsReaderOptions): ReadMetricsFiles {
+  /** The read in progress. While it hangs, no other read starts. */
+  let reading: Promise<boolean> | null = null;
 
   const record = ({ live, late }: FileFigures): void => {
     const nowMs = now();
@@ -43,9 +50,9 @@ export function createFileLook({ files, book, now, clock, wall, onProgress }: Fi
     if (progress !== null) onProgress?.(progress);
   };
 
-  const look = async (): Promise<boolean> => {
-    for (let looks = 0; looks < maxLooks; looks += 1) {
-      const figures = await files.look();
+  const read = async (): Promise<boolean> => {
+    for (let reads = 0; reads < maxReads; reads += 1) {
+      const figures = await files.read();
       record(figures);
       if (!figures.isBehind) return false;
     }
@@ -53,12 +60,12 @@ export function createFileLook({ files, book, now, clock, wall, onProgress }: Fi
   };
 
   return async () => {
-    looking ??= look()
+    reading ??= read()
       .catch(() => false)
-      .finally(() => (looking = null));
+      .finally(() => (reading = null));
     const patience = new AbortController();
     const late = pause(clock, patienceMs, patience.signal).then(() => false);
-    const isBehind = await Promise.race([looking, late]);
+    const isBehind = await Promise.race([reading, late]);
     patience.abort();
     return isBehind;
   };
