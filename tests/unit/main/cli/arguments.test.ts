@@ -15,77 +15,77 @@ import { priorityOf } from '../../../../main/cli/jobs/change.ts';
 import { addChange } from '../../../../main/cli/workers/change.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
-describe('a time', () => {
+describe('timeSpan', () => {
   test.each([
     ['90', 90],
     ['90s', 90],
     ['1.5h', 5_400],
     ['30m', 1_800],
     ['2d', 172_800],
-  ])('%s', (text, seconds) => {
+  ])('reads %s as a number of seconds', (text, seconds) => {
     expect(timeSpan(text)).toBe(seconds);
   });
 
-  test.each(['', 'h', '-1', '1w', '1e9', '1h30m', ' 5'])('not "%s"', text => {
+  test.each(['', 'h', '-1', '1w', '1e9', '1h30m', ' 5'])('refuses "%s" as a time span', text => {
     expect(() => timeSpan(text)).toThrow('90s, 30m, 12h or 2d');
   });
 });
 
-describe('numbers', () => {
-  test('are whole, or not', () => {
+describe('wholeNumber and decimal', () => {
+  test('reads whole and decimal numbers', () => {
     expect([wholeNumber('0'), wholeNumber('12'), decimal('23.5')]).toEqual([0, 12, 23.5]);
   });
 
-  test.each(['', '-1', '1.5', '0x10', '1e3', ' 1', 'NaN'])('not "%s"', text => {
+  test.each(['', '-1', '1.5', '0x10', '1e3', ' 1', 'NaN'])('refuses "%s" as a whole number', text => {
     expect(() => wholeNumber(text)).toThrow('whole number');
   });
 });
 
-describe('labels', () => {
-  test('gather; what stands behind the first = is the value', () => {
+describe('addLabel', () => {
+  test('collects labels, with the value after the first =', () => {
     expect(addLabel('team=', addLabel('gpu=a100=*'))).toEqual({ gpu: 'a100=*', team: '' });
   });
 
-  test('keep a name that JavaScript has plans for, so that it is refused and not lost', () => {
+  test('keeps a label named __proto__, so that it is refused later', () => {
     expect(Object.keys(addLabel('__proto__=x'))).toEqual(['__proto__']);
   });
 
-  test.each(['gpu', '=a100', ''])('are not "%s"', text => {
+  test.each(['gpu', '=a100', ''])('refuses "%s" as a label', text => {
     expect(() => addLabel(text)).toThrow('KEY=VALUE');
   });
 });
 
-describe('changes of labels', () => {
+describe('addChange', () => {
   const changes = (...words: readonly string[]) =>
     words.reduce<ReturnType<typeof addChange> | undefined>(
       (before, word) => addChange(word, before),
       undefined,
     );
 
-  test('gather', () => {
+  test('collects labels to set and to remove', () => {
     expect(changes('gpu=a100', 'rack-', 'team=', 'zone-')).toEqual({
       set: { gpu: 'a100', team: '' },
       removed: ['rack', 'zone'],
     });
   });
 
-  test('are told by the = first: values may end with a dash, and names, too', () => {
+  test('reads a label with = first, whose value may end with a dash', () => {
     expect(changes('a=b-', 'c-=d', 'e--')).toEqual({ set: { a: 'b-', 'c-': 'd' }, removed: ['e-'] });
   });
 
-  test.each(['gpu', '', '-', '=a', '=-'])('are not "%s"', word => {
+  test.each(['gpu', '', '-', '=a', '=-'])('refuses "%s" as a change of labels', word => {
     expect(() => changes(word)).toThrow('KEY=VALUE to set a label, or KEY-');
   });
 
   test.each([
     ['a=b', 'a-'],
     ['a-', 'a=b'],
-  ])('are not both: %s %s', (...words) => {
+  ])('refuses to set and remove the same label: %s %s', (...words) => {
     expect(() => changes(...words)).toThrow('set and removed at once: a');
   });
 });
 
-test('a list of known words has no others', () => {
+test('accepts only known words in a list', () => {
   const read = wordsAmong('fruit', ['apple', 'pear']);
   expect(read('pear, apple')).toEqual(['pear', 'apple']);
   expect(() => read('pear,plum')).toThrow('Unknown fruit "plum". Known: apple, pear');
@@ -96,20 +96,20 @@ test.each([
   ['CRITICAL', 40],
   ['0', 0],
   ['50', 50],
-])('a priority: %s', (text, priority) => {
+])('reads the priority %s', (text, priority) => {
   expect(priorityOf(text)).toBe(priority);
 });
 
-test.each(['51', '-1', '1.5', '', 'asap', '007'])('no priority: "%s"', text => {
+test.each(['51', '-1', '1.5', '', 'asap', '007'])('refuses "%s" as a priority', text => {
   expect(() => priorityOf(text)).toThrow('0 to 50, or one of low, normal');
 });
 
-test('a list of words has no holes', () => {
+test('refuses a list with empty words', () => {
   expect(wordList('a, b')).toEqual(['a', 'b']);
   expect(() => wordList('a,,b')).toThrow('separated by commas');
 });
 
-describe('a config', () => {
+describe('readConfigArgument', () => {
   const file = (name: string, text: string): string => {
     const path = join(temporaryFolder(), name);
     writeFileSync(path, text);
@@ -117,31 +117,31 @@ describe('a config', () => {
   };
 
   test.each(['digits', 'my config', 'v1.5', 'a.jsonl', 'flux/kontext', 'flux.peft-lora+TREAD'])(
-    '%s is the name of one of the orchestrator',
+    'reads %s as the name of a stored config',
     async word => {
       expect(await readConfigArgument(word)).toEqual({ config_name: word });
     },
   );
 
-  test('is sent along when it is given by its path, and called as its file is', async () => {
+  test('reads a config file by its path, and names the config after the file', async () => {
     const path = file('lora.json', '\ufeff{"steps": 3}');
     expect(await readConfigArgument(path)).toEqual({ config_name: 'lora', config: { steps: 3 } });
   });
 
-  test('that is called config.json is called as its folder is', async () => {
+  test('names a config.json after its folder', async () => {
     const path = file('config.json', '{}');
     const folder = path.split('/').at(-2);
     expect(await readConfigArgument(path)).toMatchObject({ config_name: folder });
   });
 
-  test('is read as YAML or TOML where its name ends like that', async () => {
+  test('reads YAML and TOML files by their extension', async () => {
     const yaml = await readConfigArgument(file('a.yaml', 'job: extension\nconfig:\n  name: dog\n'));
     expect(yaml).toEqual({ config_name: 'a', config: { job: 'extension', config: { name: 'dog' } } });
     const toml = await readConfigArgument(file('b.toml', 'lr = 1e-4\n'));
     expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
   });
 
-  /** A project in SimpleTuner's layout: paths in a config are relative to the parent of its folder. */
+  /** Creates a project in SimpleTuner's layout, where paths in a config are relative to the parent of its folder. */
   function project(files: Readonly<Record<string, string>>): string {
     const root = temporaryFolder();
     for (const [name, text] of Object.entries(files)) {
@@ -156,7 +156,7 @@ describe('a config', () => {
     lycoris_config: 'config/lycoris_config.json',
   });
 
-  test('brings the dataloader and the other files that it names', async () => {
+  test('includes the dataloader and other files that the config names', async () => {
     const root = project({
       'config/lora/config.json': simpletuner,
       'config/multidatabackend.json': '[{"id": "images"}]',
@@ -177,27 +177,27 @@ describe('a config', () => {
       /lora\.json names config\/multidatabackend\.json \(data_backend_config\), but the file is not in the current folder/,
     ],
     [
-      'is no JSON',
+      'is not JSON',
       { 'config/lora.json': simpletuner, 'config/multidatabackend.json': '[\n  {,}\n]' },
       /names config\/multidatabackend\.json \(data_backend_config\), which is not valid: line 2, column 4: /,
     ],
-  ])('of which a file %s ends the command and says which', async (_what, files, message) => {
+  ])('fails and names the referenced file that %s', async (_what, files, message) => {
     await expectFailure(join(project(files), 'config/lora.json'), message);
   });
 
   test.each([
-    ['is not there', '/nowhere/x.json', /cannot be read: ENOENT.*name of a config/],
+    ['does not exist', '/nowhere/x.json', /cannot be read: ENOENT.*name of a config/],
     ['is a folder', '/', /cannot be read: EISDIR/],
-    ['is no JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
+    ['is not JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
     ['has a tab in YAML', file('x.yaml', 'a:\n\tb: 1'), /x\.yaml is not valid YAML: line 2, column 1: a tab/],
     [
-      'has a key twice in TOML',
+      'repeats a key in TOML',
       file('x.toml', 'a = 1\na = 2'),
       /x\.toml is not valid TOML: line 2, column 1: /,
     ],
     ['is a list', file('y.json', '[1]'), /y\.json is not an object/],
     ['is a text', file('z.json', '"steps"'), /z\.json is not an object/],
-  ])('that %s ends the command as a mistake in its use', async (_what, path, message) => {
+  ])('fails with a usage error for a config that %s', async (_what, path, message) => {
     await expectFailure(path, message);
   });
 

@@ -10,17 +10,17 @@ const rigs = [
 ];
 const find = (word: string, things = rigs) => choose(word, things, { what: 'worker', identify: rig => rig });
 
-describe('one thing is meant by', () => {
+describe('choose with one match', () => {
   test.each([
     ['its name', 'rig-1', 'w_aaaa1111'],
     ['its id', 'w_bbbb3333', 'w_bbbb3333'],
-    ['the beginning of its id', 'w_bb', 'w_bbbb3333'],
-    ['its whole id, when two share a name', 'w_dddd5555', 'w_dddd5555'],
-  ])('%s', (_how, word, id) => {
+    ['the start of its id', 'w_bb', 'w_bbbb3333'],
+    ['its full id when two share a name', 'w_dddd5555', 'w_dddd5555'],
+  ])('finds a worker by %s', (_how, word, id) => {
     expect(find(word)).toMatchObject({ ok: true, value: { id } });
   });
 
-  test('a name that is the beginning of an id of another', () => {
+  test('prefers an exact name to the start of another id', () => {
     const things = [
       { id: 'w_eeee', name: 'w_ffff' },
       { id: 'w_ffff1', name: 'other' },
@@ -29,21 +29,21 @@ describe('one thing is meant by', () => {
   });
 });
 
-describe('nothing is meant by', () => {
+describe('choose with no or several matches', () => {
   test.each([
-    ['a name that is not there', 'rig-3'],
-    ['the beginning of a name: it might be of one that is gone', 'rig-'],
-    ['the beginning of another name', 'rig'],
-    ['less than four characters, though they fit one alone', 'w_b'],
-    ['nothing at all', ''],
-  ])('%s', (_what, word) => {
+    ['an unknown name', 'rig-3'],
+    ['the start of a name', 'rig-'],
+    ['the start of another name', 'rig'],
+    ['fewer than four characters of an id', 'w_b'],
+    ['an empty text', ''],
+  ])('returns exit code 4 for %s', (_what, word) => {
     expect(find(word)).toEqual({
       ok: false,
       failure: { code: 4, message: `No worker "${word}". To list workers, run "trainyard workers list"` },
     });
   });
 
-  test('what fits several, which are named', () => {
+  test('returns exit code 2 and names the matches of an ambiguous id', () => {
     expect(find('w_aaaa')).toEqual({
       ok: false,
       failure: {
@@ -54,7 +54,7 @@ describe('nothing is meant by', () => {
     expect(find('twin')).toMatchObject({ ok: false, failure: { code: 2 } });
   });
 
-  test('what fits many: some are named', () => {
+  test('names only some of many matches', () => {
     const many = Array.from({ length: 9 }, (_, at) => ({ id: `w_same${at}`, name: `rig-${at}` }));
     const choice = find('w_same', many);
     expect(choice.ok ? '' : choice.failure.message).toContain('rig-4 (w_same4) and 4 more. Give a longer id');

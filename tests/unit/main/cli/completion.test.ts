@@ -1,8 +1,8 @@
-/** Tab completion in a shell, without an orchestrator. Integration tests cover completion with one. */
+// Completion without an orchestrator. Integration tests cover it with one.
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../../support/cli.ts';
 
-/** The words that fit, and what the shell adds by itself. */
+// Returns the matching words and what the shell completes itself.
 async function complete(words: readonly string[], shell = 'zsh') {
   const { code, out, err } = await runTrainyard(['__complete', shell, ...words]);
   expect([code, err]).toEqual([0, '']);
@@ -10,32 +10,36 @@ async function complete(words: readonly string[], shell = 'zsh') {
   return { found: lines.slice(0, -1).map(line => line.split('\t')[0]), own: lines.at(-1) };
 }
 
-describe('completion knows', () => {
+describe('completing words', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['commands', ['work'], ['worker', 'workers']],
-    ['commands of commands', ['jobs', 're'], ['reject', 'release', 'retry']],
-    ['the queue', ['queue', ''], ['status', 'pause', 'resume', 'limits', 'cleanup', 'stats', 'help']],
-    ['what the queue takes', ['queue', 'limits', '--ma'], ['--max']],
+    ['subcommands', ['jobs', 're'], ['reject', 'release', 'retry']],
+    [
+      'subcommands of queue',
+      ['queue', ''],
+      ['status', 'pause', 'resume', 'limits', 'cleanup', 'stats', 'help'],
+    ],
+    ['options of a queue command', ['queue', 'limits', '--ma'], ['--max']],
     ['options', ['workers', 'drain', '--dea'], ['--deadline']],
-    ['choices of options', ['workers', 'create', '--type', ''], ['persistent', 'ephemeral']],
-    ['choices behind a =', ['workers', 'create', '--type=e'], ['--type=ephemeral']],
-    ['choices of arguments', ['completion', 'f'], ['fish']],
-    ['options behind one with a value', ['jobs', 'submit', '--gpus', '2', 'x', '--pri'], ['--priority']],
-    ['options of a demo', ['demo', '--ke'], ['--keep']],
-    ['names of priorities', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
-    ['names of priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
+    ['values of an option', ['workers', 'create', '--type', ''], ['persistent', 'ephemeral']],
+    ['values after =', ['workers', 'create', '--type=e'], ['--type=ephemeral']],
+    ['values of an argument', ['completion', 'f'], ['fish']],
+    ['options after one with a value', ['jobs', 'submit', '--gpus', '2', 'x', '--pri'], ['--priority']],
+    ['options of demo', ['demo', '--ke'], ['--keep']],
+    ['priorities as option values', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
+    ['priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
     ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],
-    ['options that begin with no', ['jobs', 'submit', 'x', '--no'], ['--no-data', '--no-wait']],
+    ['options that start with --no', ['jobs', 'submit', 'x', '--no'], ['--no-data', '--no-wait']],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
-    ['nothing where anything may stand', ['workers', 'create', ''], []],
-    ['nothing of an argument that has gone by', ['completion', 'bash', ''], []],
+    ['nothing for a free argument', ['workers', 'create', ''], []],
+    ['nothing for an argument that was already given', ['completion', 'bash', ''], []],
     ['nothing after the last argument', ['jobs', 'get', 'j_1', ''], []],
-    ['nothing of commands that there are not', ['nonsense', 'dr'], []],
-  ])('%s', async (_what, words, found) => {
+    ['nothing for an unknown command', ['nonsense', 'dr'], []],
+  ])('completes %s', async (_what, words, found) => {
     expect(await complete(words)).toEqual({ found, own: ':' });
   });
 
-  test('an option that was given is not offered again, unless it gathers', async () => {
+  test('offers an option only once, unless it can be repeated', async () => {
     const { found } = await complete([
       'workers',
       'create',
@@ -56,22 +60,22 @@ describe('completion knows', () => {
     [['jobs', 'submit', '--token-file', ''], ':file'],
     [['server', '--data-dir', ''], ':folder'],
     [['server', '--data-dir=/t'], ':folder'],
-  ])('%j is for the shell to complete', async (words, own) => {
+  ])('leaves %j to the shell', async (words, own) => {
     expect(await complete(words)).toEqual({ found: [], own });
   });
 
-  test('hidden commands are not offered', async () => {
+  test('does not offer hidden commands', async () => {
     expect((await complete([''])).found).not.toContain('__complete');
     expect((await runTrainyard(['--help'])).out).not.toContain('__complete');
   });
 
-  test('bash takes lines apart at =, and wants only what stands behind it', async () => {
+  test('completes the value after = in bash, which splits words there', async () => {
     const words = ['workers', 'create', 'x', '--label', 'gpu', '=', 'a100', '--type', '='];
     expect((await complete(words, 'bash')).found).toEqual(['persistent', 'ephemeral']);
     expect((await complete([...words, 'e'], 'bash')).found).toEqual(['ephemeral']);
   });
 
-  test('no orchestrator: no names, no noise', async () => {
+  test('completes no names and prints no errors without an orchestrator', async () => {
     expect(await complete(['workers', 'get', ''])).toEqual({ found: [], own: ':' });
     expect(await complete(['jobs', 'list', '--worker', ''])).toEqual({ found: [], own: ':' });
     expect(await complete(['jobs', 'get', '--url', 'http://127.0.0.1:1', '--token', 'x', ''])).toEqual({

@@ -1,4 +1,3 @@
-/** Which orchestrator the command line uses and which token it sends, above all to which server it sends none. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +6,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 
 const local = 'http://127.0.0.1:8001';
 
-/** A machine with an orchestrator of its own, and a config file when one is given. */
+/** Sets up a machine with an orchestrator, and a config file when one is given. */
 function machine(config?: object) {
   const home = temporaryFolder();
   const file = (path: string, text: string, mode = 0o600): string => {
@@ -33,12 +32,12 @@ const refused = (code: number, message: RegExp) => ({
   failure: { code, message: expect.stringMatching(message) as string },
 });
 
-describe('the orchestrator is', () => {
-  test('that of this machine, with the token that lies beside it', () => {
+describe('finding the orchestrator', () => {
+  test('uses the orchestrator of this machine with its token', () => {
     expect(machine().find()).toMatchObject({ ok: true, value: { url: local, token: 'ta_local' } });
   });
 
-  test('the one of the flag before that of the environment, and that before the file', () => {
+  test('prefers the flag to the environment, and the environment to the config file', () => {
     const { find } = machine({ url: 'http://file:1', token: 'ta_file' });
     const env = { SIMPLETUNER_ORCHESTRATOR_URL: 'http://env:1', ADMIN_TOKEN: 'ta_env' };
     expect(find({ url: 'http://flag:1', token: 'ta_flag' }, env)).toMatchObject({
@@ -48,18 +47,21 @@ describe('the orchestrator is', () => {
     expect(find()).toMatchObject({ value: { url: 'http://file:1', token: 'ta_file' } });
   });
 
-  test('nowhere, when none has said that it listens: exit code 6', () => {
+  test('returns exit code 6 when no orchestrator runs here', () => {
     const env = { XDG_DATA_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
     expect(findConnection({}, env)).toEqual(refused(6, /^No orchestrator runs on .*trainyard server.*--url/));
   });
 
-  test.each(['nonsense', 'ftp://host', 'http://user:secret@host:8001', 'host:8001'])('not %s', url => {
-    expect(machine().find({ url })).toEqual(
-      refused(2, /not the address of an orchestrator.*http:\/\/HOST:8001/),
-    );
-  });
+  test.each(['nonsense', 'ftp://host', 'http://user:secret@host:8001', 'host:8001'])(
+    'refuses %s as a URL',
+    url => {
+      expect(machine().find({ url })).toEqual(
+        refused(2, /not the address of an orchestrator.*http:\/\/HOST:8001/),
+      );
+    },
+  );
 
-  test('found without a token where none is needed', () => {
+  test('finds the URL without a token when none is needed', () => {
     const { env } = machine();
     expect(findUrl({}, env)).toEqual({ ok: true, value: local });
     expect(findLocalFolder({}, env)).toMatchObject({ value: { isTarget: true } });
@@ -67,8 +69,8 @@ describe('the orchestrator is', () => {
   });
 });
 
-describe('a token goes to no address but its own:', () => {
-  test('that of this machine', () => {
+describe('sending a token', () => {
+  test('sends the token of this machine only to this machine', () => {
     const { find } = machine();
     expect(find({ url: 'http://other:8001' })).toEqual(
       refused(
@@ -80,54 +82,54 @@ describe('a token goes to no address but its own:', () => {
     expect(find({ url: `${local}/` })).toMatchObject({ value: { token: 'ta_local' } });
   });
 
-  test('that of a config file which names one', () => {
+  test('sends the token of a config file only to the URL of that file', () => {
     const { find } = machine({ url: 'http://fleet:8001', token: 'ta_fleet' });
     expect(find({ url: 'http://other:8001' })).toEqual(refused(3, /^No token for http:\/\/other:8001/));
     expect(find({ url: 'http://fleet:8001/' })).toMatchObject({ value: { token: 'ta_fleet' } });
   });
 });
 
-describe('whom to take for it', () => {
+describe('server identity options', () => {
   const pin = `sha256:${Buffer.alloc(32, 1).toString('base64')}`;
   const fleet = 'https://fleet:8001';
 
   test.each<[string, object, object]>([
     ['flags', {}, { url: fleet, pin: [pin] }],
-    ['the file, beside the address', { url: fleet, pin }, {}],
-    ['the file, for any address', { pin: [pin] }, { url: fleet }],
-    ['nobody', {}, { url: fleet }],
-  ])('is said by %s', (_what, config, flags) => {
+    ['the config file beside a URL', { url: fleet, pin }, {}],
+    ['the config file for any URL', { pin: [pin] }, { url: fleet }],
+    ['no option', {}, { url: fleet }],
+  ])('reads a pin from %s', (_what, config, flags) => {
     expect(findNetwork({ ...flags }, machine(config).env)).toMatchObject({ ok: true });
   });
 
-  test('a pin of the file is for the address beside it, and for no other', () => {
+  test('uses a pin beside a URL only for that URL', () => {
     const { env } = machine({ url: fleet, pin: 'nonsense' });
     expect(findNetwork({ url: local }, env)).toMatchObject({ ok: true });
     expect(findNetwork({}, env)).toEqual(refused(2, /^"nonsense" is no pin: write --pin sha256:A+=/));
   });
 
   test.each<[string, object, RegExp]>([
-    ['a pin in a bad form', { url: fleet, pin: ['sha256:x'] }, /^"sha256:x" is no pin/],
+    ['an invalid pin', { url: fleet, pin: ['sha256:x'] }, /^"sha256:x" is no pin/],
     [
-      'a pin for an http address',
+      'a pin for a plain HTTP address',
       { pin: [pin] },
       /^--pin is for https:\/\/, and http:\/\/127\.0\.0\.1:8001 is not/,
     ],
-    ['an authority that is not there', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
-  ])('%s is refused: exit code 2', (_what, flags, message) => {
+    ['a missing CA file', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
+  ])('returns exit code 2 for %s', (_what, flags, message) => {
     expect(findNetwork({ ...flags }, machine().env)).toEqual(refused(2, message));
   });
 });
 
-describe('a token comes', () => {
-  test('from a file that is named, before all others', () => {
+describe('reading a token', () => {
+  test('prefers the token file of the flag', () => {
     const { find, file } = machine();
     const path = file('token', '  ta_named\n');
     const env = { ADMIN_TOKEN: 'ta_env' };
     expect(find({ 'token-file': path }, env)).toMatchObject({ value: { token: 'ta_named' } });
   });
 
-  test('from the file that a config names', () => {
+  test('reads the token file that a config names', () => {
     const { find, file } = machine();
     const path = file('token', 'ta_named');
     const config = file('other.json', JSON.stringify({ url: 'http://fleet:1', 'token-file': path }));
@@ -139,7 +141,7 @@ describe('a token comes', () => {
     ['data/trainyard/admin-token', {}],
     ['data/trainyard/url', {}],
     ['config/trainyard/config.json', {}],
-  ])('not from %s when others can read it', (path, flags: { readonly 'token-file'?: string }) => {
+  ])('refuses %s when others can read it', (path, flags: { readonly 'token-file'?: string }) => {
     const made = machine();
     const texts: Readonly<Record<string, string>> = {
       'data/trainyard/url': local,
@@ -152,7 +154,7 @@ describe('a token comes', () => {
     );
   });
 
-  test('not from a file that is not there, or holds none', () => {
+  test('refuses a missing file and a file without a token', () => {
     const { find, file } = machine();
     expect(find({ 'token-file': '/nowhere/token' })).toEqual(
       refused(3, /cannot be read.*ENOENT.*--token-file/),
@@ -163,7 +165,7 @@ describe('a token comes', () => {
     }
   });
 
-  test('not from a config that is no JSON: exit code 2', () => {
+  test('returns exit code 2 for a config that is not JSON', () => {
     const { find, file } = machine();
     expect(find({ config: file('bad.json', '{') })).toEqual(refused(2, /is not valid JSON/));
   });

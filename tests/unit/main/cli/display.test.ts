@@ -5,7 +5,7 @@ import { createProgressDisplay } from '../../../../main/cli/progress-bar.ts';
 import type { JobEventType } from '../../../../protocol/events.ts';
 import { jobView } from '../../../support/job-view.ts';
 
-describe('progress', () => {
+describe('progress line', () => {
   const shown = (columns: number | null, percents: readonly number[]): string => {
     let text = '';
     const screen = () => (columns === null ? null : { columns, rows: 24 });
@@ -15,18 +15,18 @@ describe('progress', () => {
     return text;
   };
 
-  test('prints nothing without a terminal', () => {
+  test('prints no progress without a terminal', () => {
     expect(shown(null, [0, 10, 55.5, 100])).toBe('');
   });
 
-  test('is one line on a screen, never wider than that', () => {
+  test('prints progress on one line that is never wider than the screen', () => {
     const text = shown(20, [10, 20]);
     expect(text.split('\n')).toHaveLength(2);
     for (const line of text.trimEnd().split('\r\u001b[2K')) expect(line.length).toBeLessThan(20);
   });
 });
 
-test('of progress a log gets each tenth of the way of each attempt, and all else', () => {
+test('logs progress at every tenth of each attempt, and all other events', () => {
   const isNews = createProgressFilter();
   const event = (type: JobEventType, percent: number, attempt = 1) => {
     const job = jobView({ status: 'running', progress: { percent } });
@@ -46,8 +46,8 @@ test('of progress a log gets each tenth of the way of each attempt, and all else
   expect([event('job.progress', 36), event('job.progress', 4, 2)]).toEqual([false, true]);
 });
 
-describe('a job that is followed', () => {
-  const told = (
+describe('following a job', () => {
+  const printed = (
     screen: Screen | null,
     ...jobs: readonly Parameters<typeof jobView>[0][]
   ): readonly string[] => {
@@ -67,9 +67,9 @@ describe('a job that is followed', () => {
       .filter(line => line !== '');
   };
 
-  test('tells each status once, and why it waits, without bars in a pipe', () => {
+  test('prints each status once with its reason, without progress bars in a pipe', () => {
     expect(
-      told(
+      printed(
         null,
         { status: 'pending', attempt: 0, reason: 'No idle workers' },
         { status: 'pending', attempt: 0, reason: 'No idle workers' },
@@ -80,9 +80,9 @@ describe('a job that is followed', () => {
     ).toEqual(['Pending: No idle workers', 'Running on rig-1', 'Completed on rig-1']);
   });
 
-  test('starts a new bar with each attempt, on a terminal', () => {
+  test('starts a new progress bar with each attempt on a terminal', () => {
     expect(
-      told(
+      printed(
         { columns: 80, rows: 24 },
         { status: 'running', attempt: 1, worker_name: 'rig-1', progress: { percent: 80 } },
         { status: 'pending', attempt: 1, reason: 'waits 30 s' },

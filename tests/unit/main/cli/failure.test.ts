@@ -11,7 +11,7 @@ function problem(code: ProblemCode, requestId?: string) {
   return failureOf({ kind: 'problem', status, problem: withId }, url);
 }
 
-/** The error that `fetch` throws, with the reason inside. */
+// The error that `fetch` throws, with its reason inside.
 const unreachable = (code: string) =>
   failureOf(
     {
@@ -21,7 +21,7 @@ const unreachable = (code: string) =>
     url,
   );
 
-describe('a refusal keeps its words, and its exit code is', () => {
+describe('failures by problem code', () => {
   test.each<[number, ProblemCode]>([
     [3, 'token_missing'],
     [3, 'token_invalid'],
@@ -37,16 +37,16 @@ describe('a refusal keeps its words, and its exit code is', () => {
     [1, 'internal'],
     [1, 'storage'],
     [6, 'stopping'],
-  ])('%i for %s', (code, word) => {
+  ])('returns exit code %i for %s', (code, word) => {
     expect(problem(word)).toEqual({ code, message: `about ${word}` });
   });
 
-  test('with the number of the request where the fault is the orchestrator’s', () => {
+  test('adds the request id to internal errors', () => {
     expect(problem('internal', 'r1').message).toBe('about internal (request r1)');
     expect(problem('job_final', 'r1').message).toBe('about job_final');
   });
 
-  test('1 for a call that an older one does not know, and says so', () => {
+  test('explains that an older orchestrator does not support the command', () => {
     expect(problem('route_not_found')).toEqual({
       code: 1,
       message: `${url} does not support this command: its version is older`,
@@ -54,7 +54,7 @@ describe('a refusal keeps its words, and its exit code is', () => {
   });
 });
 
-describe('an orchestrator that can not be reached: exit code 6, the reason, and what to do', () => {
+describe('an unreachable orchestrator', () => {
   test.each([
     ['ECONNREFUSED', /Connection refused\. Check the address and port/],
     ['ENOTFOUND', /unknown host name\. Check the address/],
@@ -66,23 +66,23 @@ describe('an orchestrator that can not be reached: exit code 6, the reason, and 
     ['ERR_PIN_MISMATCH', /does not match --pin \(deep down\)\. Nothing was sent/],
     ['ERR_REDIRECTED', /redirects to deep down\. The token was not sent there/],
     ['EWHATEVER', /deep down/],
-  ])('%s', (code, message) => {
+  ])('returns exit code 6 with the reason and a remedy for %s', (code, message) => {
     expect(unreachable(code).code).toBe(6);
     expect(unreachable(code).message).toMatch(/^http:\/\/host:8001 cannot be reached: /);
     expect(unreachable(code).message).toMatch(message);
   });
 
-  test('a limit of time', () => {
+  test('explains a timeout', () => {
     const cause = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
     expect(failureOf({ kind: 'unreachable', cause }, url).message).toContain('the request timed out');
   });
 
-  test('something that is no error', () => {
+  test('explains a cause that is not an Error', () => {
     expect(failureOf({ kind: 'unreachable', cause: 'so there' }, url).message).toContain('so there');
   });
 });
 
-test('an answer of something else: exit code 1', () => {
+test('returns exit code 1 for an unexpected answer', () => {
   const failure = failureOf({ kind: 'unexpected', status: 200, detail: 'answered with a page' }, url);
   expect(failure).toEqual({
     code: 1,

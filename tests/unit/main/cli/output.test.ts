@@ -18,14 +18,14 @@ const rows = [
 ];
 
 function printer(flags: Readonly<Record<string, unknown>>, columnsOfScreen: number | null = null) {
-  const said = { out: '', err: '' };
+  const output = { out: '', err: '' };
   const screen = () => (columnsOfScreen === null ? null : { columns: columnsOfScreen, rows: 10 });
   return {
-    said,
+    output,
     flags,
     terminal: {
-      out: (text: string) => void (said.out += text),
-      err: (text: string) => void (said.err += text),
+      out: (text: string) => void (output.out += text),
+      err: (text: string) => void (output.err += text),
       outScreen: screen,
       errScreen: screen,
       ask: null,
@@ -33,33 +33,33 @@ function printer(flags: Readonly<Record<string, unknown>>, columnsOfScreen: numb
   };
 }
 
-describe('a table', () => {
-  test('counts columns of the screen, not characters', () => {
+describe('tables', () => {
+  test('aligns columns by their width on the screen, not by characters', () => {
     expect(tableLines(rows, columns, null)).toEqual(['NAME    N', '学習機  1', 'rig     20']);
   });
 
-  test('is cut at the edge of a screen, and nowhere else', () => {
+  test('cuts lines only at the width of a screen', () => {
     const to = printer({}, 8);
     printRows(to, { answer: {}, rows, columns, none: '' });
-    expect(to.said.out).toBe('NAME   …\n学習機 …\nrig    …\n');
+    expect(to.output.out).toBe('NAME   …\n学習機 …\nrig    …\n');
     expect(cutLine('学習機', 4)).toBe('学…');
     expect(cutLine('x'.repeat(500), null)).toHaveLength(500);
   });
 
-  test('lets no text move the cursor or turn the line around', () => {
+  test('removes characters that move the cursor or change the text direction', () => {
     const evil = [{ name: '\u001b[2Jrig\u202egnp.exe\r\nADMIN\u009b1m', n: 1 }];
     expect(tableLines(evil, columns, null)[1]).toBe('[2Jrig gnp.exe ADMIN 1m  1');
     expect(plainLines('one\u001b[1m\r\ntwo\u0007')).toEqual(['one [1m', 'two']);
   });
 
-  test('without rows says so where people read, and nothing where programs do', () => {
+  test('prints a message for an empty table only to stderr', () => {
     const to = printer({});
     printRows(to, { answer: {}, rows: [], columns, none: 'There is none: make one' });
-    expect(to.said).toEqual({ out: '', err: 'There is none: make one\n' });
+    expect(to.output).toEqual({ out: '', err: 'There is none: make one\n' });
   });
 });
 
-test('facts stand below each other, those without a value are left out, and longer texts keep their lines', () => {
+test('aligns facts, omits empty ones, and keeps lines of longer texts', () => {
   expect(
     factLines([
       ['Id', 'j_1'],
@@ -69,28 +69,28 @@ test('facts stand below each other, those without a value are left out, and long
   ).toEqual(['Id       j_1', 'Message  first', '         second']);
 });
 
-describe('for programs', () => {
-  test('--json prints the whole answer, with nothing in it that a terminal obeys', () => {
+describe('machine-readable output', () => {
+  test('prints the whole answer with --json, without terminal control characters', () => {
     const to = printer({ json: true });
     const answer = { name: 'rig\u009b2J\u001b', n: 1 };
     printOne(to, { answer, facts: [] });
-    expect(JSON.parse(to.said.out)).toEqual(answer);
-    expect(to.said.out).not.toMatch(/[^\P{Cc}\n]/u);
+    expect(JSON.parse(to.output.out)).toEqual(answer);
+    expect(to.output.out).not.toMatch(/[^\P{Cc}\n]/u);
   });
 
-  test('-o prints fields, also inner ones, with tabs between', () => {
+  test('prints fields and nested fields separated by tabs with -o', () => {
     const to = printer({ output: ['name', 'gpu.name', 'gpu.list', 'gpu.list.1'] });
     printRows(to, { answer: {}, rows, columns, none: '' });
-    expect(to.said).toEqual({ out: '学習機\tA100\t[1,2]\t2\nrig\t\t\t\n', err: '' });
+    expect(to.output).toEqual({ out: '学習機\tA100\t[1,2]\t2\nrig\t\t\t\n', err: '' });
   });
 
-  test('a field with a tab or a line break stays one', () => {
+  test('prints a field with tabs or line breaks on one line', () => {
     const to = printer({ output: ['a', 'b'] });
     printOne(to, { answer: { a: 'x\ty\nz', b: 2 }, facts: [] });
-    expect(to.said.out).toBe('x y z\t2\n');
+    expect(to.output.out).toBe('x y z\t2\n');
   });
 
-  test('an unknown field is a usage error that names the known fields, after the output', () => {
+  test('reports an unknown field with the known ones after the output', () => {
     const to = printer({ output: ['nmae', 'n'] });
     let failure: unknown = null;
     try {
@@ -99,22 +99,22 @@ describe('for programs', () => {
       failure = cause instanceof CommandEnd ? cause.failure : cause;
     }
     expect(failure).toEqual({ code: 2, message: 'Unknown field nmae. Known fields: name, n, gpu' });
-    expect(to.said).toEqual({ out: '\t1\n\t20\n', err: '' });
+    expect(to.output).toEqual({ out: '\t1\n\t20\n', err: '' });
   });
 
-  test('what is inherited is no field', () => {
+  test('treats inherited properties as unknown fields', () => {
     const to = printer({ output: ['constructor.name'] });
     expect(() => printOne(to, { answer: { a: 1 }, facts: [] })).toThrow('Unknown field constructor.name');
-    expect(to.said.out).toBe('\n');
+    expect(to.output.out).toBe('\n');
   });
 
   test.each([
     [{}, 'a b\n'],
     [{ json: true }, '{"seq":1,"kind":"job"}\n'],
     [{ output: ['seq'] }, '1\n'],
-  ])('an event is one line with %j', (flags, line) => {
+  ])('prints an event on one line with %j', (flags, line) => {
     const to = printer(flags);
     printEvent(to, { seq: 1, kind: 'job' }, 'a\nb');
-    expect(to.said.out).toBe(line);
+    expect(to.output.out).toBe(line);
   });
 });

@@ -1,4 +1,3 @@
-/** The TLS options of `trainyard server`: flags override the config file. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,53 +15,59 @@ const asFlags = { 'ssl-cert': 'c.pem', 'ssl-key': 'k.pem' };
 
 type Said = Pick<ServerConfig, 'isSecure' | 'certificateFiles'>;
 
-describe('TLS', () => {
+describe('TLS options of trainyard server', () => {
   test.each<[string, Flags, object, Said, (path: string) => string | undefined]>([
-    ['is not spoken by default', {}, {}, { isSecure: false, certificateFiles: null }, () => undefined],
+    ['TLS off by default', {}, {}, { isSecure: false, certificateFiles: null }, () => undefined],
     [
-      'has a certificate of its own',
+      'an own certificate with --ssl',
       { ssl: true },
       {},
       { isSecure: true, certificateFiles: null },
       () => '--ssl',
     ],
-    ['is spoken with files', asFlags, {}, { isSecure: true, certificateFiles: files }, () => '--ssl-cert'],
     [
-      'is spoken with files and the flag',
+      'certificate files with --ssl-cert',
+      asFlags,
+      {},
+      { isSecure: true, certificateFiles: files },
+      () => '--ssl-cert',
+    ],
+    [
+      'certificate files with --ssl',
       { ssl: true, ...asFlags },
       {},
       { isSecure: true, certificateFiles: files },
       () => '--ssl',
     ],
     [
-      'is spoken when the file says so',
+      'an own certificate with "ssl" in the config file',
       {},
       { ssl: true },
       { isSecure: true, certificateFiles: null },
       path => `"ssl" in ${path}`,
     ],
     [
-      'is spoken with the files of the file',
+      'certificate files with "ssl-cert" in the config file',
       {},
       asFlags,
       { isSecure: true, certificateFiles: files },
       path => `"ssl-cert" in ${path}`,
     ],
     [
-      'is turned off by the flag',
+      'TLS off with --no-ssl',
       { ssl: false },
       { ssl: true, ...asFlags },
       { isSecure: false, certificateFiles: null },
       () => '--no-ssl',
     ],
     [
-      'is turned off in the file, whose other keys wait',
+      'TLS off in the config file, next to its other keys',
       {},
       { ssl: false, ...asFlags },
       { isSecure: false, certificateFiles: null },
       path => `"ssl" in ${path}`,
     ],
-  ])('%s', (_what, flags, file, expected, by) => {
+  ])('reads %s', (_what, flags, file, expected, by) => {
     const { path, loaded } = load(flags, file);
     if (!loaded.ok) throw new Error(loaded.refusal.detail);
     const { isSecure, certificateFiles, fixedBy } = loaded.value;
@@ -71,7 +76,7 @@ describe('TLS', () => {
   });
 
   test.each<[string, Flags, object, RegExp]>([
-    ['a word for yes', {}, { ssl: 'yes' }, /^"ssl" in .*config\.json: expected true or false$/],
+    ['a text as "ssl"', {}, { ssl: 'yes' }, /^"ssl" in .*config\.json: expected true or false$/],
     [
       'a certificate without a key',
       { ssl: true, 'ssl-cert': 'c' },
@@ -81,12 +86,12 @@ describe('TLS', () => {
     ['a key without a certificate', { 'ssl-key': 'k' }, {}, /belong together: give --ssl-cert, too$/],
     ['an empty path', { 'ssl-cert': '', 'ssl-key': 'k' }, {}, /^--ssl-cert: /],
     [
-      'files for nobody',
+      'certificate files with --no-ssl',
       { ssl: false, ...asFlags },
       {},
       /^--ssl-cert is for TLS, and --no-ssl turns that off/,
     ],
-  ])('%s is refused', (_what, flags, file, message) => {
+  ])('refuses %s', (_what, flags, file, message) => {
     const { loaded } = load(flags, file);
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
   });

@@ -37,7 +37,7 @@ const checkpoint = (name: string, more: Partial<CheckpointView> = {}): Checkpoin
 const keysOf = (chosen: ReturnType<typeof filesNamed>) =>
   chosen.ok ? chosen.files.map(({ key }) => key) : chosen.failure;
 
-describe('files by their names', () => {
+describe('filesNamed', () => {
   test.each([
     [[], files.map(({ key }) => key)],
     [['model.bin'], ['model.bin']],
@@ -46,26 +46,26 @@ describe('files by their names', () => {
       ['checkpoint-5/', 'checkpoint-7.bin'],
       ['checkpoint-5/model.bin', 'checkpoint-5/sample.png', 'checkpoint-7.bin'],
     ],
-  ])('%j', (names, keys) => {
+  ])('selects files by the names %j', (names, keys) => {
     expect(keysOf(filesNamed(files, names))).toEqual(keys);
   });
 
-  test('one that there is not is not found, whatever else there is', () => {
+  test('returns exit code 4 for a name that matches no file', () => {
     expect(keysOf(filesNamed(files, ['model.bin', 'checkpoint']))).toMatchObject({ code: 4 });
   });
 });
 
-describe('files of a checkpoint', () => {
+describe('filesOfCheckpoint', () => {
   const all = [checkpoint('checkpoint-5', { best: true }), checkpoint('checkpoint-7.bin', { newest: true })];
   test.each([
     ['newest', ['checkpoint-7.bin']],
     ['best', ['checkpoint-5/model.bin']],
     ['checkpoint-5', ['checkpoint-5/model.bin']],
-  ])('%s', (word, keys) => {
+  ])('selects the files of checkpoint %s', (word, keys) => {
     expect(keysOf(filesOfCheckpoint(files, all, word))).toEqual(keys);
   });
 
-  test('one that there is not is not found', () => {
+  test('returns exit code 4 for an unknown checkpoint', () => {
     expect(keysOf(filesOfCheckpoint(files, [checkpoint('checkpoint-5')], 'best'))).toMatchObject({
       code: 4,
       message: expect.stringContaining('no best checkpoint') as string,
@@ -78,6 +78,6 @@ test.each([
   [0, '0 bytes'],
   [999_600, '1 MB'],
   [12_345_678, '12.3 MB'],
-])('%d bytes are %s', (bytes, text) => {
+])('formats %d bytes as %s', (bytes, text) => {
   expect(sizeText(bytes)).toBe(text);
 });

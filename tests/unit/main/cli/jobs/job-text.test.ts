@@ -10,7 +10,7 @@ import { jobView } from '../../../../support/job-view.ts';
 const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
   Object.fromEntries(jobFacts(jobView(given)));
 
-describe('a job', () => {
+describe('job columns and facts', () => {
   test.each([
     [{}, '10', '10 (normal)'],
     [{ boosts: 1 }, '10 +1', '10 (normal), raised once because of its long wait'],
@@ -21,13 +21,13 @@ describe('a job', () => {
       '10 top',
       '10 (normal), raised 2 times because of its long wait, moved to the top',
     ],
-  ])('with %j shows its place in the line', (given, inColumn, inFull) => {
+  ])('shows the priority of a job with %j', (given, inColumn, inFull) => {
     const column = jobColumns.find(({ title }) => title === 'PRIORITY');
     expect(column?.text(jobView(given))).toBe(inColumn);
     expect(facts(given)['Priority']).toBe(inFull);
   });
 
-  test('shows whose it is, its GPUs, its approval and what it was tried again for, if there is such', () => {
+  test('shows user, GPUs, approval and the original job where they exist', () => {
     expect(facts({ user: 'ada' })).toMatchObject({
       User: 'ada',
       GPUs: null,
@@ -42,14 +42,14 @@ describe('a job', () => {
     );
   });
 
-  test('shows all that it wants', () => {
+  test('shows all requirements of a job', () => {
     const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
     expect(facts(given)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
     expect(facts({})['Requires']).toBeNull();
   });
 });
 
-describe('an attempt', () => {
+describe('detailFacts of an attempt', () => {
   const attemptText = (resumed: object | null): string => {
     const attempt = AttemptView.parse({
       attempt: 2,
@@ -80,19 +80,19 @@ describe('an attempt', () => {
     [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
     [{ checkpoint: null, step: null, steps_lost: 1 }, /; started from the beginning, 1 step lost$/],
     [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
-  ])('with %j says what it has kept of those before it', (resumed, words) => {
+  ])('shows where an attempt with the resumption %j started', (resumed, words) => {
     expect(attemptText(resumed)).toMatch(words);
   });
 });
 
-describe('the data of a job', () => {
+describe('data of a job', () => {
   const photos = { path: '/home/me/photos', version: 'ab'.repeat(32), files: 2_000, bytes: 2_100_000_000 };
   const dataFact = (data: JobDetail['data']): string | null | undefined => {
     const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data };
     return Object.fromEntries(detailFacts(job))['Data'];
   };
 
-  test('is listed with its dataset, its version and its size', () => {
+  test('lists data with its dataset, version and size', () => {
     const data = [
       { ...photos, is_file: false, dataset: { id: 1, name: 'photos' } },
       { ...photos, path: 'base.ckpt', files: 1, is_file: true, dataset: null },
@@ -102,12 +102,12 @@ describe('the data of a job', () => {
     );
   });
 
-  test('is left out when it has none', () => {
+  test('omits data for a job without any', () => {
     expect(dataFact([])).toBeNull();
   });
 });
 
-describe('a submission', () => {
+describe('submittedFacts', () => {
   const accepted = {
     success: true,
     job_id: jobView({}).id,
@@ -118,7 +118,7 @@ describe('a submission', () => {
     reason: null,
   } as const;
 
-  test('that waits says where and why', () => {
+  test('shows the position and the reason of a pending submit', () => {
     const answer = { ...accepted, queue_position: 2, reason: 'No idle workers' };
     expect(factLines(submittedFacts(answer))).toEqual([
       'Job       j_1',
@@ -127,7 +127,7 @@ describe('a submission', () => {
     expect(factLines(submittedFacts(accepted))).toEqual(['Job  j_1']);
   });
 
-  test('that is blocked says so, and what to do', () => {
+  test('shows how to approve a blocked submit', () => {
     expect(factLines(submittedFacts({ ...accepted, status: 'blocked', reason: 'No idle workers' }))).toEqual([
       'Job      j_1',
       'Blocked  It needs approval: run "trainyard jobs approve j_1"',
@@ -149,7 +149,7 @@ const explanation = (given: Readonly<Record<string, unknown>>): Explanation =>
     ...given,
   });
 
-describe('why a job waits', () => {
+describe('explanationFacts and dryRunFacts', () => {
   const reason = (detail: string) => ({ code: 'busy', wanted: null, there: null, detail });
   const workers = [
     { worker_id: 'w_1', name: 'rig-1', local: false, fits: false, reasons: [reason('busy'), reason('old')] },
@@ -157,7 +157,7 @@ describe('why a job waits', () => {
     { worker_id: 'w_3', name: 'rig-3', local: false, fits: true, reasons: [] },
   ];
 
-  test('is told of every worker and every hindrance, with a guess of its start', () => {
+  test('lists every blocker and every worker, with the predicted start', () => {
     const reasons = [
       { code: 'paused', detail: 'It is paused' },
       { code: 'limit', detail: '4 of 4 run' },
@@ -182,7 +182,7 @@ describe('why a job waits', () => {
     ]);
   });
 
-  test('is short when there is little to say', () => {
+  test('shows a short explanation when there is little to explain', () => {
     const reasons = [{ code: 'paused', detail: 'It is paused' }];
     const waits = explanation({
       summary: 'It is paused',
@@ -205,7 +205,7 @@ describe('why a job waits', () => {
     ]);
   });
 
-  test('is told of a job that was only tried out; of one that would run there is nothing to tell', () => {
+  test('explains a dry run that would wait, and nothing for one that would run', () => {
     const answer = {
       success: true,
       dry_run: true,

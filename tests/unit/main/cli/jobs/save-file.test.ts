@@ -1,4 +1,3 @@
-/** Downloading a file: in parts, over connections that break, from a server that may be malicious. */
 import {
   existsSync,
   mkdirSync,
@@ -45,7 +44,7 @@ const target = () => join(folder, 'checkpoint-5', 'model.bin');
 const part = () => `${target()}.${file.sha256.slice(0, 12)}.part`;
 const inPlace = (): readonly string[] => readdirSync(join(folder, 'checkpoint-5'));
 
-/** `serves`: what is there by now; `breaksAfter`: so many bytes of an answer. */
+// `serves` is the current content on the server. `breaksAfter` is the number of bytes before an answer breaks.
 interface Far {
   readonly serves?: string;
   readonly breaksAfter?: number;
@@ -93,7 +92,7 @@ const lay = (path: string, text: string): void => {
   writeFileSync(path, text);
 };
 
-test('it lies under its key, and nothing beside it', async () => {
+test('saves a file under its key without leftovers', async () => {
   const { saved, seen } = save();
   expect(await saved).toEqual({ path: target(), outcome: 'downloaded' });
   expect(readFileSync(target(), 'utf8')).toBe(content);
@@ -107,7 +106,7 @@ test('it lies under its key, and nothing beside it', async () => {
   ]);
 });
 
-test('what has come over a way that broke stays, and the next time goes on behind it', async () => {
+test('keeps the received part of a broken download and continues it the next time', async () => {
   const failure = await failureOf(save({ breaksAfter: 10 }).saved);
   expect(failure.code).toBe(exitCodes.unreachable);
   expect(failure.message).toContain('run the command again');
@@ -119,22 +118,22 @@ test('what has come over a way that broke stays, and the next time goes on behin
 });
 
 test.each([
-  ['a server without ranges sends all of it once more', content.slice(0, 10), { hasRanges: false }],
-  ['a part that is too long is begun anew', `${content}and more`, {}],
+  ['downloads everything again from a server without ranges', content.slice(0, 10), { hasRanges: false }],
+  ['restarts a part that is too long', `${content}and more`, {}],
 ])('%s', async (_, there, far) => {
   lay(part(), there);
   await save(far).saved;
   expect(readFileSync(target(), 'utf8')).toBe(content);
 });
 
-test('a part that is all of it needs no call', async () => {
+test('needs no request when the part is complete', async () => {
   lay(part(), content);
   await save().saved;
   expect(asked).toEqual([]);
   expect(readFileSync(target(), 'utf8')).toBe(content);
 });
 
-test('bytes that are others are not kept, and not gone on with', async () => {
+test('drops a file with a wrong checksum', async () => {
   lay(part(), 'wrong!');
   const failure = await failureOf(save().saved);
   expect(failure.code).toBe(exitCodes.failed);
@@ -143,7 +142,7 @@ test('bytes that are others are not kept, and not gone on with', async () => {
   expect(readFileSync(target(), 'utf8')).toBe(content);
 });
 
-test('a file that was replaced meanwhile is not mixed with the one before', async () => {
+test('does not mix a changed file with the part of the previous one', async () => {
   lay(part(), content.slice(0, 10));
   const failure = await failureOf(save({ serves: 'another one' }).saved);
   expect(failure).toMatchObject({ code: exitCodes.conflict });
@@ -151,14 +150,14 @@ test('a file that was replaced meanwhile is not mixed with the one before', asyn
   expect(readFileSync(part(), 'utf8')).toBe(content.slice(0, 10));
 });
 
-describe('what is there already', () => {
-  test('is not asked for again', async () => {
+describe('existing files', () => {
+  test('does not download an identical file again', async () => {
     lay(target(), content);
     expect(await save().saved).toEqual({ path: target(), outcome: 'already there' });
     expect(asked).toEqual([]);
   });
 
-  test('is not written over, unless that is wanted', async () => {
+  test('overwrites a different file only when requested', async () => {
     lay(target(), 'mine');
     expect((await failureOf(save().saved)).code).toBe(exitCodes.conflict);
     expect([readFileSync(target(), 'utf8'), inPlace()]).toEqual(['mine', ['model.bin']]);
@@ -166,15 +165,15 @@ describe('what is there already', () => {
     expect(readFileSync(target(), 'utf8')).toBe(content);
   });
 
-  test('is no folder, and no link', async () => {
+  test('refuses to replace a folder', async () => {
     mkdirSync(target(), { recursive: true });
     expect((await failureOf(save({}, file, true).saved)).message).toContain('is not a file');
   });
 });
 
-describe('nothing is written beside the folder', () => {
+describe('paths outside the folder', () => {
   test.each(['../evil.bin', 'a/../../evil.bin', '/evil.bin', 'a//b', '..', 'C:\\evil.bin', 'a\u0000b', ''])(
-    'by the name %j',
+    'refuses the key %j',
     async key => {
       const failure = await failureOf(save({}, { ...file, key }).saved);
       expect(failure.message).toContain('not a valid file name');
@@ -182,18 +181,21 @@ describe('nothing is written beside the folder', () => {
     },
   );
 
-  test.each(['checkpoint-5', 'checkpoint-5/model.bin'])('through a link that is called %s', async name => {
-    const outside = temporaryFolder();
-    writeFileSync(join(outside, 'model.bin'), 'theirs');
-    mkdirSync(join(folder, name, '..'), { recursive: true });
-    symlinkSync(name.endsWith('.bin') ? join(outside, 'model.bin') : outside, join(folder, name));
-    expect((await failureOf(save({}, file, true).saved)).code).toBe(exitCodes.conflict);
-    expect(readdirSync(outside)).toEqual(['model.bin']);
-    expect(readFileSync(join(outside, 'model.bin'), 'utf8')).toBe('theirs');
-  });
+  test.each(['checkpoint-5', 'checkpoint-5/model.bin'])(
+    'refuses to write through the symbolic link %s',
+    async name => {
+      const outside = temporaryFolder();
+      writeFileSync(join(outside, 'model.bin'), 'theirs');
+      mkdirSync(join(folder, name, '..'), { recursive: true });
+      symlinkSync(name.endsWith('.bin') ? join(outside, 'model.bin') : outside, join(folder, name));
+      expect((await failureOf(save({}, file, true).saved)).code).toBe(exitCodes.conflict);
+      expect(readdirSync(outside)).toEqual(['model.bin']);
+      expect(readFileSync(join(outside, 'model.bin'), 'utf8')).toBe('theirs');
+    },
+  );
 });
 
-test('a folder that can not be made is said', async () => {
+test('reports a folder that cannot be created', async () => {
   lay(folder, 'a file in the place of the folder');
   const failure = await failureOf(save().saved);
   expect(failure.code).toBe(exitCodes.failed);

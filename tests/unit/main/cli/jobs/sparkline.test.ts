@@ -16,20 +16,20 @@ const curve = (...means: readonly (number | null)[]): readonly MetricBucket[] =>
   }));
 
 test.each<[string, Parameters<typeof sparkline>[0], number, string]>([
-  ['rises and falls', [curve(0, 7, 3.5)], 10, '▁█▅'],
-  ['is flat in the middle', [curve(2, 2)], 10, '▅▅'],
-  ['shows what is no number', [curve(1, null, 2)], 10, '▁×█'],
-  ['has a break between attempts, on one scale', [curve(0, 1), [], curve(2)], 10, '▁▅┊█'],
-  ['is empty for none', [[], []], 10, ''],
-  ['of nothing but gaps has no scale', [curve(null, null)], 10, '××'],
-  ['takes as much room as there is', [curve(0, 0, 0, 0, 4, 4, 4, 4)], 2, '▁█'],
-  ['leaves out gaps beside numbers where it is narrow', [curve(null, 1, null, 3)], 2, '▁█'],
-  ['stands the largest numbers there are', [curve(-Number.MAX_VALUE, 0, Number.MAX_VALUE)], 9, '▁▅█'],
-])('%s', (_what, curves, width, expected) => {
+  ['a curve that rises and falls', [curve(0, 7, 3.5)], 10, '▁█▅'],
+  ['a flat curve in the middle', [curve(2, 2)], 10, '▅▅'],
+  ['a gap as ×', [curve(1, null, 2)], 10, '▁×█'],
+  ['two attempts with a break, on one scale', [curve(0, 1), [], curve(2)], 10, '▁▅┊█'],
+  ['nothing for empty curves', [[], []], 10, ''],
+  ['a curve of gaps without a scale', [curve(null, null)], 10, '××'],
+  ['a long curve in the given width', [curve(0, 0, 0, 0, 4, 4, 4, 4)], 2, '▁█'],
+  ['numbers and no gaps in a narrow width', [curve(null, 1, null, 3)], 2, '▁█'],
+  ['a curve of the largest numbers', [curve(-Number.MAX_VALUE, 0, Number.MAX_VALUE)], 9, '▁▅█'],
+])('draws %s', (_what, curves, width, expected) => {
   expect(sparkline(curves, width)).toBe(expected);
 });
 
-test('no curves take more room than there is, as long as there is some for each', () => {
+test('never draws wider than the given width plus one break per curve', () => {
   const means = fc.array(fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })), { maxLength: 50 });
   fc.assert(
     fc.property(fc.array(means, { maxLength: 4 }), fc.integer({ min: 8, max: 40 }), (given, width) => {

@@ -25,8 +25,8 @@ const queueView = (given: Partial<QueueView> = {}): QueueView => ({
 
 const paused = (note: string | null) => queueView({ paused: { note, by: 'ada', since: at } });
 
-describe('the queue', () => {
-  test('that is open, without a limit', () => {
+describe('queueFacts and pausedLine', () => {
+  test('shows an open queue without limits', () => {
     expect(factLines(queueFacts(queueView({ total_pending: 3, total_running: 2 })))).toEqual([
       'Queue         open',
       'Pending       3',
@@ -36,7 +36,7 @@ describe('the queue', () => {
     ]);
   });
 
-  test('that is paused, with limits and jobs for approval', () => {
+  test('shows a paused queue with limits and blocked jobs', () => {
     const limits = { max_concurrent: 0, user_max_concurrent: 1 };
     const queue = { ...paused('new fans'), ...limits, total_pending: 3, total_blocked: 2 };
     expect(factLines(queueFacts(queue))).toEqual([
@@ -48,7 +48,7 @@ describe('the queue', () => {
     ]);
   });
 
-  test('has a line above tables only while it is paused', () => {
+  test('returns a line above tables only while the queue is paused', () => {
     expect([queueView(), paused(null), paused('new fans')].map(pausedLine)).toEqual([
       null,
       'Queue paused by ada',
@@ -57,7 +57,7 @@ describe('the queue', () => {
   });
 });
 
-describe('what happens to the queue is told', () => {
+describe('text of queue events', () => {
   const told = (type: QueueEventType, queue: QueueView) =>
     queueEventText({ seq: 1, at, kind: 'queue', type, queue });
 
@@ -73,12 +73,12 @@ describe('what happens to the queue is told', () => {
       'queue limits: max running 4, max per user unlimited',
     ],
     ['queue.cleaned', queueView(), 'old jobs deleted'],
-  ])('%s', (type, queue, text) => {
+  ])('describes the event %s', (type, queue, text) => {
     expect(told(type, queue)).toBe(text);
   });
 });
 
-test('figures of a queue without jobs say nothing of averages; of others they do', () => {
+test('shows averages only for a queue that has run jobs', () => {
   const none = {
     ...queueView(),
     queue_depth: 0,

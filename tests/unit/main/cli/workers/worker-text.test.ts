@@ -1,4 +1,3 @@
-/** What the command line shows for a worker with GPU troubles. */
 import { expect, test } from 'vitest';
 import { workerColumns, workerFacts, workerStatus } from '../../../../../main/cli/workers/worker.ts';
 import { workerView } from '../../../renderer/worker-builders.ts';
@@ -11,7 +10,7 @@ const troubled = workerView({
   ],
 });
 
-test('in the list it stands beside the GPUs, in short', () => {
+test('shows GPU problems next to the GPUs in the list', () => {
   const gpus = workerColumns.find(({ title }) => title === 'GPUS');
   expect(gpus?.text(troubled)).toBe('2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors');
   expect(gpus?.text(workerView())).toBe('2 x NVIDIA GeForce RTX 4090 24 GB');
@@ -19,7 +18,7 @@ test('in the list it stands beside the GPUs, in short', () => {
   expect(workerStatus(troubled)).toBe('idle (gpu trouble)');
 });
 
-test('of one alone it is told in full, a line for each GPU', () => {
+test('shows the details of each GPU problem of a single worker', () => {
   const facts = new Map(workerFacts(troubled));
   expect(facts.get('GPU trouble')).toBe(
     'GPU 0: held: process 7 (blender) holds its memory\nGPU 1: memory errors: 3 memory errors',
