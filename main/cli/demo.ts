@@ -184,7 +184,7 @@ function printResult(
     out(`The API        curl -H "Authorization: Bearer $(cat ${tokenFile})" ${url}/api/queue\n`);
   } else {
     out(`Kept in        ${folder}\n`);
-    out('The API        to call it, run: npm run demo -- --keep\n');
+    out('The API        npm run demo -- --keep leaves both running, and prints how to call it\n');
   }
   return accuracy > minAccuracy && checkpoint !== null ? 0 : 1;
 }

@@ -7,14 +7,12 @@ import { setTimeout } from 'node:timers/promises';
 import { openHashCache } from '../../../datasets/hash-cache.ts';
 import { indexFolder, type IndexedFolder } from '../../../datasets/index-folder.ts';
 import type { BodyOf } from '../../../protocol/call.ts';
-import { type CallFailure, type CallResult, type StreamBody, urlOf } from '../../../protocol/client.ts';
+import type { CallResult, StreamBody } from '../../../protocol/client.ts';
 import { manifestText } from '../../../protocol/dataset.ts';
 import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
-import { Problem } from '../../../protocol/problem.ts';
-import { sizeText } from '../../../protocol/size-text.ts';
 import { CommandEnd, exitCodes, fail, failureOf, reasonOf } from '../failure.ts';
-import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
+import { createDataDisplay, percentOf, sendMissing, type Source } from './upload.ts';
 
 /** The published dataset, and what was uploaded for it. */
 export interface Pushed {
@@ -22,25 +20,11 @@ export interface Pushed {
   readonly sent: { readonly files: number; readonly bytes: number };
 }
 
-/** How many contents one call asks the orchestrator about. */
-const maxContents = 5_000;
-const maxConcurrent = 8;
 /** Contents can be removed between the check and the publication. The command then repeats both. */
 const maxRounds = 3;
-const maxTries = 6;
-const firstPauseMs = 500;
 /** Together a minute or more: publishing a dataset of many files takes a second. */
 const maxPublishTries = 120;
 const publishPauseMs = 500;
-/** From this size on, the command first asks how much of a file an earlier command has sent. */
-const largeBytes = 8 * 1_048_576;
-
-interface Progress {
-  readonly percent: number;
-  readonly text: string;
-}
-
-const progressLine = ({ percent, text }: Progress): string => `${bar(percent)}  ${text}`;
 
 /** Hashes a folder or file, with a progress bar. Ends the command if it cannot be pushed as it is. */
 export async function indexData(
@@ -48,7 +32,7 @@ export async function indexData(
   path: string,
 ): Promise<IndexedFolder> {
   const root = resolve(path);
-  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, progressLine);
+  const display = createDataDisplay(remote);
   const cache = await openHashCache(join(cacheHome(remote), 'hashes'), root, Date.now);
   try {
     const outcome = await indexFolder({
@@ -69,8 +53,6 @@ export async function indexData(
     display.finish();
   }
 }
-
-const percentOf = (done: number, all: number): number => (all === 0 ? 100 : (done / all) * 100);
 
 const cacheHome = ({ env }: Pick<Remote, 'env'>): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard');
@@ -106,16 +88,6 @@ async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResul
     if (!isBusy || attempt === maxPublishTries) return made;
     await setTimeout(publishPauseMs * (0.5 + Math.random()));
   }
-}
-
-/** A content of the dataset, and how to read it. */
-interface Source {
-  readonly sha256: string;
-  readonly bytes: number;
-  /** For messages; null for the manifest. */
-  readonly path: string | null;
-  /** Opens the content after its first `from` bytes. */
-  bodyFrom(from: number): StreamBody;
 }
 
 function sourcesOf(
@@ -157,139 +129,3 @@ const fileBody = (file: string, from: number, bytes: number): StreamBody => ({
     }
   },
 });
-
-async function sendMissing(
-  remote: Remote,
-  sources: ReadonlyMap<string, Source>,
-  sent: { files: number; bytes: number },
-): Promise<void> {
-  const missing: Source[] = [];
-  const all = [...sources.keys()];
-  for (let at = 0; at < all.length; at += maxContents) {
-    const contents = all.slice(at, at + maxContents);
-    const answer = await remote.request(datasetsApi.missing, { body: { contents } });
-    missing.push(...answer.missing.flatMap(sha256 => sources.get(sha256) ?? []));
-  }
-  const total = missing.reduce((sum, { bytes }) => sum + bytes, 0);
-  const display = createDisplay<Progress>(remote.terminal.err, remote.terminal.errScreen, progressLine);
-  const startedAt = performance.now();
-  let done = 0;
-  const addSent = (bytes: number): void => {
-    done += bytes;
-    const bytesPerMs = done / (performance.now() - startedAt);
-    const left = done > 0 && done < total ? `, ${duration((total - done) / bytesPerMs / 1_000)} left` : '';
-    const text = `${sizeText(done)} of ${sizeText(total)} sent${left}`;
-    display.show({ percent: percentOf(done, total), text });
-  };
-  const queue = missing.values();
-  let isDone = false;
-  const sendNext = async (): Promise<void> => {
-    for (const source of queue) {
-      if (isDone) return;
-      const bytes = await sendOne(remote, source, addSent);
-      if (source.path === null) continue;
-      sent.files += 1;
-      sent.bytes += bytes;
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: maxConcurrent }, sendNext));
-  } finally {
-    isDone = true;
-    display.finish();
-  }
-}
-
-/**
- * Sends a content, and continues where a broken connection or an earlier command stopped. Returns the number of bytes sent. Ends the
- * command if the content cannot be sent.
- */
-async function sendOne(remote: Remote, source: Source, addSent: (bytes: number) => void): Promise<number> {
-  let counted = 0;
-  let sent = 0;
-  const count = (at: number): void => {
-    addSent(at - counted);
-    counted = at;
-  };
-  for (let attempt = 1; ; attempt += 1) {
-    const isNew = attempt === 1 && source.bytes < largeBytes;
-    const from = isNew ? 0 : await storedBytes(remote, source);
-    count(from ?? source.bytes);
-    if (from === null) return sent;
-    const failure = await put(remote, source, from, bytes => {
-      sent += bytes;
-      count(counted + bytes);
-    });
-    if (failure === null) return sent;
-    if (!isTransient(failure) || attempt === maxTries) return failToSend(remote, source, failure);
-    await setTimeout(firstPauseMs * 2 ** (attempt - 1));
-  }
-}
-
-/** Returns the number of bytes that the server has; null when it has all of them. */
-async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<number | null> {
-  const answer = await remote.call(datasetsApi.progress, { params: { digest: sha256 } });
-  if (!answer.ok) return 0;
-  const { complete, bytes: stored } = answer.value;
-  // A part of full length that is not complete holds other content.
-  return complete ? null : stored < bytes ? stored : 0;
-}
-
-async function put(
-  { connection, fetch }: Remote,
-  source: Source,
-  from: number,
-  onBytes: (bytes: number) => void,
-): Promise<CallFailure | null> {
-  const { url, token } = connection();
-  const bodyFrom = source.bodyFrom(from);
-  const range = { 'content-range': `bytes ${from}-${source.bytes - 1}/${source.bytes}` };
-  try {
-    const answer = await fetch(urlOf(url, datasetsApi.upload.path, { digest: source.sha256 }), {
-      method: 'PUT',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/octet-stream',
-        ...(source.bytes > 0 && range),
-      },
-      body: { bytes: bodyFrom.bytes, pieces: () => withCount(bodyFrom.pieces(), onBytes) },
-    });
-    const text = await answer.text();
-    if (answer.ok) return null;
-    const problem = Problem.safeParse(parseJson(text));
-    return problem.success
-      ? { kind: 'problem', status: answer.status, problem: problem.data }
-      : { kind: 'unexpected', status: answer.status, detail: `it answered ${answer.status}` };
-  } catch (cause) {
-    return { kind: 'unreachable', cause };
-  }
-}
-
-async function* withCount(
-  pieces: AsyncIterable<Uint8Array>,
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<Uint8Array, void> {
-  for await (const piece of pieces) {
-    onBytes(piece.length);
-    yield piece;
-  }
-}
-
-function isTransient(failure: CallFailure): boolean {
-  if (failure.kind !== 'problem') return true;
-  const { status } = failure;
-  return status === 429 || status === 409 || status === 503 || (status >= 500 && status !== 507);
-}
-
-function failToSend(remote: Remote, { path }: Source, failure: CallFailure): never {
-  const { code, message } = failureOf(failure, remote.connection().url);
-  return fail(code, `${path ?? 'The list of files'} could not be sent: ${message}`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

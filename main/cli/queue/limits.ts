@@ -63,7 +63,7 @@ export const limits: RemoteSpec = {
       .option('--team-max <count>', 'maximum number of running jobs per team, or "none"', parseLimit)
       .option(
         '--team <name=count>',
-        'maximum number of running jobs of a team; "none", or "default" for --team-max; repeatable',
+        'maximum number of running jobs of a team, or "none", or "default" to use --team-max; repeatable',
         teamLimit,
       )
       .option(
