@@ -104,7 +104,7 @@ function startFleet(
     entry: 'dev/demo-fleet/run.ts',
     args,
     onOut: line => {
-      if (/^\d+ workers are there/.test(line)) ready.resolve(true);
+      if (/^\d+ workers are ready/.test(line)) ready.resolve(true);
       if (!status.test(line)) say(line);
     },
     onErr: say,

@@ -24,7 +24,7 @@ export function vanishAtTimes(
     isAway = false;
     tally.away -= 1;
     worker.comeBack();
-    log('Is back');
+    log('Reconnected');
   };
   const stay = (): void => {
     comeBack();
@@ -32,7 +32,7 @@ export function vanishAtTimes(
       isAway = true;
       tally.away += 1;
       worker.vanish();
-      log('Is gone without a word');
+      log('Disconnected without notice');
       cancelTimer = clock.after(random.between(...absence.forMs), stay);
     });
   };

@@ -28,7 +28,7 @@ export async function runFleet(remote: Remote, options: FleetOptions, over: Abor
   if (cleared.length > 0) display.log(`Removed ${cleared.length} workers of an earlier demo`);
   if (kept.length > 0)
     display.log(
-      `Left ${kept.length} demo workers alone that are not offline: of a demo that runs, or ended a moment ago`,
+      `Kept ${kept.length} demo workers that are not offline, because their demo runs or ended a moment ago`,
     );
   const fleet = createFleet(context, planFleet(options.shape, random, taken));
   try {
@@ -72,7 +72,7 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
       await enlist(remote, plans, join, () => over.aborted);
       display.event(
         { type: 'ready', workers: workers.length, url: remote.connection().url },
-        `${workers.length} workers are there; Ctrl-C takes them away again${options.keep ? ', and leaves them listed' : ''}`,
+        `${workers.length} workers are ready. Press Ctrl-C to ${options.keep ? 'stop' : 'remove'} them`,
       );
       if (!over.aborted) submitting = startSubmitting(context, plans);
     },
@@ -81,7 +81,11 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
       const allLeft = Promise.all(workers.map(({ exited }) => exited));
       await Promise.race([aborted(over), allLeft]);
       ticking.stop();
-      display.log(over.aborted ? 'Leaving; a second signal ends this at once' : 'No worker is left');
+      display.log(
+        over.aborted
+          ? 'Stopping the workers. Press Ctrl-C again to exit immediately'
+          : 'All workers have left',
+      );
     },
     async end() {
       display.close();
@@ -111,7 +115,7 @@ function startSubmitting(
     random: random.fork('samples'),
     clock: systemClock,
     onTrouble: message => {
-      if (message !== null && message !== trouble) display.log(`No job could be submitted: ${message}`);
+      if (message !== null && message !== trouble) display.log(`Submitting a job failed: ${message}`);
       trouble = message;
     },
   });
@@ -129,7 +133,10 @@ async function removeWorkers(
   display.event({ type: 'removed', workers: removed }, `Removed ${removed} workers`);
   const [why] = left.values();
   if (why !== undefined)
-    fail(exitCodes.failed, `${left.size} workers could not be removed; the next demo does that. ${why}`);
+    fail(
+      exitCodes.failed,
+      `${left.size} workers could not be removed, and the next demo will remove them. ${why}`,
+    );
 }
 
 /** Displays a secondary failure instead of ending the command. */

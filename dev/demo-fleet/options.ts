@@ -35,7 +35,7 @@ export function readOptions(flags: Remote['flags']): FleetOptions {
   const shape = { workers: count('workers'), ephemeral: count('ephemeral'), flaky: count('flaky') };
   for (const name of ['ephemeral', 'flaky'] as const) {
     if (shape[name] > shape.workers)
-      fail(exitCodes.usage, `--${name} ${shape[name]}: there are ${shape.workers} workers only`);
+      fail(exitCodes.usage, `--${name} ${shape[name]}: there are only ${shape.workers} workers`);
   }
   return {
     shape,

@@ -22,7 +22,7 @@ async function startFleet(workers: number, ...args: readonly string[]): Promise<
     fleet.kill('SIGKILL');
     await fleet.exited;
   });
-  await fleet.said(/workers are there|"ready"/);
+  await fleet.said(/workers are ready|"ready"/);
   const ids = new Set(fleet.lines.flatMap(line => /\bw_\w+/.exec(line) ?? []));
   expect(ids.size).toBe(workers);
   for (const id of ids) await server.watch.worker(id, 'idle');
@@ -136,7 +136,7 @@ test('removes workers of an earlier demo, and keeps workers with --keep', async 
   await running.said(/^Removed 2 workers of an earlier demo$/);
   // A second fleet can run next to the first.
   const beside = await startFleet(1);
-  await beside.said(/^Left 1 demo workers alone/);
+  await beside.said(/^Kept 1 demo workers/);
   expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
 });
 
@@ -158,7 +158,7 @@ describe('usage errors of demo-fleet', () => {
     ['a job length of zero', 2, ['--job-seconds', '0'], /up to a day/],
     ['a rate without a unit', 2, ['--submit-rate', '6'], /such as 6\/min/],
     ['a submit rate of zero', 2, ['--submit-rate', '0/min'], /such as 6\/min/],
-    ['more flaky workers than workers', 2, ['--workers', '2', '--flaky', '3'], /there are 2 workers only/],
+    ['more flaky workers than workers', 2, ['--workers', '2', '--flaky', '3'], /there are only 2 workers/],
     ['an invalid token', 3, ['--token', 'ta_wrong'], /Invalid token/],
     ['a missing orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator runs on \/nonexistent/],
   ])('fails with a reason and adds no worker for %s', async (_what, code, args, message) => {
