@@ -61,7 +61,7 @@ export interface Host {
   readonly ownCommand: readonly string[];
   readonly version: string;
   /** One line for people. */
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly onSignal: (signal: WorkerSignal, act: () => void) => void;
   /** Calls `act` when stdin is closed. There is no other sign that the parent was killed. */
   readonly onInputEnd: (act: () => void) => void;
@@ -84,17 +84,17 @@ function clearAfterStart(): void {
 
 /** Runs the worker. Resolves with its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
-  const { say } = host;
+  const { log } = host;
   const signals = catchEarlySignals(host.onSignal);
   stayYoung();
   const given = tokenFor(config);
   if (!given.ok) {
-    say(given.message);
+    log(given.message);
     return exitCodes.usage;
   }
   const way = openWay(config);
   if (!way.ok) {
-    say(way.message);
+    log(way.message);
     return exitCodes.usage;
   }
   const run = createRunCommand({ environment: host.env });
@@ -106,17 +106,17 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const chosen =
     config.gpus === null ? { ok: true as const, report: probed } : selectGpus(probed, config.gpus);
   if (!chosen.ok) {
-    say(chosen.message);
+    log(chosen.message);
     return exitCodes.usage;
   }
   const { report } = chosen;
   const rig = rigOf(config, host, report);
-  for (const line of firstWords(config, report, trainers)) say(line);
+  for (const line of firstWords(config, report, trainers)) log(line);
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
-    const parts = { config, host, signals, state, rig, report, trainers };
-    return await serve({ ...parts, given: given.value, fetch: way.value });
+    const shared = { config, host, signals, state, rig, report, trainers };
+    return await serve({ ...shared, given: given.value, fetch: way.value });
   } finally {
     state.release();
   }
@@ -140,12 +140,12 @@ const openAsk = ({ config, host, state }: Serving, processes: LaunchDeps['proces
     processes,
     trainers: config.trainers,
     run: trainerProbe(host.env).run,
-    say: host.say,
+    log: host.log,
   });
 
 async function serve(serving: Serving): Promise<number> {
   const { config, host, state, rig, report, trainers, given, fetch } = serving;
-  const { say, env } = host;
+  const { log, env } = host;
   const { orchestratorUrl: url } = config;
   const launching: LaunchDeps = {
     ownCommand: host.ownCommand,
@@ -153,7 +153,7 @@ async function serve(serving: Serving): Promise<number> {
     clock: systemClock,
   };
   const network = new AbortController();
-  const token = joiningToken({ config, given, say, fetch, over: network.signal });
+  const token = joiningToken({ config, given, log, fetch, over: network.signal });
   const found = await findRun(state.runsDir, launching);
   const gpuCommand = createRunCommand({ environment: env });
   const { watch, telemetry } = await openTelemetry({
@@ -161,7 +161,7 @@ async function serve(serving: Serving): Promise<number> {
     report,
     clock: systemClock,
     table: openProcessTable(process.platform, config.workDir),
-    say,
+    log,
     lasting: missingFromStart(report, choiceOf(config.gpus, env)),
     found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
   });
@@ -176,7 +176,7 @@ async function serve(serving: Serving): Promise<number> {
     random: Math.random,
     wall: Date.now,
   };
-  const outputs = createAttemptOutputs({ ...storing, ...brought, say, signal: network.signal });
+  const outputs = createAttemptOutputs({ ...storing, ...brought, log, signal: network.signal });
   outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
   const data = await openRigData(config, { ...storing, over: network.signal });
   const agent = createAgent({
@@ -206,16 +206,16 @@ async function serve(serving: Serving): Promise<number> {
         const run = await startRun(job, origin, listeners, { ...launching, runOf: state.runOf });
         return watch.follow(origin.jobId, run);
       },
-      onLine: config.verbose ? line => say(`| ${line}`) : () => {},
+      onLine: config.verbose ? line => log(`| ${line}`) : () => {},
     },
     ask: openAsk(serving, launching.processes),
     telemetry: telemetry.latest,
     datasets: data.versions,
     trainerKeys: openTrainerKeys(serving, token.current, network.signal),
-    files: { open: root => createMetricsFiles({ root, say }), wall: Date.now },
+    files: { open: root => createMetricsFiles({ root, log }), wall: Date.now },
     gpuFigures: () => probeFigures({ run: gpuCommand, report }),
     random: Math.random,
-    say,
+    log,
   });
   listen({ ...serving, agent, token, network });
   clearAfterStart();
@@ -237,7 +237,7 @@ function openLogs(
     clock: systemClock,
     wall: Date.now,
     random: Math.random,
-    say: host.say,
+    log: host.log,
     signal,
   });
   logs.resume();
@@ -265,11 +265,11 @@ async function fetchFor(
   { resume, upload_endpoint: endpoint, upload_token: token = '' }: JobOffer,
   { outputDir }: PreparedJob,
   signal: AbortSignal,
-  parts: StorageDeps,
+  deps: StorageDeps,
 ): ReturnType<typeof fetchCheckpoint> {
   if (resume === null) return { kind: 'ready', words: 'Begins anew' };
-  const storage = openStorage({ endpoint, token }, parts);
-  return fetchCheckpoint(resume, outputDir, { storage, clock: parts.clock, random: Math.random, signal });
+  const storage = openStorage({ endpoint, token }, deps);
+  return fetchCheckpoint(resume, outputDir, { storage, clock: deps.clock, random: Math.random, signal });
 }
 
 /** Returns the given token, or else the one with which this worker has joined. */
@@ -282,20 +282,20 @@ function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   return kept === null ? fail(tokenMissing) : openToken({ kind: 'value', token: kept.token });
 }
 
-interface JoiningDeps extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'say'> {
+interface JoiningDeps extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'log'> {
   readonly over: AbortSignal;
 }
 
-function joiningToken({ config, given, say, fetch, over }: JoiningDeps): TokenHolder {
+function joiningToken({ config, given, log, fetch, over }: JoiningDeps): TokenHolder {
   const { orchestratorUrl: url, stateDir } = config;
   const join = createJoin({
     clock: systemClock,
     call: createJoinCall({ url, fetch, signal: over }),
     url,
     random: Math.random,
-    onTrouble: createConnectionWarnings(systemClock, url, say).warn,
+    onTrouble: createConnectionWarnings(systemClock, url, log).warn,
   });
-  return createJoining({ given, own: openOwnTokens(stateDir), join, say, over });
+  return createJoining({ given, own: openOwnTokens(stateDir), join, log, over });
 }
 
 interface Listening extends Pick<Serving, 'config' | 'host' | 'signals'> {
@@ -309,25 +309,25 @@ interface Listening extends Pick<Serving, 'config' | 'host' | 'signals'> {
  * parent ends, the agent leaves at once and the guard keeps the training alive. At SIGHUP, it reads the token file again.
  */
 function listen({ config, host, signals, agent, token, network }: Listening): void {
-  const { onInputEnd, say } = host;
+  const { onInputEnd, log } = host;
   let asked = false;
   const stop = (): void => {
-    say(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
+    log(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
     if (asked) agent.leaveNow();
     else agent.leave();
     asked = true;
   };
   const reload = (): void => {
     if (!token.reload()) return;
-    say(`Took the new token from ${token.file}`);
+    log(`Took the new token from ${token.file}`);
     // A join token is exchanged now, not at the next registration.
     void token.ready(network.signal).then(ready => {
-      if (ready.kind === 'rejected' || ready.kind === 'refused') say(ready.message);
+      if (ready.kind === 'rejected' || ready.kind === 'refused') log(ready.message);
     });
   };
   const handOver = (): void => {
     if (!agent.handOver()) return agent.leave();
-    say('Leaving now: the training goes on, and the next start of this worker takes it up again');
+    log('Leaving now: the training goes on, and the next start of this worker takes it up again');
     network.abort();
   };
   signals.attach({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR2: handOver });
@@ -371,13 +371,13 @@ const unverified =
 /** Locks and opens the state folder for this process. When that fails, logs the reason and returns an exit code. */
 async function openState(
   { stateDir: dir }: AgentConfig,
-  { env, say }: Host,
+  { env, log }: Host,
 ): Promise<(StateFolder & { readonly release: () => void }) | number> {
   try {
     const lock = { dir, pid: process.pid, processes: ownProcesses(env), clock: systemClock };
     const locked = await lockState(lock);
     if (locked.kind === 'held') {
-      say(
+      log(
         `Another worker (pid ${locked.by.pid}) uses ${dir}: two would fight over its training. Stop that one, or give this ` +
           'one a --name of its own',
       );
@@ -385,7 +385,7 @@ async function openState(
     }
     return { ...openStateFolder(dir), release: locked.release };
   } catch (cause) {
-    say(
+    log(
       `The worker's state can't be kept: ${reasonOf(cause)}. Make ${dir} writable, or choose another --state-dir`,
     );
     return exitCodes.unusable;

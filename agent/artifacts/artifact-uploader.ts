@@ -25,7 +25,7 @@ export interface ArtifactUploaderDeps
   extends UploadDeps,
     Pick<OutputBookDeps, 'root' | 'images' | 'startedAt'> {
   readonly which: 'all' | 'checkpoints';
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 const minPauseMs = 2_500;
@@ -43,19 +43,19 @@ const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
  * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
  * Uploads do not delay other calls.
  */
-export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUploader {
-  const { clock, root, images, startedAt, say, random } = parts;
-  let { which } = parts;
+export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUploader {
+  const { clock, root, images, startedAt, log, random } = deps;
+  let { which } = deps;
   let ending: 'completed' | 'preempted' | null = null;
   const over = new AbortController();
   const stopped = new AbortController();
-  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+  const signal = AbortSignal.any([deps.signal, stopped.signal]);
   const restless = AbortSignal.any([signal, over.signal]);
-  const sayOnce = createSayOnce(say);
-  const onFlaw = (flaw: string): void => sayOnce(`Some files in ${root} are not uploaded: ${flaw}`);
+  const logOnce = createLogOnce(log);
+  const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
   const backoff = createBackoff({ ...finalBackoff, random });
-  const conclude = createConclusion({ ...parts, signal }, book);
+  const conclude = createConclusion({ ...deps, signal }, book);
   let sender: Sender | null = null;
   let isLast = false;
   let whyLeft: string | null = null;
@@ -65,7 +65,7 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
     book.note(output, end);
     if (end.kind === 'brought') backoff.reset();
     if (end.kind === 'no_room') whyLeft = end.why;
-    sayEnd(output, end, say, sayOnce);
+    logEnd(output, end, log, logOnce);
     return end;
   };
 
@@ -98,10 +98,10 @@ export function createArtifactUploader(parts: ArtifactUploaderDeps): ArtifactUpl
     const due = book.due(isOver, which);
     if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
     if (sender === null) {
-      const stored = await listStored({ ...parts, signal }, sayOnce);
+      const stored = await listStored({ ...deps, signal }, logOnce);
       if (typeof stored === 'string') return stored === 'closed' ? null : waitForServer();
       book.know(stored.keys());
-      sender = createSender(stored, { ...parts, pathOf: book.pathOf, signal });
+      sender = createSender(stored, { ...deps, pathOf: book.pathOf, signal });
       return 0;
     }
     let waitMs = 0;
@@ -156,40 +156,40 @@ function createConclusion(
   };
 }
 
-function createSayOnce(say: (message: string) => void): (message: string) => void {
+function createLogOnce(log: (message: string) => void): (message: string) => void {
   const logged = new Set<string>();
   return message => {
     if (logged.has(message)) return;
     logged.add(message);
-    say(message);
+    log(message);
   };
 }
 
-function sayEnd(
+function logEnd(
   output: Output,
   end: BringEnd,
-  say: (message: string) => void,
-  sayOnce: (message: string) => void,
+  log: (message: string) => void,
+  logOnce: (message: string) => void,
 ): void {
-  if ('why' in end) sayOnce(`${output.name} is not brought to the orchestrator: ${end.why}`);
-  else if (end.kind === 'brought' && output.kind === 'checkpoint') sayBrought(output, say);
+  if ('why' in end) logOnce(`${output.name} is not brought to the orchestrator: ${end.why}`);
+  else if (end.kind === 'brought' && output.kind === 'checkpoint') logUploaded(output, log);
 }
 
-function sayBrought({ name, files }: Output, say: (message: string) => void): void {
+function logUploaded({ name, files }: Output, log: (message: string) => void): void {
   const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
-  say(`Brought ${name} to the orchestrator (${sizeInWords(bytes)})`);
+  log(`Brought ${name} to the orchestrator (${sizeInWords(bytes)})`);
 }
 
 /** Returns the SHA-256 of each stored file by key. Returns `closed` also when the orchestrator rejects the request. */
 async function listStored(
   { storage, clock, random, signal }: ArtifactUploaderDeps,
-  say: (message: string) => void,
+  log: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
   // On a full disk, or while its database is replaced, the server fails every call, so those failures are retried.
   const end = await retry(() => storage.list(signal), { ...policyOf('list'), clock, random, signal });
   if (end.kind === 'done') return new Map(end.value);
   if (end.kind === 'aborted') return 'over';
   if (end.decision !== 'stop') return end.decision;
-  say(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(end.failure)}`);
+  log(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(end.failure)}`);
   return 'closed';
 }

@@ -43,7 +43,7 @@ export interface AttemptOutputs {
 export interface AttemptOutputsDeps
   extends StorageDeps,
     AttemptNotesFolders,
-    Pick<ArtifactUploaderDeps, 'random' | 'say' | 'signal' | 'sizes'> {
+    Pick<ArtifactUploaderDeps, 'random' | 'log' | 'signal' | 'sizes'> {
   readonly which: Which;
   /** ms since 1970. */
   readonly wall: () => number;
@@ -52,9 +52,9 @@ export interface AttemptOutputsDeps
 /** The maximum number of attempts with files to upload that a rig notes. Beyond it, the oldest is dropped. */
 const maxNotes = 200;
 
-export function createAttemptOutputs(parts: AttemptOutputsDeps): AttemptOutputs {
-  const { clock, which, wall, say } = parts;
-  const notes = openAttemptNotes(parts);
+export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
+  const { clock, which, wall, log } = deps;
+  const notes = openAttemptNotes(deps);
   const under = new Map<AttemptId, ArtifactUploader>();
   const finished = new Set<ArtifactUploader>();
 
@@ -62,10 +62,10 @@ export function createAttemptOutputs(parts: AttemptOutputsDeps): AttemptOutputs 
   const begin = (attemptId: AttemptId, note: AttemptNote, startedAt: number | null, takesImages: boolean) => {
     const { outputDir, ...location } = note;
     if (which === 'none' || under.has(attemptId)) return Promise.resolve();
-    const storage = openStorage(location, parts);
+    const storage = openStorage(location, deps);
     const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: startedAt !== null };
     const images = which === 'all' && takesImages ? openEventImages(source) : null;
-    const uploader = createArtifactUploader({ ...parts, which, storage, root: outputDir, images, startedAt });
+    const uploader = createArtifactUploader({ ...deps, which, storage, root: outputDir, images, startedAt });
     under.set(attemptId, uploader);
     void uploader.done.then(isThrough => {
       under.delete(attemptId);
@@ -87,7 +87,7 @@ export function createAttemptOutputs(parts: AttemptOutputsDeps): AttemptOutputs 
   /** Drops the oldest attempts beyond `maxNotes`, whichever process started them. */
   const dropOldest = (): void => {
     for (const attemptId of notes.list().slice(0, -maxNotes)) {
-      say(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
+      log(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
       under.get(attemptId)?.stop();
       notes.forget(attemptId);
     }

@@ -34,24 +34,24 @@ const maxManifest = 16 * 1_048_576;
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
   outputDir: string,
-  parts: DownloadDeps,
+  deps: DownloadDeps,
 ): Promise<Fetched> {
   const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
   try {
-    const wanted = await askFor(checkpoint, parts);
-    if (parts.signal.aborted) return { kind: 'aborted' };
+    const wanted = await askFor(checkpoint, deps);
+    if (deps.signal.aborted) return { kind: 'aborted' };
     if ('flaw' in wanted) return fail(wanted.flaw);
-    const bytes = await bringAll(checkpoint, wanted, outputDir, parts);
-    if (parts.signal.aborted) return { kind: 'aborted' };
+    const bytes = await bringAll(checkpoint, wanted, outputDir, deps);
+    if (deps.signal.aborted) return { kind: 'aborted' };
     if (typeof bytes === 'object') return fail(bytes.flaw);
-    for (const companion of await findCompanions(checkpoint, parts))
-      await bringAll(companion.key, [companion], outputDir, parts);
-    if (parts.signal.aborted) return { kind: 'aborted' };
+    for (const companion of await findCompanions(checkpoint, deps))
+      await bringAll(companion.key, [companion], outputDir, deps);
+    if (deps.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
     const how = bytes === 0 ? 'which is here already' : `${sizeInWords(bytes)} fetched`;
     return { kind: 'ready', words: `Goes on from ${checkpoint}${at}, ${how}` };
   } catch (cause) {
-    return parts.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
+    return deps.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
   }
 }
 
@@ -63,13 +63,13 @@ function messageOf(checkpoint: string, why: string): string {
 }
 
 /** The files of the checkpoint: the checkpoint itself when it is a file, else the files in its manifest. */
-async function askFor(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
-  const { storage, signal } = parts;
-  const file = await insist(() => storage.progress(checkpoint, signal), parts);
+async function askFor(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
+  const { storage, signal } = deps;
+  const file = await insist(() => storage.progress(checkpoint, signal), deps);
   if (!file.ok) return { flaw: wordsOfFailure(file.failure) };
   if (file.value !== null && file.value.sha256 !== null)
     return [{ key: checkpoint, bytes: file.value.total, sha256: file.value.sha256 }];
-  const manifest = await insist(() => readManifest(checkpoint, parts), parts);
+  const manifest = await insist(() => readManifest(checkpoint, deps), deps);
   if (!manifest.ok)
     return { flaw: `neither it nor ${manifestName} in it is there (${wordsOfFailure(manifest.failure)})` };
   return filesIn(checkpoint, manifest.value);
@@ -78,10 +78,10 @@ async function askFor(checkpoint: string, parts: DownloadDeps): Promise<readonly
 /**
  * Returns the companions that the server has. The trainer can resume without them, if less well, so others are skipped.
  */
-async function findCompanions(checkpoint: string, parts: DownloadDeps): Promise<readonly Wanted[]> {
+async function findCompanions(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[]> {
   const found: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
-    const file = await insist(() => parts.storage.progress(key, parts.signal), parts);
+    const file = await insist(() => deps.storage.progress(key, deps.signal), deps);
     if (file.ok && file.value !== null && file.value.sha256 !== null)
       found.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
   }
@@ -148,9 +148,9 @@ async function bringAll(
   checkpoint: string,
   wanted: readonly Wanted[],
   outputDir: string,
-  parts: DownloadDeps,
+  deps: DownloadDeps,
 ): Promise<number | Flawed> {
-  const { signal } = parts;
+  const { signal } = deps;
   const here = new Set<string>();
   for (const file of wanted) if (await holdsFile(outputDir, file.key, file, signal)) here.add(file.key);
   if (here.size === wanted.length || signal.aborted) return 0;
@@ -166,7 +166,7 @@ async function bringAll(
       await link(join(outputDir, key), file).catch(() => copyFile(join(outputDir, key), file));
       continue;
     }
-    const end = await downloadFile(key, file, content, parts);
+    const end = await downloadFile(key, file, content, deps);
     if (end.kind === 'aborted') return bytes;
     if (end.kind === 'failed') {
       // Free the space that this download takes, because the disk may be full.

@@ -51,8 +51,8 @@ function wordsOfOutdated(outputs: readonly Output[]): string {
   return `${names} (older than the newest checkpoint of the job on the server)`;
 }
 
-export function createOutputBook(parts: OutputBookDeps): OutputBook {
-  const { root, images, clock, startedAt, onFlaw } = parts;
+export function createOutputBook(deps: OutputBookDeps): OutputBook {
+  const { root, images, clock, startedAt, onFlaw } = deps;
   const dealt = new Map<string, Dealt>();
   let since: ReturnType<typeof noteLook> = new Map();
   let first: readonly Output[] | null = null;

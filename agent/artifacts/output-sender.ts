@@ -44,8 +44,8 @@ async function someAtOnce<T>(
 }
 
 /** Uploads files that the server does not have yet. `stored` maps each key of the server to its SHA-256. */
-export function createSender(stored: Map<string, string>, parts: SenderDeps): Sender {
-  const { pathOf, signal } = parts;
+export function createSender(stored: Map<string, string>, deps: SenderDeps): Sender {
+  const { pathOf, signal } = deps;
   const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
   let sent = 0;
 
@@ -59,7 +59,7 @@ export function createSender(stored: Map<string, string>, parts: SenderDeps): Se
 
   /** Returns the server's SHA-256 for this key, or null. The trainer may have uploaded the file since the listing. */
   const storedDigest = async (key: string): Promise<string | null> => {
-    const answer = await parts.storage.progress(key, signal);
+    const answer = await deps.storage.progress(key, signal);
     return answer.ok ? (answer.value?.sha256 ?? null) : null;
   };
 
@@ -75,7 +75,7 @@ export function createSender(stored: Map<string, string>, parts: SenderDeps): Se
       if (listed !== undefined && listed === (await content()).sha256) return await content();
       const current = await storedDigest(key);
       if (current === null || current !== (await content()).sha256) {
-        const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, parts);
+        const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, deps);
         if (end.kind === 'changed') digests.delete(key);
         if (end.kind !== 'brought') return end;
         sent += 1;
@@ -95,7 +95,7 @@ export function createSender(stored: Map<string, string>, parts: SenderDeps): Se
     const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     if (stored.get(key) === sha256) return { kind: 'there' };
-    const end = await uploadBytes(key, bytes, parts);
+    const end = await uploadBytes(key, bytes, deps);
     if (end.kind === 'brought') stored.set(key, sha256);
     return end;
   };

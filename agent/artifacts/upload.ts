@@ -61,7 +61,7 @@ const maxProxyAnswers = 6;
  * Uploads a file. Retries a call that fails for a temporary reason until the signal fires. Resumes a large file at the first byte
  * that the server does not have.
  */
-export async function uploadFile(source: Source, parts: UploadDeps): Promise<UploadEnd> {
+export async function uploadFile(source: Source, deps: UploadDeps): Promise<UploadEnd> {
   let handle: FileHandle;
   try {
     handle = await open(source.path, 'r');
@@ -69,14 +69,14 @@ export async function uploadFile(source: Source, parts: UploadDeps): Promise<Upl
     return isGone(cause) ? { kind: 'changed' } : { kind: 'refused', why: reasonOf(cause) };
   }
   try {
-    return await send(source, readingOf(source, handle), parts);
+    return await send(source, readingOf(source, handle), deps);
   } finally {
     await handle.close();
   }
 }
 
 /** Uploads content from memory, like `uploadFile`. */
-export function uploadBytes(key: string, content: Uint8Array, parts: UploadDeps): Promise<UploadEnd> {
+export function uploadBytes(key: string, content: Uint8Array, deps: UploadDeps): Promise<UploadEnd> {
   const sha256 = createHash('sha256').update(content).digest('hex');
   const reading: Reading = {
     bodyFrom: (first, last) => ({
@@ -88,7 +88,7 @@ export function uploadBytes(key: string, content: Uint8Array, parts: UploadDeps)
     trouble: () => null,
     isSame: () => Promise.resolve(true),
   };
-  return send({ key, bytes: content.length, sha256 }, reading, parts);
+  return send({ key, bytes: content.length, sha256 }, reading, deps);
 }
 
 async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<UploadEnd> {

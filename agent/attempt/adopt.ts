@@ -55,13 +55,13 @@ const checkEveryMs = 50;
  * and removes every other run, but keeps its log. It reports nothing about those: the orchestrator notices that the
  * agent does not name them.
  */
-export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found | null> {
+export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found | null> {
   const found: { readonly run: RunFolder; readonly what: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
     // Only its log is still needed (attempt-logs.ts).
     if (acknowledgedAt(run) !== null) continue;
-    const what = AttemptId.safeParse(name).success ? await inspect(run, parts) : null;
+    const what = AttemptId.safeParse(name).success ? await inspect(run, deps) : null;
     if (what !== null) found.push({ run, what });
     else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
@@ -76,27 +76,27 @@ export async function findRun(runsDir: string, parts: LaunchDeps): Promise<Found
   return held?.what ?? null;
 }
 
-async function inspect(run: RunFolder, parts: LaunchDeps): Promise<Found | null> {
+async function inspect(run: RunFolder, deps: LaunchDeps): Promise<Found | null> {
   const report = readReport(run);
   if (report !== null) {
-    const printed = endedRun(run, null, parts);
+    const printed = endedRun(run, null, deps);
     return { kind: 'reported', report, ...(printed && { run: printed }) };
   }
   const ended = async (): Promise<FoundRun | null> => {
     const order = (await readStop(run))?.order ?? null;
-    return order === 'abandon' ? null : endedRun(run, order, parts);
+    return order === 'abandon' ? null : endedRun(run, order, deps);
   };
   if (readExit(run) !== null) return ended();
-  const guard = await guardOf(run, parts);
-  if (guard !== null && (await isRunning(parts.processes, guard))) {
-    const running = foundRun(run, 'running', guard, (await readStop(run))?.order ?? null, parts);
+  const guard = await guardOf(run, deps);
+  if (guard !== null && (await isRunning(deps.processes, guard))) {
+    const running = foundRun(run, 'running', guard, (await readStop(run))?.order ?? null, deps);
     if (running !== null) return running;
-    await endGuarded(run, guard, parts);
+    await endGuarded(run, guard, deps);
   }
   // The guard may have written the exit record between the two checks.
   if (readExit(run) !== null) return ended();
   const trainer = readTrainer(run);
-  if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+  if (trainer !== null) await endGroup(trainer, orphanGraceMs, deps);
   return null;
 }
 
@@ -106,27 +106,27 @@ function foundRun(
   kind: FoundRun['kind'],
   guard: ProcessRef | null,
   order: Order | null,
-  parts: LaunchDeps,
+  deps: LaunchDeps,
 ): FoundRun | null {
   const task = readTask(run);
   if (task === null) return null;
   const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
   const attend = (listeners: RunListeners): Run =>
-    attendRun({ ...attended, isAdopted: true }, listeners, parts);
+    attendRun({ ...attended, isAdopted: true }, listeners, deps);
   return { kind, origin: task, order, attend };
 }
 
 /** Null when no exit record is on disk. */
-const endedRun = (run: RunFolder, order: Order | null, parts: LaunchDeps): FoundRun | null =>
-  readExit(run) === null ? null : foundRun(run, 'ended', null, order, parts);
+const endedRun = (run: RunFolder, order: Order | null, deps: LaunchDeps): FoundRun | null =>
+  readExit(run) === null ? null : foundRun(run, 'ended', null, order, deps);
 
 /**
  * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
  */
-export const findAcknowledged = (runsDir: string, parts: LaunchDeps): readonly FoundRun[] =>
+export const findAcknowledged = (runsDir: string, deps: LaunchDeps): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {
     const run = { path: join(runsDir, name) };
-    return (acknowledgedAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
+    return (acknowledgedAt(run) === null ? null : endedRun(run, null, deps)) ?? [];
   });
 
 /**
@@ -145,8 +145,8 @@ async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRe
 }
 
 /** Stops a run whose task cannot be read, because its job is unknown. */
-async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchDeps): Promise<void> {
-  const { processes, clock } = parts;
+async function endGuarded(run: RunFolder, guard: ProcessRef, deps: LaunchDeps): Promise<void> {
+  const { processes, clock } = deps;
   writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
   const givenUpAt = clock.mono() + 2 * orphanGraceMs;
   while (clock.mono() < givenUpAt && (await isRunning(processes, guard)))

@@ -26,13 +26,13 @@ export interface Life {
 }
 
 /** Claims, prepares, runs and reports an attempt. Adds each attempt whose final report was answered to `reported`. */
-export function createLife(parts: LifeDeps, reported: Attempts): Life {
+export function createLife(deps: LifeDeps, reported: Attempts): Life {
   const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
     held.ended = true;
-    const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
+    const answer = await deps.report(held.jobId, held.attemptId, final.body, held.given.signal);
     if (answer !== 'aborted') reported.add(held.attemptId);
     // If the agent ends first, the report stays on disk, and the next start sends it.
-    if (answer !== 'aborted' || held.given.signal.aborted) parts.drop(held.attemptId);
+    if (answer !== 'aborted' || held.given.signal.aborted) deps.drop(held.attemptId);
     return true;
   };
 
@@ -41,19 +41,19 @@ export function createLife(parts: LifeDeps, reported: Attempts): Life {
     // The agent's next process determines how the run ended.
     if (held.isReleased) return true;
     if (held.given.signal.aborted) {
-      parts.drop(attemptId);
+      deps.drop(attemptId);
       return true;
     }
     const final = { jobId, attemptId, body: { ...report, ...(progress && { progress }) } };
-    keep(parts, final);
+    keep(deps, final);
     return deliver(final, held);
   };
 
   const begin = async (offer: JobOffer, held: HeldAttempt): Promise<boolean> => {
     const { jobId, attemptId } = held;
-    const claim = await parts.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
+    const claim = await deps.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
     if (claim !== 'taken' || held.given.signal.aborted) return false;
-    const report = held.order === null ? await startOffer(offer, held, parts) : neverStarted(held.order);
+    const report = held.order === null ? await startOffer(offer, held, deps) : neverStarted(held.order);
     return conclude(report, held);
   };
 
@@ -61,22 +61,22 @@ export function createLife(parts: LifeDeps, reported: Attempts): Life {
     begin,
     async resume(found, held) {
       if (found.kind === 'reported') {
-        parts.logs?.follow(held.attemptId, []);
-        if (found.run !== undefined) catchUpCurve(found.run, parts);
-        parts.logs?.finish(held.attemptId);
+        deps.logs?.follow(held.attemptId, []);
+        if (found.run !== undefined) catchUpCurve(found.run, deps);
+        deps.logs?.finish(held.attemptId);
         return deliver(found.report, held);
       }
-      return conclude(await attendFound(found, held, parts), held);
+      return conclude(await attendFound(found, held, deps), held);
     },
   };
 }
 
 /** A full disk, often filled by the job's own checkpoints, must not lose the job's result. */
-function keep(parts: LifeDeps, final: FinalReport): void {
+function keep(deps: LifeDeps, final: FinalReport): void {
   try {
-    parts.keep(final);
+    deps.keep(final);
   } catch (cause) {
-    parts.say(
+    deps.log(
       `How job ${final.jobId} ended can't be kept on disk, and is lost if this worker ends before the orchestrator answers: ` +
         `${reasonOf(cause)}. Make room, and leave the worker running`,
     );

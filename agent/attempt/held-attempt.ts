@@ -29,7 +29,7 @@ export interface AttemptDeps {
   readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly onLine: (line: string) => void;
   /** Sends the output. Without it, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor'>;
@@ -91,12 +91,12 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
  * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
  * needed.
  */
-export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptDeps): void {
+export function giveOrder(held: HeldAttempt, order: Order, deps: AttemptDeps): void {
   if (held.order !== null || held.ended) return;
   held.order = order;
   held.halted.abort();
   if (order === 'abandon') held.given.abort();
-  passOrder(held, parts);
+  passOrder(held, deps);
 }
 
 function passOrder({ run, order }: HeldAttempt, { limits }: AttemptDeps): void {
@@ -105,13 +105,13 @@ function passOrder({ run, order }: HeldAttempt, { limits }: AttemptDeps): void {
 
 export function noteContact(
   { run, sentAt, jobId, stopsWithoutContact }: HeldAttempt,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): void {
   if (!stopsWithoutContact || sentAt === 0) return;
   try {
-    run?.contact({ ...parts.limits(), sentAt });
+    run?.contact({ ...deps.limits(), sentAt });
   } catch (cause) {
-    parts.say(
+    deps.log(
       `That job ${jobId} is in contact can't be noted, and without that it will be stopped: ${reasonOf(cause)}. Make room on ` +
         'the disk of the state folder',
     );
@@ -122,30 +122,30 @@ export function noteContact(
 export async function startOffer(
   offer: JobOffer,
   held: HeldAttempt,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<StatusReportBody> {
   let curve: Curve | null = null;
   try {
-    const prepared = parts.prepare(offer);
+    const prepared = deps.prepare(offer);
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
     const missing =
-      (await fetchDataFor(offer, prepared.job, held, parts)) ??
-      (await fetchFor(offer, prepared.job, held, parts));
+      (await fetchDataFor(offer, prepared.job, held, deps)) ??
+      (await fetchFor(offer, prepared.job, held, deps));
     if (missing !== null) return missing;
-    const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
-    curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, parts, held);
+    const origin = { ...originOf(offer), contact: { ...deps.limits(), sentAt: held.sentAt } };
+    curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, deps, held);
     await curve.ready;
-    await parts.outputs?.follow(offer, prepared.job);
-    const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts, secretsOf(offer)));
-    parts.logs?.follow(held.attemptId, secretsOf(offer));
-    parts.logs?.keepFor(held.attemptId, curve.done);
+    await deps.outputs?.follow(offer, prepared.job);
+    const run = await deps.start(prepared.job, origin, earsOf(held, true, curve, deps, secretsOf(offer)));
+    deps.logs?.follow(held.attemptId, secretsOf(offer));
+    deps.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
-      parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
-      parts.reportProgress(held, { status: 'running' });
+      deps.log(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
+      deps.reportProgress(held, { status: 'running' });
     }
-    return await attend(held, run, parts);
+    return await attend(held, run, deps);
   } catch (cause) {
-    parts.outputs?.finish(held.attemptId, false);
+    deps.outputs?.finish(held.attemptId, false);
     return { status: 'failed', cause: 'start_failed', error: startFailure(cause) };
   } finally {
     curve?.finish();
@@ -157,37 +157,37 @@ async function fetchFor(
   offer: JobOffer,
   job: PreparedJob,
   held: HeldAttempt,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<StatusReportBody | null> {
-  if (offer.resume === null || parts.fetchCheckpoint === undefined) return null;
-  return endOfFetch(await parts.fetchCheckpoint(offer, job, held.halted.signal), held, parts);
+  if (offer.resume === null || deps.fetchCheckpoint === undefined) return null;
+  return endOfFetch(await deps.fetchCheckpoint(offer, job, held.halted.signal), held, deps);
 }
 
 async function fetchDataFor(
   offer: JobOffer,
   job: PreparedJob,
   held: HeldAttempt,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<StatusReportBody | null> {
   if (offer.data.length === 0) return null;
   const onStage = (stage: string): void => {
     held.progress = { ...held.progress, stage };
-    parts.reportProgress(held, { status: 'starting', progress: held.progress });
+    deps.reportProgress(held, { status: 'starting', progress: held.progress });
   };
-  if (parts.fetchData === undefined)
+  if (deps.fetchData === undefined)
     return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
-  const fetched = await parts.fetchData(offer, job, held.halted.signal, onStage);
+  const fetched = await deps.fetchData(offer, job, held.halted.signal, onStage);
   const { stage: _, ...progress } = held.progress ?? {};
   held.progress = progress;
-  return endOfFetch(fetched, held, parts);
+  return endOfFetch(fetched, held, deps);
 }
 
-function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptDeps): StatusReportBody | null {
+function endOfFetch(fetched: Fetched, held: HeldAttempt, deps: AttemptDeps): StatusReportBody | null {
   // The final report of a released attempt is not sent.
   if (held.halted.signal.aborted || fetched.kind === 'aborted')
     return neverStarted(held.order ?? 'leave_now');
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
-  parts.say(fetched.words);
+  deps.log(fetched.words);
   return null;
 }
 
@@ -195,27 +195,27 @@ function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptDeps): St
 export async function attendFound(
   { kind, origin, order, attend: follow }: FoundRun,
   held: HeldAttempt,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
 ): Promise<StatusReportBody> {
   const isLive = kind === 'running';
-  if (order !== null) giveOrder(held, order, parts);
-  const curve = curveOf(held, origin, true, parts, isLive ? held : undefined);
-  const run = follow(earsOf(held, isLive, curve, parts));
-  parts.logs?.follow(held.attemptId, []);
-  parts.logs?.keepFor(held.attemptId, curve.done);
-  if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
+  if (order !== null) giveOrder(held, order, deps);
+  const curve = curveOf(held, origin, true, deps, isLive ? held : undefined);
+  const run = follow(earsOf(held, isLive, curve, deps));
+  deps.logs?.follow(held.attemptId, []);
+  deps.logs?.keepFor(held.attemptId, curve.done);
+  if (isLive) deps.log(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
   try {
-    return await attend(held, run, parts);
+    return await attend(held, run, deps);
   } finally {
     curve.finish();
   }
 }
 
 /** Reads the output once more, for the points that an earlier process of the agent did not send. */
-export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveSources): void {
-  const curve = curveOf(origin, origin, true, parts);
-  parts.logs?.follow(origin.attemptId, []);
-  parts.logs?.keepFor(origin.attemptId, curve.done);
+export function catchUpCurve({ origin, attend: follow }: FoundRun, sources: CurveSources): void {
+  const curve = curveOf(origin, origin, true, sources);
+  sources.logs?.follow(origin.attemptId, []);
+  sources.logs?.keepFor(origin.attemptId, curve.done);
   const { finished } = follow({ onProgress: () => {}, onFigures: curve.note, onLine: () => {} });
   void finished.then(curve.finish);
 }
@@ -255,18 +255,18 @@ function noteFiled(
   reportProgress?.(held, { status: 'running', progress: held.progress });
 }
 
-async function attend(held: HeldAttempt, run: Run, parts: AttemptDeps): Promise<StatusReportBody> {
+async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<StatusReportBody> {
   held.run = run;
   // Apply what arrived while the trainer was being started.
-  passOrder(held, parts);
-  noteContact(held, parts);
+  passOrder(held, deps);
+  noteContact(held, deps);
   if (held.isReleased) run.leave();
   const exit = await run.finished;
-  parts.logs?.finish(held.attemptId);
+  deps.logs?.finish(held.attemptId);
   const report = endReport(exit, held.order);
   // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
-  if (report.cause === 'preempted') await parts.outputs?.rescue(held.attemptId, rescueMs);
-  else if (parts.outputs?.finish(held.attemptId, report.status === 'completed'))
+  if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
+  else if (deps.outputs?.finish(held.attemptId, report.status === 'completed'))
     return { ...report, uploads_pending: true };
   return report;
 }
@@ -278,14 +278,14 @@ const earsOf = (
   held: HeldAttempt,
   isTold: boolean,
   curve: Curve,
-  parts: AttemptDeps,
+  deps: AttemptDeps,
   secrets: readonly string[] = [],
 ): RunListeners => ({
-  onLine: parts.onLine,
+  onLine: deps.onLine,
   onFigures: curve.note,
   onProgress: progress => {
     held.progress = { ...held.progress, ...progress };
-    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
+    if (isTold) deps.reportProgress(held, { status: 'running', progress: held.progress });
   },
   onWords: ({ stage, line }) => {
     held.progress = {
@@ -293,6 +293,6 @@ const earsOf = (
       ...(stage !== null && { stage }),
       ...(line !== null && { last_log: shownLine(line, secrets) }),
     };
-    if (isTold) parts.reportProgress(held, { status: 'running', progress: held.progress });
+    if (isTold) deps.reportProgress(held, { status: 'running', progress: held.progress });
   },
 });

@@ -38,9 +38,9 @@ export interface Attended {
 }
 
 /** Reads a trainer's output, and waits for its end. */
-export function followRun(attended: Attended, listeners: RunListeners, parts: LaunchDeps) {
+export function followRun(attended: Attended, listeners: RunListeners, deps: LaunchDeps) {
   const { run, guarded } = attended;
-  const { processes, clock } = parts;
+  const { processes, clock } = deps;
   const finished = Promise.withResolvers<ExitRecord | null>();
   const output = createFollowedOutput(attended, listeners, clock.mono);
   let checkedAfterGuard = clock.mono();
@@ -55,7 +55,7 @@ export function followRun(attended: Attended, listeners: RunListeners, parts: La
     unwatch();
     if (exit === null) {
       const trainer = readTrainer(run) ?? guarded.trainer;
-      if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+      if (trainer !== null) await endGroup(trainer, orphanGraceMs, deps);
     }
     await output.end();
     finished.resolve(exit);

@@ -46,14 +46,14 @@ export async function startRun(
   job: PreparedJob,
   origin: RunOrigin,
   listeners: RunListeners,
-  parts: RunnerDeps,
+  deps: RunnerDeps,
 ): Promise<Run> {
-  const run = parts.runOf(origin.attemptId);
+  const run = deps.runOf(origin.attemptId);
   const { argv, cwd, logFile, outputDir } = job;
   writeTask(run, { ...origin, argv, cwd, logFile, outputDir });
   writeContact(run, origin.contact);
-  const guarded = await launchGuard(run, job, parts);
-  return attendRun({ run, guarded, logFile, isAdopted: false }, listeners, parts);
+  const guarded = await launchGuard(run, job, deps);
+  return attendRun({ run, guarded, logFile, isAdopted: false }, listeners, deps);
 }
 
 /** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
@@ -62,9 +62,9 @@ async function signalProcess(ref: ProcessRef, { processes }: LaunchDeps): Promis
 }
 
 /** Follows a run that already has its guard. */
-export function attendRun(attended: Attended, listeners: RunListeners, parts: LaunchDeps): Run {
+export function attendRun(attended: Attended, listeners: RunListeners, deps: LaunchDeps): Run {
   const { run, guarded } = attended;
-  const followed = followRun(attended, listeners, parts);
+  const followed = followRun(attended, listeners, deps);
   return {
     pid: guarded.trainer?.pid ?? null,
     finished: followed.finished,
@@ -73,7 +73,7 @@ export function attendRun(attended: Attended, listeners: RunListeners, parts: La
         writeStop(run, { order, graceMs });
       } catch {
         // The disk rejects all writes. The guard forwards the signal, and this process knows who ordered the stop.
-        if (guarded.guard !== null) void signalProcess(guarded.guard, parts);
+        if (guarded.guard !== null) void signalProcess(guarded.guard, deps);
       }
     },
     contact: contact => writeContact(run, contact),

@@ -24,7 +24,7 @@ export interface AskDeps {
   readonly trainers: readonly TrainerChoice[];
   readonly run: RunCommand;
   /** One line for people. */
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 /** Asks the trainer of an attempt for something, and says what came of it. */
@@ -37,20 +37,20 @@ const words = { save: 'to save', sample: 'for samples' } as const satisfies Reco
  * and a trainer that an earlier process of the agent has started is asked like any other.
  */
 export const createAsk =
-  (parts: AskDeps): Ask =>
+  (deps: AskDeps): Ask =>
   async ({ jobId, attemptId }, what) => {
-    const { say } = parts;
+    const { log } = deps;
     const kind = RequestKind.safeParse(what).data;
-    if (kind === undefined) return say(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
+    if (kind === undefined) return log(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
     const asked = `the trainer of job ${jobId} ${words[kind]}`;
     try {
-      say(await ask(parts.runOf(attemptId), kind, asked, parts));
+      log(await ask(deps.runOf(attemptId), kind, asked, deps));
     } catch (cause) {
-      say(`Can't ask ${asked}: ${reasonOf(cause)}`);
+      log(`Can't ask ${asked}: ${reasonOf(cause)}`);
     }
   };
 
-async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskDeps): Promise<string> {
+async function ask(run: RunFolder, kind: RequestKind, asked: string, deps: AskDeps): Promise<string> {
   const task = readTask(run);
   const trainer = readTrainer(run);
   if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
@@ -60,9 +60,9 @@ async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskD
   const requests = requestsOf(kept);
   if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
   const way = requests.value[kind];
-  if (way !== undefined) return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, parts);
-  if (!(await isRunning(parts.processes, trainer))) return `Did not ask ${asked}: it has ended`;
-  const own = await askInItsWay(kept['trainer'], { kind, folder, run: parts.run }, parts.trainers);
+  if (way !== undefined) return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, deps);
+  if (!(await isRunning(deps.processes, trainer))) return `Did not ask ${asked}: it has ended`;
+  const own = await askInItsWay(kept['trainer'], { kind, folder, run: deps.run }, deps.trainers);
   if (own === null) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
   return own.ok ? `Asked ${asked} (${own.by})` : `Can't ask ${asked}: ${own.reason}`;
 }

@@ -105,9 +105,9 @@ interface Start {
 function asItIs(
   { config, dataloader }: JobOffer,
   rig: Rig,
-  parts: JobPlaces & { readonly builtIn: BuiltIn | null; readonly choice: TrainerChoice | null },
+  options: JobPlaces & { readonly builtIn: BuiltIn | null; readonly choice: TrainerChoice | null },
 ): Start {
-  const { builtIn, choice, folder, outputDir, resumeFrom } = parts;
+  const { builtIn, choice, folder, outputDir, resumeFrom } = options;
   const configPath = join(folder, 'config.json');
   writeDataloader(folder, dataloader);
   writeWhole(configPath, JSON.stringify(config, null, 2));
@@ -125,9 +125,9 @@ function asItIs(
 function launched(
   offer: JobOffer,
   rig: Rig,
-  parts: JobPlaces & { readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }> },
+  options: JobPlaces & { readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }> },
 ): Start {
-  const { choice, ...places } = parts;
+  const { choice, ...places } = options;
   const { configFile, requestFile, ...start } = launches[choice.name]({
     ...places,
     gpuCount: namesGpus(offer.config) ? null : (offer.gpus?.length ?? null),

@@ -11,7 +11,7 @@ import { updateCommand } from './update-command.ts';
 import { type Host, runWorker } from '../worker.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
 
-export interface WorkerInvocation extends Omit<Host, 'say' | 'onInputEnd'> {
+export interface WorkerInvocation extends Omit<Host, 'log' | 'onInputEnd'> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly exit: (code: number) => void;
@@ -23,7 +23,7 @@ const usageError = 2;
 export function workerCommand(invocation: WorkerInvocation): Command {
   const { err, exit } = invocation;
   // Messages may contain text from the orchestrator or a trainer, so remove control characters.
-  const say = (message: string): void => err(`${cleanLine(message)}\n`);
+  const log = (message: string): void => err(`${cleanLine(message)}\n`);
   const worker = withWorkerOptions(new Command('worker'))
     .description('Run training jobs on this machine')
     // Options after a subcommand belong to that subcommand.
@@ -40,9 +40,9 @@ export function workerCommand(invocation: WorkerInvocation): Command {
           'Warning: every user of this machine can see a token in the arguments. Use --worker-token-file\n',
         );
       }
-      exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
+      exit(await runWorker(config.value, { ...invocation, log, onInputEnd }));
     });
-  const shared = { ...invocation, say };
+  const shared = { ...invocation, log };
   for (const command of [doctorCommand(shared), updateCommand(shared), ...serviceCommands(shared)])
     worker.addCommand(command);
   worker

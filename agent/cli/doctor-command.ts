@@ -12,7 +12,7 @@ import { openTelemetry } from '../session/telemetry.ts';
 import type { Host } from '../worker.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
 
-export interface DoctorInvocation extends Pick<Host, 'env' | 'version' | 'say'> {
+export interface DoctorInvocation extends Pick<Host, 'env' | 'version' | 'log'> {
   readonly out: (text: string) => void;
   readonly exit: (code: number) => void;
 }
@@ -21,7 +21,7 @@ const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 const marks = { ok: 'ok', failed: 'FAILED', skipped: '-' } as const;
 
 /** The command `doctor`, with the options of the worker that it checks. */
-export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation): Command {
+export function doctorCommand({ env, version, out, log, exit }: DoctorInvocation): Command {
   return withWorkerOptions(new Command('doctor'))
     .description('Check that a worker with these options can run here')
     .option('--json', 'print JSON')
@@ -29,7 +29,7 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
       const { json, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
       if (!config.ok) {
-        say(config.message);
+        log(config.message);
         return exit(exitCodes.usage);
       }
       const run = createRunCommand({ environment: env });
@@ -46,7 +46,7 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
         report: chosen.ok ? chosen.report : gpus,
         clock: systemClock,
         table: openProcessTable(platform, config.value.workDir),
-        say: () => {},
+        log: () => {},
       });
       try {
         const findings = await examineWorker({
@@ -63,7 +63,7 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
         out(json === true ? `${JSON.stringify(findings)}\n` : `${lines.join('\n')}\n`);
         return exit(findings.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done);
       } catch (cause) {
-        say(`--ca-file ${config.value.trust.caFile}: ${reasonOf(cause)}`);
+        log(`--ca-file ${config.value.trust.caFile}: ${reasonOf(cause)}`);
         return exit(exitCodes.usage);
       }
     });

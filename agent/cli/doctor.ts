@@ -39,17 +39,17 @@ const patienceMs = 10_000;
 const minFreeBytes = 5 * 1024 ** 3;
 
 /** Checks everything that a worker needs, and says what to do about each problem. Changes nothing. */
-export async function examineWorker(parts: DoctorDeps): Promise<readonly Finding[]> {
-  const { config } = parts;
+export async function examineWorker(deps: DoctorDeps): Promise<readonly Finding[]> {
+  const { config } = deps;
   return [
-    await checkOrchestrator(parts),
+    await checkOrchestrator(deps),
     checkToken(config),
     checkFolder('State folder', config.stateDir, 'choose another one with --state-dir'),
     checkFolder('Work folder', config.workDir, 'choose another one with --work-dir'),
-    checkRoom(parts),
-    await checkCache(parts),
-    checkGpus(parts),
-    ...checkTrainers(parts),
+    checkRoom(deps),
+    await checkCache(deps),
+    checkGpus(deps),
+    ...checkTrainers(deps),
   ];
 }
 

@@ -16,7 +16,7 @@ export interface ServiceInvocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ownCommand: readonly string[];
   readonly out: (text: string) => void;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly exit: (code: number) => void;
 }
 
@@ -34,7 +34,7 @@ const userFlag = [
 ] as const;
 
 function installCommand(invocation: ServiceInvocation): Command {
-  const { env, out, say, exit } = invocation;
+  const { env, out, log, exit } = invocation;
   return withWorkerOptions(new Command('install-service'))
     .description('Install and start this worker as a service')
     .option(...userFlag)
@@ -44,7 +44,7 @@ function installCommand(invocation: ServiceInvocation): Command {
       const config = loadAgentConfig(flags, env);
       const planned = config.ok ? await plan(config.value, flags, user === true, invocation) : config;
       if (!planned.ok) {
-        say(planned.message);
+        log(planned.message);
         return exit(exitCodes.usage);
       }
       const { service, tokenFile, token } = planned;
@@ -55,7 +55,7 @@ function installCommand(invocation: ServiceInvocation): Command {
       // An installed service is restarted with its new options, so its own process is no conflict.
       const rival = existsSync(service.file) ? null : await findRival(planned.folder, ownProcesses(env));
       if (rival !== null) {
-        say(
+        log(
           `Worker ${planned.name} is already running (pid ${rival}): stop it first. Its training continues`,
         );
         return exit(exitCodes.locked);
@@ -71,16 +71,16 @@ function installCommand(invocation: ServiceInvocation): Command {
         await runAll(service.install, createRunCommand({ environment: env }));
       });
       if (trouble !== null) {
-        say(`${trouble}. To remove ${service.file}, run "uninstall-service"`);
+        log(`${trouble}. To remove ${service.file}, run "uninstall-service"`);
         return exit(exitCodes.failed);
       }
-      say(`Installed worker ${planned.name} as a service: ${service.look}`);
-      if (service.note !== null) say(service.note);
+      log(`Installed worker ${planned.name} as a service: ${service.look}`);
+      if (service.note !== null) log(service.note);
       return exit(exitCodes.done);
     });
 }
 
-function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
+function uninstallCommand({ env, log, exit }: ServiceInvocation): Command {
   return new Command('uninstall-service')
     .description('Remove the service of this worker. A running training continues')
     .option('--name <name>', 'name of the worker (default: the host name)')
@@ -102,7 +102,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
         machine(env),
       );
       if (!config.ok || service === null) {
-        say(config.ok ? unknownPlatform : config.message);
+        log(config.ok ? unknownPlatform : config.message);
         return exit(exitCodes.usage);
       }
       const folder = stateFolderIn(service);
@@ -113,7 +113,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
         rmSync(tokenFileOf(serviceId(name), isSystem, env), { force: true });
         await runAll(service.uninstall.slice(1), run);
       });
-      say(
+      log(
         trouble ??
           `Removed the service of worker ${name}. Its state is kept${folder === null ? '' : ` in ${folder}`}`,
       );

@@ -11,14 +11,14 @@ import { givenFlags } from './worker-flags.ts';
 export interface UpdateInvocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ownCommand: readonly string[];
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly exit: (code: number) => void;
 }
 
 const exitCodes = { failed: 1, usage: 2 } as const;
 
 /** `update`: replaces this program with the orchestrator's. */
-export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation): Command {
+export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation): Command {
   return new Command('update')
     .description("Replace this program with the orchestrator's version. Trainings continue")
     .option('--orchestrator-url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)')
@@ -32,16 +32,16 @@ export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation):
       const config = loadAgentConfig(flags, env);
       const own = programHere(ownCommand);
       if (!config.ok) {
-        say(config.message);
+        log(config.message);
         return exit(exitCodes.usage);
       }
       if (typeof own === 'string') {
-        say(own);
+        log(own);
         return exit(exitCodes.usage);
       }
       const wrong = whyNot(config.value, sums);
       if (wrong !== null) {
-        say(wrong);
+        log(wrong);
         return exit(exitCodes.usage);
       }
       const { orchestratorUrl: url, trust } = config.value;
@@ -58,10 +58,10 @@ export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation):
         },
       });
       if (updated.kind === 'failed') {
-        say(`${updated.message}. Nothing was changed`);
+        log(`${updated.message}. Nothing was changed`);
         return exit(exitCodes.failed);
       }
-      say(
+      log(
         updated.kind === 'current'
           ? `${own.path} is up to date (version ${updated.version})`
           : `Updated ${own.path} to version ${updated.version}. A running worker uses the old version until it restarts: ` +

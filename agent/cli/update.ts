@@ -34,14 +34,14 @@ const downloadMs = 20 * 60_000;
  * Replaces this program with the orchestrator's, by one rename. Before that, the new program must have the announced SHA-256 and
  * print its version. Running processes continue with the old program.
  */
-export async function updateProgram(parts: UpdateDeps): Promise<Updated> {
-  const { own, versionOf } = parts;
+export async function updateProgram(deps: UpdateDeps): Promise<Updated> {
+  const { own, versionOf } = deps;
   const draft = join(dirname(own.path), `.${randomBytes(6).toString('hex')}-${own.name}`);
   try {
-    const wanted = await announced(parts);
+    const wanted = await announced(deps);
     if ((await sha256Of(own.path)) === wanted)
       return { kind: 'current', version: await versionOf([...own.runner, own.path]) };
-    await download(parts, draft, wanted);
+    await download(deps, draft, wanted);
     const version = await tryOut(() => versionOf([...own.runner, draft]));
     renameSync(draft, own.path);
     return { kind: 'replaced', version };
@@ -71,28 +71,28 @@ async function get({ url, fetch }: UpdateDeps, name: string, timeoutMs: number):
 }
 
 /** Returns the SHA-256 of this program in the orchestrator's SHA256SUMS. */
-async function announced(parts: UpdateDeps): Promise<string> {
+async function announced(deps: UpdateDeps): Promise<string> {
   const bytes: Uint8Array[] = [];
-  const answer = await get(parts, 'SHA256SUMS', patienceMs);
+  const answer = await get(deps, 'SHA256SUMS', patienceMs);
   await read(answer, maxSums, async piece => void bytes.push(piece));
   const text = Buffer.concat(bytes).toString('latin1');
-  if (parts.sums !== null && createHash('sha256').update(text, 'latin1').digest('hex') !== parts.sums)
+  if (deps.sums !== null && createHash('sha256').update(text, 'latin1').digest('hex') !== deps.sums)
     throw new UpdateError(
-      `What ${parts.url} has to give is not what --sums is for. Copy the command from the panel again: if it is the same, somebody is ` +
+      `What ${deps.url} has to give is not what --sums is for. Copy the command from the panel again: if it is the same, somebody is ` +
         'in between',
     );
   const entry = text
     .split('\n')
     .map(line => /^([0-9a-f]{64}) [ *](.+)$/.exec(line))
-    .find(found => found?.[2] === parts.own.name);
+    .find(found => found?.[2] === deps.own.name);
   if (entry?.[1] === undefined)
-    throw new UpdateError(`${parts.url} has no ${parts.own.name} to give: "npm run build" there builds it`);
+    throw new UpdateError(`${deps.url} has no ${deps.own.name} to give: "npm run build" there builds it`);
   return entry[1];
 }
 
-async function download(parts: UpdateDeps, draft: string, wanted: string): Promise<void> {
+async function download(deps: UpdateDeps, draft: string, wanted: string): Promise<void> {
   const hash = createHash('sha256');
-  const answer = await get(parts, parts.own.name, downloadMs);
+  const answer = await get(deps, deps.own.name, downloadMs);
   const file = await open(draft, 'wx', 0o755);
   try {
     await read(answer, maxBytes, async piece => {
@@ -104,7 +104,7 @@ async function download(parts: UpdateDeps, draft: string, wanted: string): Promi
     await file.close();
   }
   if (hash.digest('hex') !== wanted)
-    throw new UpdateError(`What came from ${parts.url} is not the program that it has announced: try again`);
+    throw new UpdateError(`What came from ${deps.url} is not the program that it has announced: try again`);
 }
 
 async function read(answer: Answer, most: number, take: (piece: Uint8Array) => Promise<void>): Promise<void> {

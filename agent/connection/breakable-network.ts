@@ -33,10 +33,10 @@ export function breakable(api: ApiClient, followStream: FollowStream): Breakable
       bring: (jobId, attemptId, points) => ifWhole(() => api.bring(jobId, attemptId, points)),
       disconnect: workerId => ifWhole(() => api.disconnect(workerId)),
     },
-    async followStream(parts) {
-      const signal = AbortSignal.any([parts.signal, whole.signal]);
-      const end = await followStream({ ...parts, signal });
-      return parts.signal.aborted || end !== 'aborted' ? end : 'lost';
+    async followStream(deps) {
+      const signal = AbortSignal.any([deps.signal, whole.signal]);
+      const end = await followStream({ ...deps, signal });
+      return deps.signal.aborted || end !== 'aborted' ? end : 'lost';
     },
     through: ifWhole,
     cut: () => whole.abort(),

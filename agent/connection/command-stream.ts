@@ -14,7 +14,7 @@ export interface StreamDeps {
   readonly signal: AbortSignal;
 }
 
-export type FollowStream = (parts: StreamDeps) => Promise<StreamEnd>;
+export type FollowStream = (deps: StreamDeps) => Promise<StreamEnd>;
 
 /** How a stream ended: aborted by this worker, token rejected, or connection lost. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
@@ -22,47 +22,47 @@ export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 /** Follows one stream to its end. The caller reconnects, because it must register first. */
 export const createFollowStream =
   (fetch: Fetch): FollowStream =>
-  parts =>
-    follow(parts, fetch);
+  deps =>
+    follow(deps, fetch);
 
-function follow(parts: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
-  if (parts.signal.aborted) return Promise.resolve('aborted');
+function follow(deps: StreamDeps, fetch: Fetch): Promise<StreamEnd> {
+  if (deps.signal.aborted) return Promise.resolve('aborted');
   return new Promise(resolve => {
     const connection = new AbortController();
-    const source = new EventSource(parts.url, {
+    const source = new EventSource(deps.url, {
       fetch: (url, { headers }) =>
         fetch(new URL(url), {
           signal: connection.signal,
           // A redirect could carry the token to another host.
           redirect: 'error',
-          headers: { ...headers, 'x-worker-token': parts.token() },
+          headers: { ...headers, 'x-worker-token': deps.token() },
         }),
     });
     const finish = (end: StreamEnd): void => {
       clearTimeout(watchdog);
-      parts.signal.removeEventListener('abort', abort);
+      deps.signal.removeEventListener('abort', abort);
       source.close();
       connection.abort();
       resolve(end);
     };
     const abort = (): void => finish('aborted');
-    let watchdog = setTimeout(() => finish('lost'), parts.silenceMs);
+    let watchdog = setTimeout(() => finish('lost'), deps.silenceMs);
     const feed = (): void => {
       clearTimeout(watchdog);
-      watchdog = setTimeout(() => finish('lost'), parts.silenceMs);
+      watchdog = setTimeout(() => finish('lost'), deps.silenceMs);
     };
-    parts.signal.addEventListener('abort', abort, { once: true });
+    deps.signal.addEventListener('abort', abort, { once: true });
     source.addEventListener('open', () => {
       feed();
-      parts.onOpen();
+      deps.onOpen();
     });
     source.addEventListener('message', message => {
       feed();
       const command = parseCommand(message.data);
-      if (command !== null) parts.onCommand(command);
+      if (command !== null) deps.onCommand(command);
     });
     source.addEventListener('error', event => {
-      if (event.code !== undefined) parts.onRefused(event.code);
+      if (event.code !== undefined) deps.onRefused(event.code);
       finish(event.code === 401 ? 'rejected' : 'lost');
     });
   });

@@ -20,7 +20,7 @@ const atMost = 20;
 export function createConnectionWarnings(
   clock: Clock,
   url: string,
-  say: (message: string) => void,
+  log: (message: string) => void,
 ): ConnectionWarnings {
   const logged = new Set<string>();
   let beatenAt = clock.mono();
@@ -32,7 +32,7 @@ export function createConnectionWarnings(
     // Some proxies never send the same response twice, so the set needs a limit.
     if (logged.size >= atMost) logged.clear();
     logged.add(message);
-    say(message);
+    log(message);
   };
   const warn = (failure: CallFailure): void => {
     if (isQuiet()) return;
@@ -54,14 +54,14 @@ export function createConnectionWarnings(
       // The next registration reports a 401. With any other status, the registration can succeed, so log the status here.
       if (status === 401 || status === streamStatus || isQuiet()) return;
       streamStatus = status;
-      say(
+      log(
         `${url} answered ${status} when this worker asked for its commands: no job can reach it. Check the orchestrator, ` +
           'and any proxy in between. Trying again',
       );
     },
     expectAbsence(reason, timeoutMs) {
       quietUntil = clock.mono() + timeoutMs;
-      say(
+      log(
         `The orchestrator stops on purpose (${reason}): a training goes on, and this worker connects again when it is back`,
       );
     },

@@ -33,10 +33,10 @@ interface FetchedDataset {
 }
 
 /** Fetches the datasets of a job into the cache of this rig, and lays them out in the job's folder. */
-export async function fetchData(places: readonly DataPlace[], parts: DataDeps): Promise<Fetched> {
-  const { signal } = parts;
+export async function fetchData(places: readonly DataPlace[], deps: DataDeps): Promise<Fetched> {
+  const { signal } = deps;
   try {
-    const fetched = await fetchAll(places, parts);
+    const fetched = await fetchAll(places, deps);
     if (signal.aborted) return { kind: 'aborted' };
     return typeof fetched === 'string'
       ? { kind: 'failed', message: messageOf(fetched) }
@@ -55,22 +55,22 @@ const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
   `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${sizeInWords(fetched)} fetched`}`;
 
 /** Returns how many bytes came over the network, or why the data cannot be fetched. */
-async function fetchAll(places: readonly DataPlace[], parts: DataDeps): Promise<number | string> {
-  const { contents, cache, storage, signal } = parts;
-  parts.onStage('Fetching data');
+async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<number | string> {
+  const { contents, cache, storage, signal } = deps;
+  deps.onStage('Fetching data');
   const datasets: FetchedDataset[] = [];
   for (const place of places) {
-    const files = await manifestOf(place.data.version, parts);
+    const files = await manifestOf(place.data.version, deps);
     if (typeof files === 'string') return files;
     datasets.push({ place, files });
   }
   if (signal.aborted) return 0;
-  await claimDataFolder(places, parts.workDir);
+  await claimDataFolder(places, deps.workDir);
   const wanted = datasets.flatMap(({ files }) => files);
   const room = await cache.makeRoom(wanted, new Set(places.map(({ data }) => data.version)));
   if (!room.ok) return room.reason;
-  const onProgress = createProgressReport(parts);
-  const end = await fetchContents({ ...parts, wanted, contents, source: sourceOf(storage), onProgress });
+  const onProgress = createProgressReport(deps);
+  const end = await fetchContents({ ...deps, wanted, contents, source: sourceOf(storage), onProgress });
   if (end.kind === 'failed') return end.why;
   if (end.kind === 'aborted') return 0;
   for (const { place, files } of datasets) {

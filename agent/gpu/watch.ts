@@ -14,7 +14,7 @@ export interface GpuWatchDeps {
   readonly clock: Clock;
   /** Null where processes cannot be inspected. Then the worker reports no GPU as held. */
   readonly table: ProcessTable | null;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   /** Troubles that last from the start until the worker restarts. */
   readonly lasting?: readonly KnownTrouble[];
   /**
@@ -45,8 +45,8 @@ const againAfterMs = 2_000;
 /** The number of ended runs to remember. No process in the group of an older run can remain by now. */
 const maxEnded = 8;
 
-export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
-  const { run: command, report, clock, table, say, found = null, lasting = noTroubles } = parts;
+export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
+  const { run: command, report, clock, table, log, found = null, lasting = noTroubles } = deps;
   const known = { conditions: noTroubles, holding: noTroubles };
   let wasSilent = false;
   let suspects: ReadonlySet<string> = new Set();
@@ -60,8 +60,8 @@ export function createGpuWatch(parts: GpuWatchDeps): GpuWatch {
   const learn = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
     const [before, after] = [known[what].map(nameOf), now.map(nameOf)];
     known[what] = now;
-    for (const trouble of now) if (!before.includes(nameOf(trouble))) say(describe(trouble));
-    if (before.length > 0 && after.length === 0) say(allIsWell[what]);
+    for (const trouble of now) if (!before.includes(nameOf(trouble))) log(describe(trouble));
+    if (before.length > 0 && after.length === 0) log(allIsWell[what]);
   };
   const noteCards = (cards: Cards): void => {
     const conditions = conditionsOf(report.gpus, cards, wasSilent);

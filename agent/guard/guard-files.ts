@@ -217,7 +217,7 @@ export const readContact = async (run: RunFolder): Promise<Contact | null> =>
   contactOf(await readFieldsSoon(fileOf(run, 'contact')));
 
 /** Reserves space for the stop order, the exit record and the report, because the trainer may fill the disk. */
-export function holdRoom(run: RunFolder): void {
+export function reserveRoom(run: RunFolder): void {
   for (const [word, bytes] of Object.entries(roomBytes))
     writeFileSync(roomOf(run, word), Buffer.alloc(bytes, ' '), { mode: 0o600 });
 }

@@ -28,8 +28,8 @@ const checkEveryMs = 100;
 /**
  * Starts the guard of a run whose task is on disk, as a process that outlives this one. Rejects when it does not start.
  */
-export async function launchGuard(run: RunFolder, command: Command, parts: LaunchDeps): Promise<Guarded> {
-  const { processes, clock, ownCommand } = parts;
+export async function launchGuard(run: RunFolder, command: Command, deps: LaunchDeps): Promise<Guarded> {
+  const { processes, clock, ownCommand } = deps;
   const [file = '', ...args] = ownCommand;
   const errors = join(run.path, 'guard.err');
   const stderr = openSync(errors, 'a', 0o600);
@@ -55,7 +55,7 @@ export async function launchGuard(run: RunFolder, command: Command, parts: Launc
     child.kill('SIGKILL');
     takeRun(run, null);
     const trainer = readTrainer(run);
-    if (trainer !== null) await endGroup(trainer, 0, parts);
+    if (trainer !== null) await endGroup(trainer, 0, deps);
     throw cause;
   } finally {
     takeBack();

@@ -3,7 +3,7 @@ import { watchFolder } from '../files/folder-watch.ts';
 import {
   type Contact,
   type ExitRecord,
-  holdRoom,
+  reserveRoom,
   isRemoved,
   readContact,
   readStop,
@@ -47,15 +47,15 @@ const exitCodes = { done: 0, taken: 4 } as const;
  * the exit to disk, so that nothing depends on the agent, and uses no network. Resolves with the exit code when the run
  * is over. Rejects when the folder holds no run to guard.
  */
-export async function runGuard(parts: GuardDeps): Promise<number> {
-  const { run, processes, pid } = parts;
+export async function runGuard(deps: GuardDeps): Promise<number> {
+  const { run, processes, pid } = deps;
   const task = readTask(run);
   const self = await processes.identify(pid);
   if (task === null || self === null)
     throw new Error(`${run.path} holds no task: guards are started by the worker alone`);
   if (!takeRun(run, self)) return exitCodes.taken;
-  holdRoom(run);
-  await keepExit(await runTask(task, parts), parts);
+  reserveRoom(run);
+  await keepExit(await runTask(task, deps), deps);
   return exitCodes.done;
 }
 
@@ -65,15 +65,15 @@ const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
 const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardDeps): number =>
   sentAt + timeoutMs - uptime();
 
-async function runTask(task: Task, parts: GuardDeps): Promise<ExitRecord> {
-  const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = parts;
-  const asked = listen(parts);
+async function runTask(task: Task, deps: GuardDeps): Promise<ExitRecord> {
+  const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = deps;
+  const asked = listen(deps);
   // The machine may have slept since the claim, and another worker may have taken over the job.
-  if (task.onLostContact === 'stop' && leftOf(task.contact, parts) <= 0)
+  if (task.onLostContact === 'stop' && leftOf(task.contact, deps) <= 0)
     return { ...neverRan, startError: null, stopped: 'lost_contact' };
   let group: ProcessGroup;
   try {
-    group = await startGroup({ ...task, env: parts.env }, parts);
+    group = await startGroup({ ...task, env: deps.env }, deps);
   } catch (cause) {
     return { ...neverRan, startError: startFailure(cause) };
   }
@@ -81,8 +81,8 @@ async function runTask(task: Task, parts: GuardDeps): Promise<ExitRecord> {
   const log = createGuardLog(disk, clock);
   const output = createGuardOutput(log, clock);
   const drained = Promise.all([output.drain(group.stdout), output.drain(group.stderr)]);
-  const startError = await introduce(group, parts);
-  const stops = watchStops({ task, group, asked }, parts);
+  const startError = await introduce(group, deps);
+  const stops = watchStops({ task, group, asked }, deps);
   const exit = await group.exited;
   const stopped = stops.end();
   await drained;
@@ -126,8 +126,8 @@ interface Watched {
 }
 
 /** Stops the group when there is a reason to. `end` stops watching, and returns why the group was stopped. */
-function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end(): ExitRecord['stopped'] } {
-  const { run, clock } = parts;
+function watchStops({ task, group, asked }: Watched, deps: GuardDeps): { end(): ExitRecord['stopped'] } {
+  const { run, clock } = deps;
   let stopped: ExitRecord['stopped'] = null;
   let { contact } = task;
   let takeBack = (): void => {};
@@ -137,7 +137,7 @@ function watchStops({ task, group, asked }: Watched, parts: GuardDeps): { end():
   };
   /** This has its own timer, because reading files may have to wait for a disk. */
   const checkContact = (): void => {
-    const leftMs = leftOf(contact, parts);
+    const leftMs = leftOf(contact, deps);
     // If the machine slept, the grace period may be over, too.
     if (leftMs <= 0) stop('lost_contact', Math.max(0, contact.graceMs + leftMs));
     else takeBack = clock.after(Math.min(leftMs, checkEveryMs), checkContact);

@@ -49,7 +49,7 @@ export interface AttemptLogsDeps {
   /** ms since 1970. */
   readonly wall: () => number;
   readonly random: () => number;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   /** Fires when the agent has ended. */
   readonly signal: AbortSignal;
 }
@@ -72,8 +72,8 @@ interface Followed {
   readers: number;
 }
 
-export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
-  const { state, clock, say } = parts;
+export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
+  const { state, clock, log } = deps;
   const { runsDir, runOf } = state;
   const pace = createLogPace(clock);
   const followed = new Map<AttemptId, Followed>();
@@ -87,14 +87,14 @@ export function createAttemptLogs(parts: AttemptLogsDeps): AttemptLogs {
   };
 
   const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
-    const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
+    const shipper = shipperOf(attemptId, secrets, { ...deps, pace });
     if (shipper === null) return null;
     const isAcknowledged = acknowledgedAt(runOf(attemptId)) !== null;
     const run: Followed = { shipper, isAcknowledged, end: null, readers: 0 };
     followed.set(attemptId, run);
     void shipper.done.then(end => {
       run.end = end;
-      if (end === 'older_orchestrator' && !isOlderKnown) say(olderOrchestrator);
+      if (end === 'older_orchestrator' && !isOlderKnown) log(olderOrchestrator);
       isOlderKnown ||= end === 'older_orchestrator';
       removeIfOver(attemptId, run);
     });
@@ -175,20 +175,20 @@ const createLogCheck =
 function shipperOf(
   attemptId: AttemptId,
   secrets: readonly string[],
-  parts: AttemptLogsDeps & Pick<LogShipperDeps, 'pace'>,
+  deps: AttemptLogsDeps & Pick<LogShipperDeps, 'pace'>,
 ): LogShipper | null {
-  const run = parts.state.runOf(attemptId);
+  const run = deps.state.runOf(attemptId);
   const task = readTask(run);
   if (task === null) return null;
   const known = secrets.map(latin1);
-  const now = parts.wall();
+  const now = deps.wall();
   return createLogShipper({
-    ...parts,
+    ...deps,
     attemptId,
     log: createLogReader(run, task.logFile),
     ownLine: latin1(firstLine(task.logFile)),
-    known: () => [...known, latin1(parts.token())],
-    ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
+    known: () => [...known, latin1(deps.token())],
+    ship: (chunk, signal) => deps.ship(task.jobId, chunk, signal),
     leftMs: Math.max(minPatienceMs, patienceMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });
 }

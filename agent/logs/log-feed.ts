@@ -40,9 +40,9 @@ const contextBytes = 64 * 1024;
 const barsApartMs = 5_000;
 
 /** `offset`: where the orchestrator's log ends. */
-export async function createLogFeed(parts: LogFeedDeps, offset: number, limit: number): Promise<LogFeed> {
-  const { log, clock } = parts;
-  let text = await begin(parts, offset, limit);
+export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: number): Promise<LogFeed> {
+  const { log, clock } = deps;
+  let text = await begin(deps, offset, limit);
   /** The offset of the text that is sent next. */
   let from = offset;
   /** The offset of the byte that is read next. */
@@ -97,7 +97,7 @@ export async function createLogFeed(parts: LogFeedDeps, offset: number, limit: n
         if (goOnAt !== null) {
           from = goOnAt;
           at = goOnAt;
-          text = await begin(parts, at, limit);
+          text = await begin(deps, at, limit);
           goOnAt = null;
         } else if (isEnd) return { from, to: Math.max(from, at), text: '', isLast: true };
         else if (isCaughtUp) return null;

@@ -32,12 +32,12 @@ export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
   readonly limit: number;
 }
 
-export function createLogText({ offset, before, limit, ...parts }: LogTextOptions): LogText {
-  const { known } = parts;
+export function createLogText({ offset, before, limit, ...options }: LogTextOptions): LogText {
+  const { known } = options;
   /** A longer line, in bytes, is cut. The parts fit into a chunk even when marks replace secrets that are shorter. */
   const longest = limit / 4;
   const pieces = createLogPieces(limit);
-  const fold = createLogFold({ ...parts, pieces });
+  const fold = createLogFold({ ...options, pieces });
   /** The rest of the unfinished line that is still here. */
   let rest: Uint8Array = new Uint8Array();
   /** The offset after the last byte that was pushed. */

@@ -67,18 +67,18 @@ const probeTimeoutMs = 15_000;
 const slowProbeEveryMs = 120_000;
 
 /** Sends the points of running attempts, every few seconds. */
-export function createCurves(parts: CurveDeps): Curves {
+export function createCurves(deps: CurveDeps): Curves {
   const under = new Set<Promise<boolean>>();
   return {
     open(origin) {
-      const now = (): number => Math.max(0, Math.round(parts.uptime() - origin.startedAt));
+      const now = (): number => Math.max(0, Math.round(deps.uptime() - origin.startedAt));
       const book = createPointBook({ isAdopted: origin.isAdopted, adoptedMs: now() });
       const over = new AbortController();
-      const { ready, readFiles } = openMetricsReader(origin, book, now, parts);
-      const sending = ship(origin, { book, readFiles }, over.signal, parts);
+      const { ready, readFiles } = openMetricsReader(origin, book, now, deps);
+      const sending = ship(origin, { book, readFiles }, over.signal, deps);
       under.add(sending);
       void sending.then(() => under.delete(sending));
-      void watchGpus(book, now, over.signal, parts);
+      void watchGpus(book, now, over.signal, deps);
       return {
         ready,
         note: (figures, isOld) => book.note(figures, now(), isOld),
@@ -89,7 +89,7 @@ export function createCurves(parts: CurveDeps): Curves {
     async drained(withinMs) {
       const done = new AbortController();
       void Promise.allSettled(under).then(() => done.abort());
-      await pause(parts.clock, withinMs, done.signal);
+      await pause(deps.clock, withinMs, done.signal);
     },
   };
 }
@@ -119,9 +119,9 @@ async function ship(
   origin: CurveOrigin,
   { book, readFiles }: { readonly book: PointBook; readonly readFiles: ReadMetricsFiles },
   over: AbortSignal,
-  parts: CurveDeps,
+  deps: CurveDeps,
 ): Promise<boolean> {
-  const { clock, random, ended } = parts;
+  const { clock, random, ended } = deps;
   const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const either = AbortSignal.any([over, ended]);
   let waitMs = sendEveryMs;
@@ -133,7 +133,7 @@ async function ship(
     const isLast = over.aborted;
     const isBehind = await readFiles();
     book.closeStep();
-    const sent = await sendAll(origin, book, parts);
+    const sent = await sendAll(origin, book, deps);
     if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
     waitMs = sent === 'later' ? 500 + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;

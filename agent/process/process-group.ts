@@ -94,11 +94,11 @@ async function untilGone(
 }
 
 /** Ends the rest of a group that has no guard. Does nothing if the number now belongs to another group. */
-export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupDeps): Promise<void> {
-  const lives = (): Promise<boolean> => parts.processes.ownsGroup(leader);
+export async function endGroup(leader: ProcessRef, graceMs: number, deps: GroupDeps): Promise<void> {
+  const lives = (): Promise<boolean> => deps.processes.ownsGroup(leader);
   if (!(await lives())) return;
-  await parts.processes.signalGroup(leader.pid, 'SIGTERM');
-  await untilGone(lives, leader.pid, parts.clock.mono() + graceMs, parts);
+  await deps.processes.signalGroup(leader.pid, 'SIGTERM');
+  await untilGone(lives, leader.pid, deps.clock.mono() + graceMs, deps);
 }
 
 const untilExit = (child: ChildProcess): Promise<Exit> =>

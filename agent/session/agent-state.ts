@@ -10,9 +10,9 @@ export interface AgentState {
   graceMs: number;
   silenceMs: number;
   /** The GPU troubles in the last acknowledged heartbeat, as JSON; null if it had none. */
-  saidTroubles: string | null;
+  sentTroubles: string | null;
   /** The datasets in the last heartbeat that listed any, as JSON; null before that. */
-  saidDatasets: string | null;
+  sentDatasets: string | null;
   /** Whether the agent takes no further job, and exits when its slot is free. */
   leaving: boolean;
 }
@@ -24,7 +24,7 @@ export const initialState = (): AgentState => ({
   timeoutMs: 120_000,
   graceMs: 30_000,
   silenceMs: 60_000,
-  saidTroubles: null,
-  saidDatasets: null,
+  sentTroubles: null,
+  sentDatasets: null,
   leaving: false,
 });

@@ -6,7 +6,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
 import { pause } from '../backoff.ts';
-import { beatUntil, type Beating, sayNews } from './beat.ts';
+import { beatUntil, type BeatDeps, reportChanges } from './beat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
 import { noteContacts } from './contact.ts';
@@ -59,7 +59,7 @@ export interface AgentDeps {
   /** Reads the metrics files that trainers write. Without it, the agent reads none. */
   readonly files?: CurveDeps['files'];
   readonly random: () => number;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 export interface Agent {
@@ -99,8 +99,8 @@ async function sendTheRest({ logs, outputs, persistent }: AgentDeps, hurry: Abor
  * Runs the loops of a worker. One registers and follows the stream, repeatedly. The heartbeat loop runs beside it and
  * stops last. The slot holds the one job.
  */
-export function createAgent(parts: AgentDeps): Agent {
-  const { clock, random, say } = parts;
+export function createAgent(deps: AgentDeps): Agent {
+  const { clock, random, log } = deps;
   const state = initialState();
   /** Fires when the agent stops registering and following the stream. */
   const over = new AbortController();
@@ -109,33 +109,33 @@ export function createAgent(parts: AgentDeps): Agent {
   /** Fires when the agent has ended. Cancels pending waits and retries. */
   const ended = new AbortController();
   let isHandedOver = false;
-  const inFlight = trackInFlight(parts.api, clock);
-  const api = noteContacts(inFlight.api, parts.uptime, sentAt => slot.contact(sentAt));
-  const troubles = createConnectionWarnings(clock, parts.url, say);
+  const inFlight = trackInFlight(deps.api, clock);
+  const api = noteContacts(inFlight.api, deps.uptime, sentAt => slot.contact(sentAt));
+  const troubles = createConnectionWarnings(clock, deps.url, log);
   const report = createReporter({ clock, api, random, onTrouble: troubles.warn });
-  const curves = createCurves({ ...parts, api, ended: ended.signal });
+  const curves = createCurves({ ...deps, api, ended: ended.signal });
   const slot: JobSlot = createJobSlot({
-    ...parts.jobs,
-    ...(parts.logs && { logs: parts.logs }),
-    ...(parts.outputs && { outputs: parts.outputs }),
+    ...deps.jobs,
+    ...(deps.logs && { logs: deps.logs }),
+    ...(deps.outputs && { outputs: deps.outputs }),
     curve: curves.open,
     async report(job, attempt, body, signal) {
-      if (isLast(body)) await sayNews(beating);
+      if (isLast(body)) await reportChanges(beatDeps);
       return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
     },
     reportProgress: createProgressReporter({ clock, api, ended: ended.signal, slot: () => slot }),
-    keep: parts.state.keepReport,
-    drop: parts.state.dropReport,
+    keep: deps.state.keepReport,
+    drop: deps.state.dropReport,
     limits: () => ({ timeoutMs: state.timeoutMs, graceMs: state.graceMs }),
-    say,
+    log,
     onFree: worked => {
-      if (worked && !parts.persistent) state.leaving = true;
+      if (worked && !deps.persistent) state.leaving = true;
       if (state.leaving) over.abort();
       return !state.leaving;
     },
   });
 
-  const beating: Beating = { ...parts, api, state, slot, troubles, over: over.signal };
+  const beatDeps: BeatDeps = { ...deps, api, state, slot, troubles, over: over.signal };
 
   const leave = (): void => {
     state.leaving = true;
@@ -162,20 +162,20 @@ export function createAgent(parts: AgentDeps): Agent {
       return true;
     },
     async run() {
-      for (const run of parts.acknowledgedRuns ?? [])
-        catchUpCurve(run, { curve: curves.open, ...(parts.logs && { logs: parts.logs }) });
-      if (parts.found !== null) slot.resume(parts.found);
+      for (const run of deps.acknowledgedRuns ?? [])
+        catchUpCurve(run, { curve: curves.open, ...(deps.logs && { logs: deps.logs }) });
+      if (deps.found !== null) slot.resume(deps.found);
       const beats = new AbortController();
-      const beaten = beatUntil(beats.signal, beating);
-      const ending = await runSessions({ ...parts, api, state, slot, troubles, leave, over: over.signal });
+      const beaten = beatUntil(beats.signal, beatDeps);
+      const ending = await runSessions({ ...deps, api, state, slot, troubles, leave, over: over.signal });
       const left = slot.held();
       if (ending !== 'left' && left !== null)
-        say(
+        log(
           `Job ${left.jobId} goes on without this worker. Put that right and start it again, and it takes the job up`,
         );
       // A trainer that still runs continues under its guard.
       slot.release();
-      if (ending === 'left' && !isHandedOver) await sendTheRest(parts, hurry.signal);
+      if (ending === 'left' && !isHandedOver) await sendTheRest(deps, hurry.signal);
       beats.abort();
       if (ending === 'left' && left === null) await curves.drained(farewellMs);
       ended.abort();

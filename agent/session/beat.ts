@@ -9,7 +9,7 @@ import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { ConnectionWarnings } from '../connection/connection-warnings.ts';
 
-export interface Beating {
+export interface BeatDeps {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'beat'>;
   readonly random: () => number;
@@ -21,16 +21,16 @@ export interface Beating {
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
   /** Fires when the worker stops registering, and only uploads what is left. */
   readonly over: AbortSignal;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 /** Sends heartbeats until the signal fires, and carries out the orders in the replies. */
-export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> =>
+export const beatUntil = (signal: AbortSignal, deps: BeatDeps): Promise<void> =>
   runHeartbeat({
-    clock: beating.clock,
-    beat: () => beat(beating),
-    intervalMs: () => beating.state.heartbeatMs,
-    random: beating.random,
+    clock: deps.clock,
+    beat: () => beat(deps),
+    intervalMs: () => deps.state.heartbeatMs,
+    random: deps.random,
     signal,
   });
 
@@ -38,10 +38,10 @@ export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> 
  * Sends a heartbeat if GPU troubles or datasets have changed. Call it before the report that frees this worker. The
  * next dispatch then avoids a bad GPU and finds its data here.
  */
-export async function sayNews(beating: Beating): Promise<void> {
-  const { gpu_troubles: now } = beating.telemetry();
-  const hasTrouble = now !== undefined && troublesText(now) !== (beating.state.saidTroubles ?? '[]');
-  if (hasTrouble || newDatasets(beating) !== null) await beat(beating);
+export async function reportChanges(deps: BeatDeps): Promise<void> {
+  const { gpu_troubles: now } = deps.telemetry();
+  const hasTrouble = now !== undefined && troublesText(now) !== (deps.state.sentTroubles ?? '[]');
+  if (hasTrouble || newDatasets(deps) !== null) await beat(deps);
 }
 
 /** The maximum number of datasets in a registration or a heartbeat. */
@@ -50,22 +50,22 @@ const maxDatasets = 100;
 export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, maxDatasets);
 
 /** The datasets to send; null when the orchestrator already knows them. */
-function newDatasets({ datasets, state }: Beating): string[] | null {
+function newDatasets({ datasets, state }: BeatDeps): string[] | null {
   if (datasets === undefined) return null;
   const named = namedDatasets(datasets());
-  return JSON.stringify(named) === state.saidDatasets ? null : named;
+  return JSON.stringify(named) === state.sentDatasets ? null : named;
 }
 
 const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
   troubles === undefined ? null : JSON.stringify(troubles);
 
-async function beat(beating: Beating): Promise<boolean> {
-  const { api, telemetry, state, slot, troubles } = beating;
+async function beat(deps: BeatDeps): Promise<boolean> {
+  const { api, telemetry, state, slot, troubles } = deps;
   if (state.workerId === null) return false;
   const figures = telemetry();
   const held = slot.held();
   const progress = slot.progress();
-  const datasets = newDatasets(beating);
+  const datasets = newDatasets(deps);
   const result = await api.beat({
     ...figures,
     worker_id: state.workerId,
@@ -77,12 +77,12 @@ async function beat(beating: Beating): Promise<boolean> {
   });
   if (!result.ok) {
     troubles.missedBeat(result.failure, state.timeoutMs);
-    if (result.failure.kind !== 'unreachable' && result.failure.status === 401) takeNewToken(beating);
+    if (result.failure.kind !== 'unreachable' && result.failure.status === 401) takeNewToken(deps);
     return false;
   }
   troubles.beaten();
-  state.saidTroubles = troublesText(figures.gpu_troubles);
-  if (datasets !== null) state.saidDatasets = JSON.stringify(datasets);
+  state.sentTroubles = troublesText(figures.gpu_troubles);
+  if (datasets !== null) state.sentDatasets = JSON.stringify(datasets);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
   return true;
@@ -92,19 +92,19 @@ async function beat(beating: Beating): Promise<boolean> {
  * Reads the token file again after the last registration. Until then, each registration does so. Uploads need a valid
  * token, too.
  */
-function takeNewToken({ token, over, say }: Beating): void {
-  if (over.aborted && token.reload()) say(`Took the new token from ${token.file}`);
+function takeNewToken({ token, over, log }: BeatDeps): void {
+  if (over.aborted && token.reload()) log(`Took the new token from ${token.file}`);
 }
 
 /**
- * Carries out the orders in a reply. `said`: what the worker held when it sent the request. By now the same job may
+ * Carries out the orders in a reply. `sentFor`: what the worker held when it sent the request. By now the same job may
  * have returned as a newer attempt, which must not be abandoned.
  */
 export function obey(
   slot: JobSlot,
   reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>,
-  said: Held | null,
+  sentFor: Held | null,
 ): void {
   if (reply.cancel !== null) slot.cancel({ jobId: reply.cancel.job_id, attemptId: reply.cancel.attempt_id });
-  if (reply.abandon_job !== null && slot.held() === said) slot.abandon(reply.abandon_job);
+  if (reply.abandon_job !== null && slot.held() === sentFor) slot.abandon(reply.abandon_job);
 }

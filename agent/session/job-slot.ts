@@ -47,12 +47,12 @@ export interface JobSlot {
 }
 
 /** Creates the slot for one attempt. One more offer can wait while the final report is being sent. */
-export function createJobSlot(parts: SlotDeps): JobSlot {
+export function createJobSlot(deps: SlotDeps): JobSlot {
   let current: HeldAttempt | null = null;
   let next: JobOffer | null = null;
   const reported = rememberAttempts();
-  const cancels = createCancels(parts.report, reported);
-  const life = createLife(parts, reported);
+  const cancels = createCancels(deps.report, reported);
+  const life = createLife(deps, reported);
 
   const hold = (held: HeldAttempt, task: () => Promise<boolean>): void => {
     current = held;
@@ -60,10 +60,10 @@ export function createJobSlot(parts: SlotDeps): JobSlot {
       current = null;
       const waiting = next;
       next = null;
-      if (parts.onFree(worked) && waiting !== null) take(waiting);
+      if (deps.onFree(worked) && waiting !== null) take(waiting);
     };
     void task().then(free, (cause: unknown) => {
-      parts.say(`Job ${held.jobId} ended unexpectedly here: ${String(cause)}`);
+      deps.log(`Job ${held.jobId} ended unexpectedly here: ${String(cause)}`);
       free(true);
     });
   };
@@ -85,16 +85,16 @@ export function createJobSlot(parts: SlotDeps): JobSlot {
       hold(held, () => life.resume(found, held));
     },
     cancel(attempt) {
-      if (current?.attemptId === attempt.attemptId) return giveOrder(current, 'cancel', parts);
+      if (current?.attemptId === attempt.attemptId) return giveOrder(current, 'cancel', deps);
       if (next?.attempt_id === attempt.attemptId) next = null;
       cancels.confirm(attempt);
     },
     abandon(jobId) {
-      if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);
+      if (current?.jobId === jobId) giveOrder(current, 'abandon', deps);
     },
     leaveNow() {
       next = null;
-      if (current !== null) giveOrder(current, 'leave_now', parts);
+      if (current !== null) giveOrder(current, 'leave_now', deps);
     },
     release() {
       if (current === null) return;
@@ -105,7 +105,7 @@ export function createJobSlot(parts: SlotDeps): JobSlot {
     contact(sentAt) {
       if (current === null) return;
       current.sentAt = Math.max(current.sentAt, sentAt);
-      noteContact(current, parts);
+      noteContact(current, deps);
     },
     held: () => current,
     alive: attemptId => current?.attemptId === attemptId && !current.ended,

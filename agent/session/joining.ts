@@ -9,7 +9,7 @@ export interface JoiningDeps {
   readonly given: GivenToken;
   readonly own: OwnTokenBook;
   readonly join: Join;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   /** Fires when joining should stop. */
   readonly over: AbortSignal;
 }
@@ -19,7 +19,7 @@ export interface JoiningDeps {
  * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
  * exchanged for counts.
  */
-export function createJoining({ given, own, join, say, over }: JoiningDeps): TokenHolder {
+export function createJoining({ given, own, join, log, over }: JoiningDeps): TokenHolder {
   let token = '';
   /** The join token that is to be exchanged; null when there is none. */
   let toJoin: string | null = null;
@@ -61,7 +61,7 @@ export function createJoining({ given, own, join, say, over }: JoiningDeps): Tok
     } catch {
       // The token is on disk as pending, and the next start joins with it again.
     }
-    say(`Joined as ${name} (${workerId}), with a token that is kept on this machine alone`);
+    log(`Joined as ${name} (${workerId}), with a token that is kept on this machine alone`);
   };
   const begin = (joinToken: string) => ({
     joinToken,

@@ -17,7 +17,7 @@ export interface RegisterDeps {
   readonly token: TokenHolder;
   readonly registrations: Registrations;
   readonly random: () => number;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly onTrouble: (failure: CallFailure) => void;
   /** Another machine is registered as this worker: send nothing more in the worker's name. */
   readonly onDuplicate: () => void;
@@ -41,12 +41,12 @@ const ownTokenDead =
  * because an admin rotates the token before the file has the new one.
  */
 export function createRegister(deps: RegisterDeps) {
-  const { clock, api, url, token, registrations, random, say, onTrouble } = deps;
+  const { clock, api, url, token, registrations, random, log, onTrouble } = deps;
   let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff({ firstMs: 1_000, maxMs: 15_000 });
-    say(
+    log(
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${token.file}`,
     );
     while (await pause(clock, backoff.nextMs(), signal)) if (token.reload()) return;
@@ -63,7 +63,7 @@ export function createRegister(deps: RegisterDeps) {
       if (ready.kind !== 'ready') {
         if (!registrations.hasAny()) return { ok: true, value: ready };
         // The current token may still be valid; if not, its rejection says what to do.
-        say(ready.message);
+        log(ready.message);
         continue;
       }
       const result = await api.register({ ...introduction(), registration_no: ++count });

@@ -34,7 +34,7 @@ export interface SessionDeps {
   /** Without it, the worker does not report trainer keys. */
   readonly trainerKeys?: ReportTrainerKeys;
   readonly random: () => number;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: ConnectionWarnings;
@@ -49,11 +49,11 @@ export interface SessionDeps {
 export type SessionsEnd = 'left' | 'refused' | 'rejected';
 
 /** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
-export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
-  const { clock, random, state, troubles } = parts;
+export async function runSessions(deps: SessionDeps): Promise<SessionsEnd> {
+  const { clock, random, state, troubles } = deps;
   const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
   const register = createRegister({
-    ...parts,
+    ...deps,
     onTrouble: troubles.warn,
     onDuplicate: () => {
       // The orchestrator would attribute calls with this id to the other machine.
@@ -61,19 +61,19 @@ export async function runSessions(parts: SessionDeps): Promise<SessionsEnd> {
     },
   });
   do {
-    const said = parts.slot.held();
-    const registered = await register(() => introduce(parts), parts.over);
+    const sentFor = deps.slot.held();
+    const registered = await register(() => introduce(deps), deps.over);
     if (registered.kind === 'aborted') return 'left';
     if (registered.kind !== 'registered') {
-      parts.say(registered.message);
+      deps.log(registered.message);
       return registered.kind;
     }
     troubles.clear();
     applyIntervals(state, registered.reply);
-    obey(parts.slot, registered.reply, said);
-    void parts.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
-    await follow(registered.reply, parts, backoff.reset);
-  } while (!parts.over.aborted && (await pause(clock, backoff.nextMs(), parts.over)));
+    obey(deps.slot, registered.reply, sentFor);
+    void deps.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
+    await follow(registered.reply, deps, backoff.reset);
+  } while (!deps.over.aborted && (await pause(clock, backoff.nextMs(), deps.over)));
   return 'left';
 }
 
@@ -98,20 +98,20 @@ function applyIntervals(state: AgentState, reply: RegisterReply): void {
   state.silenceMs = reply.stream_silence_s * 1000;
 }
 
-async function follow(reply: RegisterReply, parts: SessionDeps, onOpen: () => void): Promise<void> {
-  const { url, troubles } = parts;
-  await parts.followStream({
+async function follow(reply: RegisterReply, deps: SessionDeps, onOpen: () => void): Promise<void> {
+  const { url, troubles } = deps;
+  await deps.followStream({
     url: urlOf(url, workerApi.stream.path, {}, { worker_id: reply.worker_id }).href,
-    token: parts.token.current,
-    silenceMs: parts.state.silenceMs,
-    signal: parts.over,
+    token: deps.token.current,
+    silenceMs: deps.state.silenceMs,
+    signal: deps.over,
     onOpen: () => {
       onOpen();
       troubles.connected();
-      parts.say(`Connected to ${url} as ${reply.name} (${reply.worker_id})`);
+      deps.log(`Connected to ${url} as ${reply.name} (${reply.worker_id})`);
     },
     onRefused: troubles.streamRefused,
-    onCommand: command => carryOut(command, parts),
+    onCommand: command => carryOut(command, deps),
   });
 }
 

@@ -53,10 +53,10 @@ export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch
 
 /** Resolves after the first probes, when existing GPU troubles are known. */
 export async function openTelemetry(
-  parts: GpuWatchDeps,
+  deps: GpuWatchDeps,
 ): Promise<{ readonly watch: GpuWatch; readonly telemetry: TelemetryBook }> {
-  const watch = createGpuWatch(parts);
-  const telemetry = createTelemetry(parts.run, parts.report, watch);
+  const watch = createGpuWatch(deps);
+  const telemetry = createTelemetry(deps.run, deps.report, watch);
   await telemetry.probe();
   await watch.confirmSuspects();
   return { watch, telemetry };

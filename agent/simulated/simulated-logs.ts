@@ -23,8 +23,8 @@ export interface SimulatedLogsDeps {
 /** Maximum size of a log; older output is lost. */
 const maxBytes = 64 * 1024;
 
-export function createSimulatedLogs(parts: SimulatedLogsDeps): SimulatedLogs {
-  const { clock } = parts;
+export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
+  const { clock } = deps;
   const pace = createLogPace(clock);
   const open = new Map<AttemptId, { readonly shipper: LogShipper; readonly print: (text: string) => void }>();
   return {
@@ -39,7 +39,7 @@ export function createSimulatedLogs(parts: SimulatedLogsDeps): SimulatedLogs {
       };
       print(`Training ${configName}, as if\n`);
       const shipper = createLogShipper({
-        ...parts,
+        ...deps,
         attemptId,
         pace,
         log: {
@@ -51,7 +51,7 @@ export function createSimulatedLogs(parts: SimulatedLogsDeps): SimulatedLogs {
         },
         ownLine: '\n',
         known: () => [],
-        ship: (chunk, signal) => parts.ship(jobId, chunk, signal),
+        ship: (chunk, signal) => deps.ship(jobId, chunk, signal),
         leftMs: 60_000,
       });
       open.set(attemptId, { shipper, print });

@@ -34,8 +34,8 @@ interface SimulatedRunDeps {
  * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
  * contact is stopped T after the last contact. There is no guard, so a training ends when its agent leaves it.
  */
-export function simulateRun(origin: RunOrigin, listeners: RunListeners, parts: SimulatedRunDeps): Run {
-  const { trainer, job, clock } = parts;
+export function simulateRun(origin: RunOrigin, listeners: RunListeners, deps: SimulatedRunDeps): Run {
+  const { trainer, job, clock } = deps;
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;
   let takeBack = (): void => {};

@@ -40,7 +40,7 @@ export interface SimulatedWorkerDeps {
   /** The command stream has opened, or has ended. */
   readonly onConnection: (isOpen: boolean) => void;
   /** One line for people. */
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
   readonly clock?: Clock;
 }
 
@@ -58,17 +58,17 @@ export interface SimulatedWorker {
  * Creates the real agent with simulated GPUs, trainer and network. Several of them can share a process. They write nothing to disk,
  * so a training ends when its worker ends.
  */
-export function createSimulatedWorker(parts: SimulatedWorkerDeps): SimulatedWorker {
-  const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = parts;
+export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorker {
+  const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = deps;
   const over = new AbortController();
   const network = breakable(
     createApiClient({ url, token: () => token, fetch, signal: over.signal }),
-    noteConnection(createFollowStream(fetch), parts.onConnection),
+    noteConnection(createFollowStream(fetch), deps.onConnection),
   );
   const call = createShipCall({ url, token: () => token, fetch });
   const ship: ShipCall = (...chunk) => network.through(() => call(...chunk));
-  const logs = createSimulatedLogs({ ship, clock, random: parts.random, signal: over.signal });
-  const report = makeReport(parts.accelerator, parts.gpus);
+  const logs = createSimulatedLogs({ ship, clock, random: deps.random, signal: over.signal });
+  const report = makeReport(deps.accelerator, deps.gpus);
   const agent = createAgent({
     clock,
     uptime: clock.mono,
@@ -92,12 +92,12 @@ export function createSimulatedWorker(parts: SimulatedWorkerDeps): SimulatedWork
     state: { keepReport: () => {}, dropReport: () => {} },
     registrations: holdRegistrations(),
     found: null,
-    jobs: { ...trainingOf(parts.trainer, clock, logs), onLine: () => {} },
+    jobs: { ...trainingOf(deps.trainer, clock, logs), onLine: () => {} },
     logs,
-    telemetry: parts.telemetry,
-    gpuFigures: async () => figuresOf(parts.telemetry(), parts.gpus),
-    random: parts.random,
-    say: parts.say,
+    telemetry: deps.telemetry,
+    gpuFigures: async () => figuresOf(deps.telemetry(), deps.gpus),
+    random: deps.random,
+    log: deps.log,
   });
   return {
     async run() {
@@ -163,14 +163,14 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
 
 const noteConnection =
   (followStream: FollowStream, note: (isOpen: boolean) => void): FollowStream =>
-  async parts => {
+  async deps => {
     let isOpen = false;
     const onOpen = (): void => {
       isOpen = true;
       note(true);
-      parts.onOpen();
+      deps.onOpen();
     };
-    const end = await followStream({ ...parts, onOpen });
+    const end = await followStream({ ...deps, onOpen });
     if (isOpen) note(false);
     return end;
   };

@@ -43,8 +43,8 @@ const importing =
 /** Checks all trainers at the same time. A trainer whose import takes too long counts as working. */
 export const probeTrainers = (
   choices: readonly TrainerChoice[],
-  parts: TrainerProbeDeps,
-): Promise<readonly ProbedTrainer[]> => Promise.all(choices.map(choice => probe(choice, parts)));
+  deps: TrainerProbeDeps,
+): Promise<readonly ProbedTrainer[]> => Promise.all(choices.map(choice => probe(choice, deps)));
 
 async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Promise<ProbedTrainer> {
   const broken = (problem: string): ProbedTrainer => ({ choice, version: null, problem });

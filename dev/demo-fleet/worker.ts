@@ -57,7 +57,7 @@ export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
     onConnection: isOpen => {
       tally.connected += isOpen ? 1 : -1;
     },
-    say: log,
+    log,
   });
   const stopVanishing = plan.isFlaky ? vanishAtTimes(worker, deps, chance.fork('absences')) : () => {};
   const exited = worker.run().then(code => {

@@ -327,6 +327,6 @@ function startWorker(
     },
     random: Math.random,
     onConnection: () => undefined,
-    say: () => undefined,
+    log: () => undefined,
   });
 }

@@ -5,7 +5,7 @@
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import {
-  type Exchange,
+  type HttpExchange,
   forward,
   type Forwarded,
   parseJson,
@@ -17,7 +17,7 @@ import { createSky, type Lane, type Weather } from './chaos-proxy-lane.ts';
 import { createRuleBook, type ProxiedCall, type Rule } from './chaos-proxy-rules.ts';
 import { createNotices, type Notices } from './notices.ts';
 
-export type { Exchange } from './chaos-proxy-exchange.ts';
+export type { HttpExchange } from './chaos-proxy-exchange.ts';
 export { type ProxiedCall, reports } from './chaos-proxy-rules.ts';
 
 /** `up` is from the agent to the orchestrator, `down` is the reverse. */
@@ -26,11 +26,11 @@ export type Direction = 'up' | 'down' | 'both';
 export interface ChaosProxy {
   readonly url: string;
   /** Every request so far, oldest first. */
-  readonly log: readonly Exchange[];
+  readonly log: readonly HttpExchange[];
   /** Waits for a condition on the log. */
   readonly waitFor: Notices['waitFor'];
   /** The requests whose method and path contain this text. */
-  calls(part: string): readonly Exchange[];
+  calls(part: string): readonly HttpExchange[];
   /** Discards all bytes and keeps sockets open. New connections are accepted but receive nothing. */
   blackhole(direction?: Direction): void;
   /** Holds bytes until `heal`, then delivers them all: a partition that TCP survives. */
@@ -60,7 +60,7 @@ export interface ChaosProxy {
 }
 
 interface Link {
-  readonly exchange: Exchange;
+  readonly exchange: HttpExchange;
   readonly lanes: readonly Lane[];
   readonly forwarded: readonly Forwarded[];
 }
@@ -75,7 +75,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
   const notices = createNotices();
   const skies = { up: createSky(), down: createSky() };
   const rules = createRuleBook();
-  const log: Exchange[] = [];
+  const log: HttpExchange[] = [];
   const links = new Set<Link>();
   const sockets = new Set<net.Socket>();
   let frameCut: FrameCut | null = null;
@@ -94,7 +94,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     const { method = '', url: path = '', headers } = request;
     const call = { method, path, headers, text, body: parseJson(text) };
     const fate = rules.fateOf(call);
-    const exchange: Exchange = {
+    const exchange: HttpExchange = {
       ...call,
       at: performance.now(),
       fate,

@@ -53,7 +53,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   const reader = createProgressReader();
   let progress: Progress = { metrics: {} };
   const sent: MetricPoint[] = [];
-  const files = root === null ? null : createMetricsFiles({ root, say });
+  const files = root === null ? null : createMetricsFiles({ root, log: say });
   const look =
     files && createMetricsReader({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
   const note = (items: ReturnType<typeof reader.push>): void => {

@@ -31,7 +31,7 @@ export interface MetricsFiles {
 
 export interface MetricsFilesOptions {
   readonly root: string;
-  readonly say: (message: string) => void;
+  readonly log: (message: string) => void;
 }
 
 /** Reads of event files in one call. Each of them takes up to half a MiB. */
@@ -39,7 +39,7 @@ const maxReads = 4;
 /** Names of figures. A job has 64 curves at most. */
 const maxNames = 256;
 
-export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsFiles {
+export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsFiles {
   const events = new Map<string, EventFile>();
   const tables = new Map<string, CsvFile>();
   const states = createStateFiles();
@@ -59,7 +59,7 @@ export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsF
       offset,
       rename: renameFor(folder, all),
       onCorrupt: (at, why) =>
-        say(`${relative(root, path)} is corrupt at byte ${at}, and is not read any further: ${why}`),
+        log(`${relative(root, path)} is corrupt at byte ${at}, and is not read any further: ${why}`),
     });
     events.set(path, opened);
     return opened;

@@ -12,7 +12,7 @@ import type { Outcome } from '../../../protocol/problem.ts';
 import { testSeal } from '../../support/seal.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { newFile, scribble } from './bench.ts';
-import { makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 
 const clock = createVirtualClock();
@@ -32,7 +32,7 @@ interface Bench {
 async function openBench(): Promise<Bench> {
   const file = newFile();
   const folder = openBackupFolder(file, clock);
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   await putWorkers(store, 'w_first');
   const made = await folder.add(
@@ -45,7 +45,7 @@ async function openBench(): Promise<Bench> {
   const backup = made.slice(folder.path.length + 1);
   const causes: string[] = [];
   const log = {
-    ...quietParts().log,
+    ...quietDeps().log,
     error: (_event: string, fields = {}) => void causes.push(inspect(fields)),
   };
   const parts = { file, folder, store: { clock, seal: testSeal }, log, lastEvent: 5_000_000_000 };
@@ -82,7 +82,7 @@ async function ready(bench: Bench, name?: string): Promise<Replacement> {
 }
 
 function reopen(file: string): Store {
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   return store;
 }

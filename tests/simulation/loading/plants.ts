@@ -295,7 +295,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'an agent keeps training an abandoned job',
     changes: [
-      agent('session/job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", ''),
+      agent('session/job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', deps);", ''),
     ],
   },
   {

@@ -76,7 +76,7 @@ function launchAgent(parts: LaunchDeps): RunningAgent {
     telemetry: () => ({}),
     gpuFigures: async () => ({}),
     random: parts.random.fork(parts.startId).next,
-    say: message => note(`says: ${message.slice(0, 90)}`),
+    log: message => note(`says: ${message.slice(0, 90)}`),
   });
   let isHandedOver = false;
   return {

@@ -118,7 +118,7 @@ export function startAgent(
     gpuFigures: async () => ({}),
     // Waits are as short as they may be.
     random: () => 0,
-    say: message => {
+    log: message => {
       said.push(message);
       look();
     },

@@ -63,7 +63,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void did.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
-    say: message => void said.push(message),
+    log: message => void said.push(message),
     onLine: () => {},
     curve: () => ({
       ready: Promise.resolve(),

@@ -41,7 +41,7 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): Wo
     env,
     ownCommand: launching.ownCommand,
     version: '1.2.3',
-    say: message => {
+    log: message => {
       said.push(message);
       for (const look of lookers) look();
     },
@@ -107,7 +107,7 @@ describe('failed starts', () => {
       version: '1',
       onSignal: () => {},
       onInputEnd: () => {},
-      say: (line: string) => said.push(line),
+      log: (line: string) => said.push(line),
     };
     expect(await runWorker(config, host)).toBe(1);
     expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*--state-dir$/);

@@ -54,7 +54,7 @@ function bring(
     images: null,
     which: 'all',
     startedAt: null,
-    say: message => void said.push(message),
+    log: message => void said.push(message),
     ...parts,
   });
   onTestFinished(async () => {

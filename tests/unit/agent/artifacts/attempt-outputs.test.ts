@@ -41,7 +41,7 @@ function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<At
     clock: answeredClock(),
     random: () => 0,
     wall: () => 0,
-    say: () => {},
+    log: () => {},
     signal: ended.signal,
     ...parts,
   });

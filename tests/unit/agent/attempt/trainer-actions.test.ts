@@ -50,7 +50,7 @@ async function openTrainer(
     processes: { ...processes, ...over },
     trainers: own.trainers ?? [],
     run: createRunCommand({ environment: process.env }),
-    say: message => void said.push(message),
+    log: message => void said.push(message),
   });
   return {
     folder: job.folder,
@@ -301,7 +301,7 @@ describe('impossible actions', () => {
       processes,
       trainers: [],
       run,
-      say: line => void said.push(line),
+      log: line => void said.push(line),
     });
     await ask(held, 'save');
     expect(said).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);

@@ -39,7 +39,7 @@ function open(options: { readonly found?: JobId; readonly blind?: boolean } = {}
     report,
     clock,
     table: options.blind === true ? null : table,
-    say: (line: string) => void said.push(line),
+    log: (line: string) => void said.push(line),
     found: options.found ?? null,
   };
   return { clock, rig, facts, said, parts, watch: createGpuWatch(parts) };

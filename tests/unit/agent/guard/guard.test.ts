@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runGuardCommand } from '../../../../agent/cli/guard-command.ts';
 import {
-  holdRoom,
+  reserveRoom,
   inNeed,
   readContact,
   readExit,
@@ -122,7 +122,7 @@ describe('full disk', () => {
 
   it('writes the exit record into reserved space', () => {
     const run = { path: tempFolder() };
-    holdRoom(run);
+    reserveRoom(run);
     const { ino } = statSync(join(run.path, 'exit.room'));
     inNeed(run, 'exit', full, JSON.stringify(exit));
     expect(readExit(run)).toEqual(exit);
@@ -133,7 +133,7 @@ describe('full disk', () => {
   it('throws when the reserved space is missing or too small', () => {
     const run = { path: tempFolder() };
     expect(() => inNeed(run, 'stop', full, '{}')).toThrow('ENOENT');
-    holdRoom(run);
+    reserveRoom(run);
     expect(() => inNeed(run, 'stop', full, 'ü'.repeat(2_049))).toThrow('ENOSPC');
     expect(existsSync(join(run.path, 'stop.json'))).toBe(false);
   });

@@ -55,7 +55,7 @@ function createBench() {
       clock,
       wall: Date.now,
       random: () => 0.5,
-      say: message => said.push(message),
+      log: message => said.push(message),
       signal,
     });
   return {

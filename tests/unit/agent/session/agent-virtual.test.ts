@@ -96,7 +96,7 @@ function startVirtualAgent() {
     telemetry: () => ({}),
     gpuFigures: async () => ({}),
     random: () => 0.5,
-    say: () => {},
+    log: () => {},
   });
   return Object.assign(bench, { clock, calls, streams, runs, exit: agent.run() });
 }

@@ -69,7 +69,7 @@ function startMachine(
     given,
     own: openOwnTokens(dir),
     join: call ?? server.join,
-    say: message => said.push(message),
+    log: message => said.push(message),
     over: over ?? never,
   });
   const give = (token: string): boolean => {
@@ -193,7 +193,7 @@ describe('interrupted joins', () => {
       },
     };
     const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
-    const first = createJoining({ given, own: forgetful, join: server.join, say: () => {}, over: never });
+    const first = createJoining({ given, own: forgetful, join: server.join, log: () => {}, over: never });
     expect(await first.ready(never)).toEqual(ready);
     const again = startMachine(server, 'tj_1', { dir });
     expect(await again.holder.ready(never)).toEqual(ready);
@@ -324,7 +324,7 @@ describe('impossible joins', () => {
         throw new Error('ENOSPC: no space left on device');
       },
     };
-    const holder = createJoining({ given, own, join: server.join, say: () => {}, over: never });
+    const holder = createJoining({ given, own, join: server.join, log: () => {}, over: never });
     expect(await holder.ready(never)).toEqual({
       kind: 'refused',
       message: "The worker's token can't be kept: ENOSPC: no space left on device",

@@ -69,7 +69,7 @@ function createBench(token: TokenHolder, registrations: Registrations = holdRegi
     token,
     registrations,
     random: () => 0.5,
-    say: message => bench.said.push(message),
+    log: message => bench.said.push(message),
     onTrouble: failure => bench.troubles.push(failure),
     onDuplicate: () => void (bench.duplicates += 1),
   });

@@ -13,7 +13,7 @@ import { eventsName, eventWith, frame, scalar } from '../../../../support/event-
 function createBench() {
   const root = mkdtempSync(join(tmpdir(), 'metrics-'));
   const said: string[] = [];
-  const files = createMetricsFiles({ root, say: message => said.push(message) });
+  const files = createMetricsFiles({ root, log: message => said.push(message) });
   const write = (path: string, content: string | Uint8Array): string => {
     const file = join(root, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -28,14 +28,14 @@ function createBench() {
     write,
     /** All that is there, as [step, values]. */
     async live() {
-      const { live } = await files.look();
+      const { live } = await files.read();
       return live.map(({ step, values }) => [step, values] as const);
     },
     async steps() {
-      return stepsOf((await files.look()).live);
+      return stepsOf((await files.read()).live);
     },
     async late() {
-      return stepsOf((await files.look()).late);
+      return stepsOf((await files.read()).late);
     },
   };
 }
@@ -110,7 +110,7 @@ describe('event files', () => {
     write(eventsName, Buffer.concat(Array.from({ length: count }, (_, step) => scalar(step, 'loss', step))));
     const steps: number[] = [];
     for (let isBehind = true; isBehind; ) {
-      const figures = await files.look();
+      const figures = await files.read();
       steps.push(...figures.live.map(({ step }) => step));
       isBehind = figures.isBehind;
     }
@@ -252,7 +252,7 @@ describe('trainer_state.json', () => {
   it("reads Python's NaN as a gap", async () => {
     const { files, write } = createBench();
     write('trainer_state.json', '{"log_history": [{"step": 1, "loss": NaN, "note": null}, 7, {"loss": 1}]}');
-    expect((await files.look()).late).toMatchObject([{ step: 1, values: { loss: null } }]);
+    expect((await files.read()).late).toMatchObject([{ step: 1, values: { loss: null } }]);
   });
 });
 
@@ -279,13 +279,13 @@ describe('output folder', () => {
 
   it('accepts a missing output folder, and files that disappear', async () => {
     const { write, steps, files } = createBench();
-    expect(await createMetricsFiles({ root: '/nonexistent/output', say: () => {} }).look()).toEqual({
+    expect(await createMetricsFiles({ root: '/nonexistent/output', log: () => {} }).read()).toEqual({
       live: [],
       late: [],
       isBehind: false,
     });
     const file = write(eventsName, scalar(1, 'loss', 1));
-    await files.look();
+    await files.read();
     truncateSync(file, 0);
     expect(await steps()).toEqual([]);
   });

@@ -1,0 +1,33 @@
+/** `npm run check:text`: finds files outside of rooms, old vocabulary, hard comments, and Markdown that is too wide or links nowhere. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findRelativeOpeners } from './comments.ts';
+import { findBrokenLinks, findLongLines } from './markdown.ts';
+import { findStrays } from './rooms.ts';
+import { findOldWords } from './words.ts';
+
+const root = join(import.meta.dirname, '../..');
+const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const files = listed
+  .split('\0')
+  .filter(name => /\.(?:tsx?|md)$/.test(name) && existsSync(join(root, name)))
+  .map(name => ({ name, text: readFileSync(join(root, name), 'utf8') }));
+const pages = files.filter(({ name }) => name.endsWith('.md'));
+const sources = files.filter(({ name }) => !name.endsWith('.md'));
+// The lint's own files name what they forbid.
+const checked = sources.filter(({ name }) => !/(?:^|\/)dev\/lint\//.test(name));
+
+const findings = [
+  ...findStrays(sources),
+  ...checked.flatMap(findOldWords),
+  ...checked.flatMap(findRelativeOpeners),
+  ...pages.flatMap(findLongLines),
+  ...findBrokenLinks(pages, path => existsSync(join(root, path))),
+];
+for (const finding of findings) console.log(finding);
+console.log(`${findings.length} findings in ${files.length} files`);
+if (findings.length > 0) process.exitCode = 1;
