@@ -165,7 +165,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   /** `npm run dev`: starts the program as a person would, and is no part of it. */
   dev: {
-    files: ['dev/*.ts', 'dev/worker/**'],
+    files: ['dev/*.ts', 'dev/{lint,worker}/**'],
     rooms: ['dev', 'protocol'],
     packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,

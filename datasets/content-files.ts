@@ -43,7 +43,7 @@ export interface ContentFiles {
   /** The size of all files here, parts included. */
   bytesHeld(): Promise<number>;
   /** Removes the parts to which nothing was added since `before`, in ms since 1970. */
-  removeParts(before: number): Promise<void>;
+  removePartials(before: number): Promise<void>;
 }
 
 const portion = 1_048_576;
@@ -110,7 +110,7 @@ export function createContentFiles(folder: string): ContentFiles {
         bytes += (await statsOf(join(path, name)))?.size ?? 0;
       return bytes;
     },
-    async removeParts(before) {
+    async removePartials(before) {
       for await (const [path, name] of entriesOf(folder)) {
         const part = join(path, name);
         if (!name.endsWith(partEnding)) continue;

@@ -10,7 +10,7 @@ import { startServer } from './server.ts';
 import { watchSources } from './sources.ts';
 import type { createVoices } from './voices.ts';
 
-export interface Surroundings {
+export interface StartContext {
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly voiceOf: ReturnType<typeof createVoices>;
@@ -28,7 +28,7 @@ interface Reason {
  * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Returns the exit code. It stops them
  * in reverse order, so that the demo's workers can sign off.
  */
-export async function develop(options: DevOptions, surroundings: Surroundings): Promise<number> {
+export async function develop(options: DevOptions, surroundings: StartContext): Promise<number> {
   const { voiceOf, over } = surroundings;
   const say = voiceOf('dev');
   const stops: (() => Promise<void> | void)[] = [];
@@ -53,7 +53,7 @@ async function stopAll(stops: (() => Promise<void> | void)[]): Promise<void> {
 
 async function startAll(
   { dataDir, port, isFresh, fleet: fleetArgs }: DevOptions,
-  { root, env: given, voiceOf, over }: Surroundings,
+  { root, env: given, voiceOf, over }: StartContext,
   stops: (() => Promise<void> | void)[],
   end: (why: string) => void,
 ): Promise<void> {

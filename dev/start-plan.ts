@@ -1,5 +1,5 @@
 /** Input for what `npm start` starts. This module has no side effects. */
-export interface Surroundings {
+export interface StartContext {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isRoot: boolean;
@@ -13,7 +13,7 @@ export type StartPlan =
   | { readonly kind: 'headless'; readonly why: string; readonly fetches: boolean };
 
 /** `--headless` takes precedence over detection. */
-export function planStart({ platform, env, isRoot, electron }: Surroundings, isHeadless: boolean): StartPlan {
+export function planStart({ platform, env, isRoot, electron }: StartContext, isHeadless: boolean): StartPlan {
   const headless = (why: string, fetches = false): StartPlan => ({ kind: 'headless', why, fetches });
   if (isHeadless) return headless('No window, as asked');
   if (platform === 'linux' && !env['DISPLAY'] && !env['WAYLAND_DISPLAY'])

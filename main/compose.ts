@@ -64,7 +64,7 @@ export async function compose(config: ServerConfig, parts: ComposeDeps): Promise
     lock.release();
   };
   try {
-    const composed = await composeParts(config, { ...parts, time });
+    const composed = await composeWith(config, { ...parts, time });
     return {
       ...composed,
       async close() {
@@ -83,7 +83,7 @@ function endAdminSessions({ orchestrator }: DatabaseScope, http: HttpServer): vo
   http.recheck();
 }
 
-async function composeParts(config: ServerConfig, parts: TimedDeps): Promise<Composed> {
+async function composeWith(config: ServerConfig, parts: TimedDeps): Promise<Composed> {
   const { clock, log, addresses = ownAddresses } = parts;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);

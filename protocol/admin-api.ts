@@ -207,7 +207,7 @@ const AuditTime = z
   )
   .meta({ format: 'date-time' });
 
-const AuditSieve = z.object({
+const AuditQuery = z.object({
   event_type: z
     .string()
     .max(100)
@@ -225,7 +225,7 @@ const AuditSieve = z.object({
     'Only entries before this time: RFC 3339, or a date; UTC without a zone.',
   ),
 });
-export type AuditSieve = z.output<typeof AuditSieve>;
+export type AuditQuery = z.output<typeof AuditQuery>;
 
 /** Page of the matching entries. */
 const AuditPage = {
@@ -291,7 +291,7 @@ export const auditApi = {
     path: '/api/audit',
     authority: 'admin.audit',
     summary: 'List audit entries, newest first',
-    query: AuditSieve.extend(AuditPage),
+    query: AuditQuery.extend(AuditPage),
     reply: AuditEntries,
   }),
   user: call({
@@ -302,7 +302,7 @@ export const auditApi = {
     params: z.object({
       id: z.string().min(1).max(100).describe('Name of a token, `admin`, or id of a worker.'),
     }),
-    query: AuditSieve.omit({ actor_id: true }).extend(AuditPage),
+    query: AuditQuery.omit({ actor_id: true }).extend(AuditPage),
     reply: AuditEntries,
   }),
   security: call({
@@ -310,7 +310,7 @@ export const auditApi = {
     path: '/api/audit/security',
     authority: 'admin.audit',
     summary: 'List audit entries that concern security, newest first',
-    query: AuditSieve.extend(AuditPage),
+    query: AuditQuery.extend(AuditPage),
     reply: AuditEntries,
   }),
   stats: call({
@@ -318,7 +318,7 @@ export const auditApi = {
     path: '/api/audit/stats',
     authority: 'admin.audit',
     summary: 'Count audit entries by type and actor',
-    query: AuditSieve,
+    query: AuditQuery,
     reply: z.object({
       total: z.number().describe('Number of matching entries.'),
       first_at: z.iso
@@ -348,7 +348,7 @@ export const auditApi = {
     path: '/api/audit/export',
     authority: 'admin.audit',
     summary: 'Export all audit entries as JSON lines, oldest first',
-    query: AuditSieve,
+    query: AuditQuery,
     reply: AuditEntry,
     stream: 'application/x-ndjson',
   }),

@@ -110,7 +110,7 @@ const Keys = z
 
 const Whole = z.coerce.number().int().min(0).max(1e12);
 
-const sieve = {
+const filter = {
   attempt: z.coerce
     .number()
     .int()
@@ -149,7 +149,7 @@ export const metricsApi = {
     summary: 'Show the training curves of a job',
     params: byJob,
     query: z.object({
-      ...sieve,
+      ...filter,
       from_step: Whole.optional().describe('First step to return.'),
       to_step: Whole.optional().describe('Last step to return.'),
       from_ms: Whole.optional().describe(
@@ -181,7 +181,7 @@ export const metricsApi = {
     own: 'job',
     summary: 'Download the training curves of a job as CSV',
     params: byJob,
-    query: z.object(sieve),
+    query: z.object(filter),
     reply: z.string(),
     stream: 'text/csv',
   }),

@@ -68,7 +68,7 @@ export interface Trainer {
   };
   /** What a worker can ask the running trainer for, without a word of the config. */
   readonly requests?: readonly RequestKind[];
-  /** What is wrong with a config that this trainer would refuse; null when nothing is known to be. */
+  /** Returns why this trainer would refuse the config; null when no reason is known. */
   problem(config: TrainerConfig): string | null;
 }
 

@@ -1,11 +1,11 @@
 import type { ReplyOf } from '../../protocol/call.ts';
 import type { AuditFault, auditApi } from '../../protocol/admin-api.ts';
 import type {
-  AuditFilter,
+  AuditPage,
   AuditMark,
   AuditRow,
   AuditSeal,
-  AuditSieve,
+  AuditFilter,
   AuditTrail,
 } from '../orchestrator/ports/index.ts';
 import type { MarkSeal } from './chain.ts';
@@ -23,10 +23,10 @@ export interface AuditRange {
 
 /** Read access to the audit trail for the API. */
 export interface AuditBook {
-  list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
-  figures(filter: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  list(filter: AuditPage): ReplyOf<typeof auditApi.list>;
+  figures(filter: AuditFilter): ReplyOf<typeof auditApi.stats>;
   /** Yields entries in portions, oldest first. Rows that are appended during the export are included. */
-  export(filter: AuditSieve): Iterable<readonly Entry[]>;
+  export(filter: AuditFilter): Iterable<readonly Entry[]>;
   /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
   /** Compares rows that a witness remembers with those of the trail. */

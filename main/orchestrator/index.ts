@@ -8,7 +8,7 @@ export type { LogPlace } from './commands/files/logs.ts';
 export { createTrustedTime } from './memory/trusted-time.ts';
 export { unknownJoinToken } from './commands/workers/joining.ts';
 export type { IssuedToken } from './commands/workers/worker-admin.ts';
-export { auditAliases, securityTypesAmong, typeFilter as typeSieve } from './rules/audit-types.ts';
+export { auditAliases, securityTypesAmong, typeFilter } from './rules/audit-types.ts';
 export { nameOf, type Principal } from './model.ts';
 export { auditTypes } from './events.ts';
 export { adminPrincipal } from './commands/access/tokens.ts';

@@ -134,7 +134,7 @@ export interface Quarantine {
   readonly since: WallMs;
 }
 
-/** Who did it: a person or script (by the name of the token), a worker, or the orchestrator itself. */
+/** The author of a change: a person or script (by the name of the token), a worker, or the orchestrator itself. */
 export type Actor =
   | { readonly type: 'admin'; readonly id: string; readonly address: string | null }
   | { readonly type: 'worker'; readonly id: WorkerId; readonly address: string | null }

@@ -43,7 +43,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       isBegun = false;
       draft = null;
       lastSeqs = new Map();
-      // Whatever is read from now on includes these events.
+      // Later reads include these events.
       waiting = [];
     },
     first(snapshot) {

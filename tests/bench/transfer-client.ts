@@ -33,7 +33,7 @@ const blockBytes = 1_048_576;
 
 /** Uploads as a worker does: from the file on disk to the stored artifact. */
 async function sendAsWorker(order: TransferOrder, { key, path, bytes }: TransferFile): Promise<void> {
-  const sender = createSender(new Map(), { ...workerParts(order), pathOf: () => path });
+  const sender = createSender(new Map(), { ...workerDeps(order), pathOf: () => path });
   const { mtimeMs } = await stat(path);
   const files = [[key, { bytes, changedAt: mtimeMs }]] as const;
   const end = await sender.bring({
@@ -48,11 +48,11 @@ async function sendAsWorker(order: TransferOrder, { key, path, bytes }: Transfer
 }
 
 async function fetchAsWorker(order: TransferOrder, file: TransferFile): Promise<void> {
-  const end = await downloadFile(file.key, file.path, file, workerParts(order));
+  const end = await downloadFile(file.key, file.path, file, workerDeps(order));
   if (end.kind !== 'done') throw new Error(`the download ended with ${JSON.stringify(end)}`);
 }
 
-function workerParts({ url, storage: place }: TransferOrder) {
+function workerDeps({ url, storage: place }: TransferOrder) {
   if (place === null) throw new Error('a worker needs the storage of an attempt');
   const send = fetchBy((to, options, onAnswer) => request(to, options, onAnswer));
   const renew = () => Promise.resolve(null);

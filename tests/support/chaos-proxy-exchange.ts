@@ -13,7 +13,7 @@ export interface Frame {
 }
 
 /** One request and its outcome. Times are those of `performance.now()`. */
-export interface Exchange extends ProxiedCall {
+export interface HttpExchange extends ProxiedCall {
   readonly at: number;
   readonly fate: Fate;
   /** The orchestrator's answer, whether or not it reached the client; null until there is one. */
@@ -63,7 +63,7 @@ export function resetSocket(socket: Socket): void {
 }
 
 /** Forwards the call and returns its answer, as far as its fate and the lanes allow. */
-export function forward(exchange: Exchange, ends: Ends): Forwarded {
+export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;
   const closed = (): void => {
@@ -117,7 +117,7 @@ const headOf = ({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders => 
   return rest;
 };
 
-async function relayAnswer(exchange: Exchange, ends: Ends, answer: http.IncomingMessage): Promise<void> {
+async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.IncomingMessage): Promise<void> {
   const { client, down, changed } = ends;
   const text = await textOf(answer).catch(() => null);
   if (text === null) return;
@@ -137,7 +137,12 @@ async function relayAnswer(exchange: Exchange, ends: Ends, answer: http.Incoming
   });
 }
 
-function relayStream(exchange: Exchange, ends: Ends, answer: http.IncomingMessage, reset: () => void): void {
+function relayStream(
+  exchange: HttpExchange,
+  ends: Ends,
+  answer: http.IncomingMessage,
+  reset: () => void,
+): void {
   const { client, down, changed } = ends;
   exchange.answer = { status: answer.statusCode ?? 0, body: null };
   exchange.open = true;

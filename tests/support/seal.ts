@@ -1,7 +1,7 @@
 import { type AuditBook, createAuditBook } from '../../main/audit/book.ts';
 import { createMarkSeal, createSeal } from '../../main/audit/chain.ts';
 import type { HeadKeeper } from '../../main/audit/head.ts';
-import type { AuditFilter, AuditTrail } from '../../main/orchestrator/ports/index.ts';
+import type { AuditPage, AuditTrail } from '../../main/orchestrator/ports/index.ts';
 
 const key = new Uint8Array(32).fill(7);
 
@@ -22,7 +22,7 @@ export const bookOf = (trail: AuditTrail, seal = testSeal, keeper = noHead): Aud
 export const wholeTrail = { from: null, to: null };
 
 /** A filter that matches everything and returns the newest fifty rows. */
-export const auditFilter = (changes: Partial<AuditFilter> = {}): AuditFilter => ({
+export const auditFilter = (changes: Partial<AuditPage> = {}): AuditPage => ({
   type: null,
   actorId: null,
   targetType: null,

@@ -101,7 +101,7 @@ async function runAgent(core: V1Core): Promise<V1ExitCause> {
   } catch {
     return 'crashed'; // the agent cannot report a job without a name
   }
-  await sayGoodbye(core);
+  await disconnect(core);
   return cause;
 }
 
@@ -113,7 +113,7 @@ async function handleTermination(core: V1Core): Promise<void> {
   if (state.run?.exitCode() === null) state.run.signal('SIGTERM');
 }
 
-async function sayGoodbye({ state, loop, http, emit }: V1Core): Promise<void> {
+async function disconnect({ state, loop, http, emit }: V1Core): Promise<void> {
   if (state.workerId === null) return;
   const body = { worker_id: state.workerId };
   const answerStatus = await loop.io(http.post('/api/workers/disconnect', body, DISCONNECT_TIMEOUT_MS)).then(

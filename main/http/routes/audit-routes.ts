@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
-import { auditApi, type AuditSieve as AskedSieve } from '../../../protocol/admin-api.ts';
+import { auditApi, type AuditQuery } from '../../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../../protocol/call.ts';
 import { escapeUnseen } from '../../../protocol/line.ts';
 import { accept, refuse } from '../../../protocol/problem.ts';
@@ -10,16 +10,16 @@ import {
   auditTypes,
   type Orchestrator,
   securityTypesAmong,
-  typeSieve,
+  typeFilter,
 } from '../../orchestrator/index.ts';
-import type { AuditFilter, AuditSieve } from '../../orchestrator/ports/index.ts';
+import type { AuditPage, AuditFilter } from '../../orchestrator/ports/index.ts';
 import type { Router } from './route.ts';
 
 /** Reads the audit trail for people. */
 export interface AuditReader {
-  list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
-  figures(filter: AuditSieve): ReplyOf<typeof auditApi.stats>;
-  export(filter: AuditSieve): Iterable<readonly unknown[]>;
+  list(filter: AuditPage): ReplyOf<typeof auditApi.list>;
+  figures(filter: AuditFilter): ReplyOf<typeof auditApi.stats>;
+  export(filter: AuditFilter): Iterable<readonly unknown[]>;
   verify(range: {
     readonly from: number | null;
     readonly to: number | null;
@@ -111,8 +111,8 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
   }
 }
 
-const filterOf = (asked: AskedSieve): AuditSieve => ({
-  ...typeSieve(asked.event_type ?? null),
+const filterOf = (asked: AuditQuery): AuditFilter => ({
+  ...typeFilter(asked.event_type ?? null),
   actorId: asked.actor_id ?? null,
   targetType: asked.target_type ?? null,
   targetId: asked.target_id ?? null,

@@ -8,7 +8,7 @@ import type { Router } from './route.ts';
 
 type View = ReplyOf<typeof settingsApi.get>;
 
-/** Who changes settings, and whether the request comes from the orchestrator's own machine. */
+/** The caller who changes settings, and whether the request comes from the orchestrator's own machine. */
 export interface Asker {
   readonly actor: Actor;
   readonly isHere: boolean;

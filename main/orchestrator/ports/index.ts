@@ -28,15 +28,15 @@ export type {
 export type { JobFilter, JobPlace, StatusCount } from './job-list.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './logs.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metrics.ts';
-export type { PendingCandidate as JobInLine } from './candidates.ts';
+export type { PendingCandidate } from './candidates.ts';
 export type { Clock, ClockMark, ClockReading, TrustedTime } from './clock.ts';
 export type {
   AuditRow,
   AuditSeal,
   AuditMark,
   SealedMark,
-  AuditFilter as AuditSieve,
-  AuditPage as AuditFilter,
+  AuditFilter,
+  AuditPage,
   AuditCount,
   AuditTrail,
 } from './audit.ts';

@@ -1,5 +1,5 @@
 import { type AuditType, auditTypes } from '../events.ts';
-import type { AuditSieve } from '../ports/index.ts';
+import type { AuditFilter } from '../ports/index.ts';
 
 /**
  * Maps event types of SimpleTuner's guide to the types that record the same acts here. Users are the names of API
@@ -42,7 +42,7 @@ export const auditAliases: Readonly<Record<string, string>> = Object.fromEntries
 );
 
 /** Builds the filter for a requested type. `job.rejected` matches failed jobs with the cause `rejected`. */
-export function typeFilter(asked: string | null): Pick<AuditSieve, 'type' | 'types' | 'cause'> {
+export function typeFilter(asked: string | null): Pick<AuditFilter, 'type' | 'types' | 'cause'> {
   const types: readonly AuditType[] | undefined = Object.entries(documentedTypes).find(
     ([name]) => name === asked,
   )?.[1];

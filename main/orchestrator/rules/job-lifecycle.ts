@@ -42,7 +42,7 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
  *                                         --> completed          (it completed first)
  */
 
-/** What can happen to a job. All events except `offer`, `stop` and `reject` concern its newest attempt. */
+/** The events in the life of a job. All except `offer`, `stop` and `reject` concern its newest attempt. */
 export type JobEvent =
   | { readonly type: 'offer'; readonly attempt: Attempt }
   /** The worker accepts the offer; it has started nothing yet. */

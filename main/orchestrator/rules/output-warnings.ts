@@ -41,7 +41,7 @@ function reasonFor(worker: Worker, trainer: string, keys: readonly string[]): Co
   if (outputs.upload === 'none') return 'off';
   const isKnown = trainer !== 'command' && agent.trainers?.some(({ name }) => name === trainer) === true;
   if (!isKnown && outputs.commandHasOutputDir === false) return 'no_folder';
-  // Of the known trainers, only SimpleTuner keeps an output folder of the config; all others always write to the job's folder.
+  // SimpleTuner alone keeps an output folder of the config; all other known trainers write to the job's folder.
   const keepsOwn = isKnown && trainer === 'simpletuner' && agent.allowedConfigKeys?.includes('output_dir');
   if (keepsOwn === true && keys.includes('output_dir')) return 'own_folder';
   return outputs.upload === 'checkpoints' ? 'checkpoints_only' : null;

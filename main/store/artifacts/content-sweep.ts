@@ -40,7 +40,7 @@ export function startContentSweep(parts: ContentSweepDeps): ContentSweep {
   const giveUp = async (): Promise<void> => {
     await collect();
     await store.write(tx => tx.removeIncompleteVersions(time.earliest() - incompleteForMs));
-    await files.removeParts(time.earliest() - unlistedForMs);
+    await files.removePartials(time.earliest() - unlistedForMs);
   };
 
   const removeDropped = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type {
   AuditCount,
-  AuditFilter,
+  AuditPage,
   AuditRow,
   AuditSeal,
-  AuditSieve,
+  AuditFilter,
   AuditTrail,
   SealedMark,
   TrustedTime,
@@ -85,14 +85,14 @@ function lastSeqOf(db: Database): () => number {
   return () => last.get() ?? 0;
 }
 
-type FilterValues = Omit<AuditSieve, 'types' | 'cause'> & {
+type FilterValues = Omit<AuditFilter, 'types' | 'cause'> & {
   readonly prefix: string | null;
   /** A JSON array. */
   readonly types: string | null;
   readonly cause: string | null;
 };
 
-const valuesOf = <S extends AuditSieve>(filter: S): Omit<S, 'types' | 'cause'> & FilterValues => ({
+const valuesOf = <S extends AuditFilter>(filter: S): Omit<S, 'types' | 'cause'> & FilterValues => ({
   ...filter,
   types: filter.types === undefined ? null : JSON.stringify(filter.types),
   cause: filter.cause ?? null,
@@ -108,7 +108,7 @@ const filtered = `(@type IS NULL OR type = @type OR substr(type, 1, length(@pref
   AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
 
 /** Queries for one target use its index, so their cost does not grow with the trail. */
-function byFilter<S>(prepare: (condition: string) => S): (filter: AuditSieve) => S {
+function byFilter<S>(prepare: (condition: string) => S): (filter: AuditFilter) => S {
   const all = prepare(filtered);
   const ofTarget = prepare(`target_id = @targetId AND ${filtered}`);
   return ({ targetId }) => (targetId === null ? all : ofTarget);
@@ -119,7 +119,7 @@ const maxCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {
   const listed = byFilter(condition =>
-    db.prepare<[Omit<AuditFilter, 'types' | 'cause'> & FilterValues], AuditRow>(
+    db.prepare<[Omit<AuditPage, 'types' | 'cause'> & FilterValues], AuditRow>(
       `SELECT ${columns} FROM audit WHERE ${condition} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
     ),
   );

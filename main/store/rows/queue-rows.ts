@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type {
   JobCount,
-  JobInLine,
+  PendingCandidate,
   JobTimes,
   KeyedSubmission,
   PendingJob,
@@ -108,16 +108,16 @@ interface KindRow {
 }
 
 interface WaitingRow {
-  readonly id: JobInLine['id'];
+  readonly id: PendingCandidate['id'];
   readonly requirements: string;
   readonly user: string;
   readonly team: string | null;
   readonly level: number;
   readonly order: number;
-  readonly avoid: JobInLine['avoid'];
-  readonly approval: JobInLine['approval'];
+  readonly avoid: PendingCandidate['avoid'];
+  readonly approval: PendingCandidate['approval'];
   readonly notBefore: number;
-  readonly lastCause: JobInLine['lastCause'];
+  readonly lastCause: PendingCandidate['lastCause'];
   readonly retriesUsed: number;
 }
 
@@ -144,7 +144,7 @@ function lineReads(db: Database) {
   return {
     pendingLocally: () => local.get() ?? 0,
     line: (limit: number) => ids.all(limit),
-    waitingJobs: (): readonly JobInLine[] =>
+    waitingJobs: (): readonly PendingCandidate[] =>
       all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),
     waitingKinds: (limit: number, user: string | null): readonly WaitingKind[] =>
       kinds.all({ limit, user }).map(({ id, requirements, count }) => ({

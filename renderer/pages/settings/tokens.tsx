@@ -10,7 +10,7 @@ import { tell, showFailure } from '../../ui/toast.tsx';
 import { NewTokenDialog } from './new-token.tsx';
 import './tokens.css';
 
-/** Who else has access, and with which permissions. */
+/** The API tokens: who else has access, and with which permissions. */
 export function Tokens() {
   const t = useT();
   const { value, reload } = useLoaded(tokensApi.list);

@@ -19,7 +19,7 @@ const [bundle, executable] = programNames;
 type Limits = NonNullable<TestServerOptions['downloadLimits']>;
 
 async function open(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
-  // Like ~/.local/share, this path has a hidden folder. The files below it must be served anyway.
+  // The path has a hidden folder, like ~/.local/share. The files below it must be served anyway.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

@@ -47,7 +47,7 @@ const forPeople = guarded.filter(row => !forMachines.includes(row));
 const name = ({ method, path }: Call): string => `${method} ${path}`;
 
 describe('authority of every call', () => {
-  test('is open for exactly the calls of this list', () => {
+  test('requires no token for exactly the calls of this list', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
       'GET /agent/manifest.json',
       'GET /agent/SHA256SUMS',

@@ -39,7 +39,7 @@ describe('serving /docs', () => {
     );
   });
 
-  test('contains nothing that its own policy would block', () => {
+  test('serves /docs without anything that its policy would block', () => {
     expect(page.match(/<style>/g)).toHaveLength(1);
     expect(page).not.toMatch(/<(script|link|img|iframe|object|embed|form|base)\b/i);
     expect(page).not.toMatch(/<[^>]* (style|on\w+|src)=/i);
@@ -48,7 +48,7 @@ describe('serving /docs', () => {
     expect(page).toContain('color-scheme: light dark');
   });
 
-  test('allows only GET and HEAD', async () => {
+  test('allows only GET and HEAD for /docs', async () => {
     const head = await fetch(`${server.url}/docs`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     const post = await fetch(`${server.url}/docs`, { method: 'POST' });

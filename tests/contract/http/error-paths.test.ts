@@ -31,7 +31,7 @@ function tokenFor({ authority }: Call): Header {
 
 const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/[:*][a-z_]+/g, value);
 
-// Whether a path also matches this call. A path of one call can match another one's parameter.
+// True if a path also matches this call. A path of one call can match another one's parameter.
 const fits = (row: Call, path: string): boolean =>
   new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
@@ -81,7 +81,7 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
           status: 415,
           code: 'media_type',
         });
-      // Other sites can make a browser send a form. With a header that a form cannot send, it must be the guide's curl.
+      // Other sites can make a browser send a form. A header that no form can send proves that it is the guide's curl.
       const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
       const [name] = tokenFor(row);
       const isBearer = name === 'authorization';

@@ -67,7 +67,7 @@ test('returns the failure options that a submit requested', async () => {
 });
 
 describe('audit trail of these calls', () => {
-  test('records who did it and from where, and verifies', async () => {
+  test('audits who made these calls and from where', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     await server.submit({ config: {} });
     const { entries, total } = valueOf(await server.admin.call(auditApi.list, {}));

@@ -62,7 +62,7 @@ describe('GET /api/cloud/health', () => {
     expect((await get('/api/system/status', token)).status).toBe(200);
   });
 
-  it('is degraded while no worker is connected', async () => {
+  it('reports the server as degraded while no worker is connected', async () => {
     const own = await startTestServer();
     onTestFinished(() => own.close());
     await own.createWorker({ name: 'rig' });

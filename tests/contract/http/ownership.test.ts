@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Without `held`, the token gets the default permissions.
+// The token gets the default permissions without `held`.
 async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
   const body = { name, ...(held && { permissions: [...held] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -102,7 +102,7 @@ describe('calls for one job', () => {
     expect(text).not.toContain('job_not_found');
   });
 
-  test('names the owner of a job to a user who may view all jobs but not cancel it', async () => {
+  test('names the owner of a job to a user who may view but not cancel it', async () => {
     const lead = await enrol('lead', ['queue.view', 'queue.cancel.own']);
     const id = await submit(alice);
     expect(await lead.client.call(queueApi.cancel, { params: { id } })).toMatchObject({

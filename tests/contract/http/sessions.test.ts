@@ -112,7 +112,7 @@ describe('signing in', () => {
     const own = await ask('GET', '/api/session', bearer(server.adminToken));
     expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
     expect(own.body['permissions']).toContain('admin.tokens');
-    // As in every call, a token takes precedence over a cookie, and an invalid token counts as a failure.
+    // A token takes precedence over a cookie, as in every call, and an invalid token counts as a failure.
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await ask('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
       status: 401,

@@ -156,7 +156,7 @@ describe('connection of a heartbeat', () => {
     new Promise(resolve => socket.once('data', resolve));
   const beat = { status: 'idle' };
 
-  test('is closed after the answer when it would be idle for too long before the next heartbeat', async () => {
+  test('closes the connection of a heartbeat that would be idle too long before the next one', async () => {
     const { say, registered } = await register(50);
     expect(await registered.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
     expect(await (await say('heartbeat', beat)).closed).toMatch(
@@ -164,7 +164,7 @@ describe('connection of a heartbeat', () => {
     );
   });
 
-  test('is kept when the next heartbeat can use it', async () => {
+  test('keeps the connection of a heartbeat that the next one can use', async () => {
     const { say } = await register(patient);
     expect(await answerOf(await say('heartbeat', beat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
@@ -178,7 +178,7 @@ test('refuses headers that are too long', async () => {
   expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('has default limits for large bodies over slow lines and for all heartbeats', () => {
+test('allows large bodies over slow lines and all heartbeats with the default limits', () => {
   // 5 MB at 140 kbit/s, and the maximum of T/4.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);

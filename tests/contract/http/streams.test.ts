@@ -40,7 +40,7 @@ describe('stream of a worker', () => {
     return { id, stream: await openStream(`/api/workers/stream?worker_id=${id}`, headers), headers };
   };
 
-  test('starts immediately with headers against buffering, and sends a job in one ASCII line', async () => {
+  test("starts a worker's stream immediately without buffering, and sends a job in one ASCII line", async () => {
     const { id, stream } = await join();
     expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
     expect(stream.response.headers.get('cache-control')).toBe('no-cache, no-transform');
@@ -63,7 +63,7 @@ describe('stream of a worker', () => {
     await stream.until(/job_cancel/);
   });
 
-  test('ends when the worker opens another stream', async () => {
+  test("ends a worker's stream when the worker opens another one", async () => {
     const { id, stream, headers } = await join();
     await openStream(`/api/workers/stream?worker_id=${id}`, headers);
     await expect(stream.until(/never/)).rejects.toThrow('the stream ended');
@@ -78,7 +78,7 @@ describe('event stream', () => {
       .filter(line => line.startsWith('data: '))
       .map(line => UiEvent.parse(JSON.parse(line.slice('data: '.length))));
 
-  test('continues after Last-Event-ID without gap or repeat', async () => {
+  test('continues the event stream after Last-Event-ID without gap or repeat', async () => {
     const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
     const jobs: string[] = [];
     for (let n = 0; n < 3; n += 1)
@@ -97,7 +97,7 @@ describe('event stream', () => {
     });
   });
 
-  test('replays a long history to a reader that keeps up', async () => {
+  test('replays a long history of events to a reader that keeps up', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-long' });
     const labels = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`label-${n}`, 'x'.repeat(60)]));
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };

@@ -320,7 +320,7 @@ describe('certificate files', () => {
 });
 
 describe('the TLS setting', () => {
-  test('takes effect immediately, and disconnects only clients of plain HTTP from elsewhere', async () => {
+  test('applies the TLS setting immediately, and disconnects only remote clients of plain HTTP', async () => {
     const server = await open();
     await patch(server, { host: elsewhere });
     const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];

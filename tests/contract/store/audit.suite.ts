@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditFact, AuditFilter } from '../../../main/orchestrator/ports/index.ts';
+import type { AuditFact, AuditPage } from '../../../main/orchestrator/ports/index.ts';
 import { auditFilter as filter, testSeal } from '../../support/seal.ts';
 import { at, jobId, type OpenStore, workerId } from './builders.ts';
 
@@ -120,7 +120,7 @@ export function describeAudit(open: OpenStore): void {
             tx.appendAudit(makeFact({ type, target: { type: 'worker', id: workerId(id) } }));
         }
       });
-      const list = (changes: Partial<AuditFilter>) => {
+      const list = (changes: Partial<AuditPage>) => {
         const { rows, total } = audit.list(filter(changes));
         return [rows.map(({ seq }) => seq), total];
       };

@@ -9,7 +9,7 @@ import { migrate } from '../../../main/store/db/migrations.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { modesIn, newFile, openBench, scribble } from './bench.ts';
-import { emptyPayload, makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { emptyPayload, makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { testSeal } from '../../support/seal.ts';
 
 const windows = process.platform === 'win32';
@@ -42,7 +42,7 @@ function openData(file: string, clock = createVirtualClock()) {
 // A database that exists before the tested start.
 async function databaseWith(jobs: number): Promise<string> {
   const file = newFile();
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   for (let order = 1; order <= jobs; order++) await put(store, makeJob(order));
   await store.close();
   return file;

@@ -29,7 +29,7 @@ export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 // Dependencies with a clock that stands still and callbacks that do nothing.
-export const quietParts = (): StoreDeps => ({
+export const quietDeps = (): StoreDeps => ({
   log: silentLog,
   clock: createVirtualClock(),
   seal: testSeal,

@@ -5,7 +5,7 @@ import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { StorageError } from '../../../main/store/db/group-commit.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
-import { emptyPayload, jobId, makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { emptyPayload, jobId, makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { everyJob } from '../../support/every-job.ts';
 import { auditFilter } from '../../support/seal.ts';
 
@@ -277,7 +277,7 @@ describe('fatal errors of the disk', () => {
     ['audit', (store: Store) => store.audit.list(allRows)],
   ])('detects damage while it reads %s', async (table, read) => {
     const file = newFile();
-    const first = openSqliteStore(file, quietParts());
+    const first = openSqliteStore(file, quietDeps());
     await putWorkers(first, 'w_1');
     await put(first, makeJob(1));
     await first.close();
@@ -354,5 +354,5 @@ test('refuses to open with a SQLite that does not sync fully', () => {
     return source.startsWith('synchronous = ') ? [] : pragma.call(this, source, options);
   });
   onTestFinished(() => spy.mockRestore());
-  expect(() => openSqliteStore(newFile(), quietParts())).toThrow('SQLite runs with synchronous=1, not FULL');
+  expect(() => openSqliteStore(newFile(), quietDeps())).toThrow('SQLite runs with synchronous=1, not FULL');
 });

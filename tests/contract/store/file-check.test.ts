@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { findDamage } from '../../../main/store/db/file-check.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, scribble, sizeOf } from './bench.ts';
-import { makeJob, putWorkers, quietParts } from './builders.ts';
+import { makeJob, putWorkers, quietDeps } from './builders.ts';
 
 const pageBytes = 4_096;
 const frameBytes = 24 + pageBytes;
@@ -37,7 +37,7 @@ const payload = (bytes: number) => ({ config: { text: 'x'.repeat(bytes) }, datal
 // Makes ten commits, and keeps the files as they are after a kill or a close.
 async function makeDatabase(file: string, end: 'closed' | 'killed'): Promise<void> {
   const source = newFile();
-  const store = openSqliteStore(source, quietParts());
+  const store = openSqliteStore(source, quietDeps());
   await putWorkers(store, 'w_1');
   for (let order = 1; order <= 9; order++) {
     await store.write(tx => tx.insertJob(makeJob(order), payload(9_000)));
@@ -80,7 +80,7 @@ describe('findDamage on intact files', () => {
 
   test('accepts a log that starts with new frames and ends with old ones', async () => {
     const source = newFile();
-    const store = openSqliteStore(source, quietParts());
+    const store = openSqliteStore(source, quietDeps());
     for (let order = 1; order <= 30; order++) {
       await store.write(tx => tx.insertJob(makeJob(order), payload(9_000)));
       if (order !== 20) continue;
@@ -151,7 +151,7 @@ describe('findDamage on damaged files', () => {
     ['a page', pageBytes],
   ])('detects a database with a log that lost %s', async (_what, lost) => {
     const file = await database('closed');
-    const store = openSqliteStore(file, quietParts());
+    const store = openSqliteStore(file, quietDeps());
     await putWorkers(store, 'w_2');
     const copy = newFile();
     copyFileSync(file, copy);
@@ -215,7 +215,7 @@ describe('findDamage on files that it cannot judge', () => {
   test('refuses a backup next to the log of another database', async () => {
     const killed = await database('killed');
     const backup = newFile();
-    const store = openSqliteStore(newFile(), quietParts());
+    const store = openSqliteStore(newFile(), quietDeps());
     await store.copyTo(backup, new AbortController().signal);
     await store.close();
     const copy = new Database(backup);

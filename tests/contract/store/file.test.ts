@@ -20,14 +20,14 @@ import {
   makeWorker,
   put,
   putWorkers,
-  quietParts,
+  quietDeps,
   workerId,
 } from './builders.ts';
 
 const windows = process.platform === 'win32';
 
 function open(file: string): Store {
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   return store;
 }
@@ -47,7 +47,7 @@ test.skipIf(windows)('creates database, WAL and shared memory readable only by t
 test.skipIf(windows)('restricts the mode of a file that others could read', async () => {
   const folder = openFolder();
   const file = join(folder, 'trainyard.db');
-  await openSqliteStore(file, quietParts()).close();
+  await openSqliteStore(file, quietDeps()).close();
   chmodSync(file, 0o644);
   await putWorkers(open(file), 'w_1');
   expect(modesIn(folder)).toEqual({
@@ -68,7 +68,7 @@ test('commits with WAL and synchronous=FULL, also after the first write', async 
 
 test('keeps WAL mode in the file for other programs', async () => {
   const file = newFile();
-  await openSqliteStore(file, quietParts()).close();
+  await openSqliteStore(file, quietDeps()).close();
   const other = new Database(file, { readonly: true });
   expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
   other.close();
@@ -203,12 +203,12 @@ test('rolls the whole group back when the commit fails', async () => {
 
 test('refuses a file with a future schema and leaves it unchanged', async () => {
   const file = newFile();
-  await openSqliteStore(file, quietParts()).close();
+  await openSqliteStore(file, quietDeps()).close();
   const newer = new Database(file);
   newer.pragma('user_version = 99');
   newer.exec('CREATE TABLE of_the_future (a)');
   newer.close();
-  expect(() => openSqliteStore(file, quietParts())).toThrow(
+  expect(() => openSqliteStore(file, quietDeps())).toThrow(
     /schema 99, and this version knows \d+: start the newer version again, or use another --data-dir/,
   );
   const after = new Database(file, { readonly: true });
@@ -223,7 +223,7 @@ test.each([
 ])('refuses %s by its name and leaves it unchanged', (_what, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
-  expect(() => openSqliteStore(file, quietParts())).toThrow(
+  expect(() => openSqliteStore(file, quietDeps())).toThrow(
     `${file} is not a database: move it out of the way, or use another --data-dir`,
   );
   expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -240,6 +240,6 @@ test('treats an empty file as a new database', async () => {
 test('refuses a path where no file can exist by its name', () => {
   const folder = openFolder();
   for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
-    expect(() => openSqliteStore(file, quietParts())).toThrow(file);
+    expect(() => openSqliteStore(file, quietDeps())).toThrow(file);
   }
 });

@@ -6,7 +6,7 @@ import type { AuditRow, Store } from '../../../main/orchestrator/ports/index.ts'
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../support/seal.ts';
-import { at, jobId, quietParts, workerId } from './builders.ts';
+import { at, jobId, quietDeps, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 import { schema2 } from './schema-2.ts';
 
@@ -28,7 +28,7 @@ function writeFile(schemas: readonly string[], fill: (put: Put, db: Database.Dat
 }
 
 function open(file: string): Store {
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   return store;
 }

@@ -6,7 +6,7 @@ import type { Job, Store } from '../../../main/orchestrator/ports/index.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { JobStatus } from '../../../protocol/job.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { at, jobId, makeWorker, quietParts, workerId } from './builders.ts';
+import { at, jobId, makeWorker, quietDeps, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 import { everyJob } from '../../support/every-job.ts';
 
@@ -109,7 +109,7 @@ function oldFile(db: Database.Database) {
 }
 
 function open(file: string): Store {
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   return store;
 }
@@ -358,7 +358,7 @@ test('leaves the file unchanged when a migration fails', () => {
     old.worker('w_1');
     old.db.exec('CREATE TABLE audit (something_else TEXT)');
   });
-  expect(() => openSqliteStore(file, quietParts())).toThrow('already exists');
+  expect(() => openSqliteStore(file, quietDeps())).toThrow('already exists');
   const db = new Database(file, { readonly: true });
   onTestFinished(() => void db.close());
   const columns = db.prepare("SELECT name FROM pragma_table_info('workers')").pluck().all();

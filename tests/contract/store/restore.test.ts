@@ -19,7 +19,7 @@ import { openBackupFolder } from '../../../main/store/backups/backups.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { listingLog, newFile, scribble } from './bench.ts';
-import { makeJob, makeWorker, put, putWorkers, quietParts, workerId } from './builders.ts';
+import { makeJob, makeWorker, put, putWorkers, quietDeps, workerId } from './builders.ts';
 import { testSeal } from '../../support/seal.ts';
 
 const noonName = '2026-01-01T12-00-00Z';
@@ -44,7 +44,7 @@ function open(file: string): Opened {
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
-  const store = openSqliteStore(file, quietParts());
+  const store = openSqliteStore(file, quietDeps());
   const { signal } = new AbortController();
   for (let n = 1; n <= backups; n++) {
     await putWorkers(store, `w_${n}`);
@@ -171,7 +171,7 @@ describe('audit trail of a damaged database', () => {
   async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
-    const store = openSqliteStore(file, quietParts());
+    const store = openSqliteStore(file, quietDeps());
     const { signal } = new AbortController();
     await append(store, 3);
     await folder.add('hourly', copy => store.copyTo(copy, signal), signal);
@@ -262,7 +262,7 @@ describe('event numbers after a restore', () => {
   // Creates five events, three of which are in the backup.
   async function databaseWithEvents(): Promise<string> {
     const file = newFile();
-    const store = openSqliteStore(file, quietParts());
+    const store = openSqliteStore(file, quietDeps());
     await appendEvents(store, 3);
     const { signal } = new AbortController();
     await openBackupFolder(file, createVirtualClock()).add(

@@ -8,7 +8,7 @@ import { createJobRows } from '../../../main/store/rows/job-rows.ts';
 import { openSqliteStore, type SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createWorkerRows } from '../../../main/store/rows/worker-rows.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, quietParts, workerId } from './builders.ts';
+import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, quietDeps, workerId } from './builders.ts';
 
 const workers = ['w_1', 'w_2'].map(workerId);
 const orders = [1, 2, 3];
@@ -115,7 +115,7 @@ test('returns the same from memory as from the file after any commits and rollba
       fc.array(fc.array(Command, { minLength: 1, maxLength: 3 }), { maxLength: 12 }),
       async turns => {
         const file = join(openFolder(), 'trainyard.db');
-        const store = openSqliteStore(file, quietParts());
+        const store = openSqliteStore(file, quietDeps());
         const other = new Database(file, { readonly: true });
         try {
           await store.write(tx =>
@@ -138,7 +138,7 @@ test('returns the same from memory as from the file after any commits and rollba
 });
 
 test('returns the same job object until the job changes', async () => {
-  const store = openSqliteStore(':memory:', quietParts());
+  const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const job = makeJob(1);
   await store.write(tx => tx.insertJob(job, emptyPayload));
@@ -149,7 +149,7 @@ test('returns the same job object until the job changes', async () => {
 });
 
 test('neither writes nor reads a worker again that did not change', async () => {
-  const store = openSqliteStore(':memory:', quietParts());
+  const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const worker = makeWorker({ labels: { team: 'nlp' }, served: true });
   await store.write(tx => tx.insertWorker(worker, 'hash'));
@@ -161,7 +161,7 @@ test('neither writes nor reads a worker again that did not change', async () => 
 });
 
 test('drops an old token even if the worker was read before', async () => {
-  const store = openSqliteStore(':memory:', quietParts());
+  const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const { id } = makeWorker();
   await store.write(tx => tx.insertWorker(makeWorker(), 'hash'));
@@ -188,7 +188,7 @@ test('drops an old token even if the worker was read before', async () => {
 });
 
 test('returns current jobs when there are more than the cache holds', async () => {
-  const store = openSqliteStore(':memory:', quietParts());
+  const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const jobs = Array.from({ length: 7_600 }, (_, n) => makeJob(n + 1));
   await store.write(tx => {

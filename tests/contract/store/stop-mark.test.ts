@@ -20,7 +20,7 @@ import { makeJob, put, putWorkers } from './builders.ts';
 const checkQuery = 'PRAGMA quick_check(1)';
 
 interface Opened extends DataStore {
-  // Whether the whole database was checked.
+  // True if the whole database was checked.
   readonly isChecked: boolean;
 }
 

@@ -143,7 +143,7 @@ describe('stored contents', () => {
     await append(files, fresh, 0, 'f');
     const long = new Date('2020-01-01');
     utimesSync(`${files.pathOf(old)}.part`, long, long);
-    await files.removeParts(Date.parse('2021-01-01'));
+    await files.removePartials(Date.parse('2021-01-01'));
     expect([await files.arrived(old), await files.arrived(fresh)]).toEqual([0, 1]);
     expect(await listed(files)).toEqual([dog]);
   });

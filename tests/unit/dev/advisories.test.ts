@@ -46,7 +46,10 @@ describe('judgeAudit', () => {
 
   it.each([
     ['an empty string', ''],
-    ['an error response', '{"message":"405 Method Not Allowed - POST https://registry.test/bulk","error":{}}'],
+    [
+      'an error response',
+      '{"message":"405 Method Not Allowed - POST https://registry.test/bulk","error":{}}',
+    ],
     ['HTML instead of JSON', '<html>'],
     ['an unknown severity', report({ a: 'apocalyptic' })],
     ['an unknown report version', '{"auditReportVersion":3,"vulnerabilities":{}}'],

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { clearFolder } from '../../../dev/data-folder.ts';
 
-/** A folder with these files. */
+/** Creates a folder with these files. */
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-dev-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }
 
-/** Any that answers; its address. */
+/** Starts a server that answers every request and returns its URL. */
 async function startAnswering(): Promise<string> {
   const server = createServer((_request, response) => response.end());
   onTestFinished(() => void server.close());

@@ -1,8 +1,8 @@
 /** What `npm start` starts, and what it prints when it cannot open a window. */
 import { expect, test } from 'vitest';
-import { built, builtBeside, planStart, type Surroundings } from '../../../dev/start-plan.ts';
+import { built, builtBeside, planStart, type StartContext } from '../../../dev/start-plan.ts';
 
-const desktop: Surroundings = {
+const desktop: StartContext = {
   platform: 'linux',
   env: { DISPLAY: ':0' },
   isRoot: false,

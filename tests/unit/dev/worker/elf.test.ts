@@ -1,4 +1,4 @@
-/** A hand-made program of three segments by the ELF specification. tests/integration/rig.test.ts runs the real one. */
+/** A hand-made program of three segments by the ELF specification. tests/full/rig.test.ts runs the real one. */
 import { expect, test } from 'vitest';
 import { withNote } from '../../../../dev/worker/elf.ts';
 
@@ -30,7 +30,7 @@ const plain: readonly Header[] = [
   { type: 1, offset: 2 * page + 16, filesz: 300, memsz: 5_000 },
 ];
 
-/** Code of `c`, data of `d`, and symbols of `s` behind all that is loaded. */
+/** Code filled with `c`, data with `d`, and symbols with `s` behind the loaded segments. */
 function program(headers: readonly Header[] = plain): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf
@@ -59,7 +59,7 @@ function program(headers: readonly Header[] = plain): Buffer {
   return elf;
 }
 
-/** The program as a kernel would load it: its memory, and where the notes are in it. */
+/** Loads the program like a kernel: returns its memory and the place of its notes. */
 function load(elf: Buffer) {
   const memory = new Map<number, number>();
   const notes: { readonly vaddr: number; readonly size: number }[] = [];

@@ -38,7 +38,7 @@ function openTrail(count: number): TestTrail {
     },
     list: () => ({ rows, total: rows.length }),
     after: (seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
-    sifted: (_sieve, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+    sifted: (_filter, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
     row: seq => rows.find(row => row.seq === seq) ?? null,
     figures: () => ({ total: rows.length, firstAt: null, lastAt: null, types: [], actors: [] }),
     anchor: () => anchor,

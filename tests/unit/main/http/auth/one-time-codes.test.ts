@@ -48,7 +48,7 @@ test('drops the oldest code when there are too many', () => {
   expect(codes.redeem(made[1] ?? '')).toEqual(ada);
 });
 
-test('returns null for a code of the admin token after its replacement, and keeps codes of API tokens', () => {
+test('drops codes of the admin token when it is replaced, and keeps those of API tokens', () => {
   const { codes, replaceAdminToken } = openCodes();
   const [admins, hers] = [codes.make({ tokenId: null }), codes.make(ada)];
   replaceAdminToken();

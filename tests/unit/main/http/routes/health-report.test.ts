@@ -23,7 +23,7 @@ const componentOf = (changes: Partial<Checks>, name: HealthComponent['name']): H
 const hour = 3_600_000;
 
 describe('a health report', () => {
-  it('is healthy when every check passes', () => {
+  it('reports the server as healthy when every check passes', () => {
     const components = judgeHealth(sound);
     expect(components.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'database healthy',

@@ -289,7 +289,7 @@ describe('installing the bundle for an existing Node', () => {
   });
 });
 
-test.each(['sh', 'dash', 'bash'])('is valid syntax for %s', shell => {
+test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => {
   const { error, status } = spawnSync(shell, ['-n'], { input: usual });
   // The shell may be missing on this machine.
   expect(error === undefined ? status : 0).toBe(0);

@@ -3,14 +3,14 @@ import type { Upload } from '../../../../../main/orchestrator/ports/index.ts';
 import { startArtifactSweep } from '../../../../../main/store/artifacts/artifact-sweep.ts';
 import { openSqliteStore } from '../../../../../main/store/sqlite-store.ts';
 import { AttemptId } from '../../../../../protocol/ids.ts';
-import { emptyPayload, jobId, makeJob, quietParts } from '../../../../contract/store/builders.ts';
+import { emptyPayload, jobId, makeJob, quietDeps } from '../../../../contract/store/builders.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-clock.ts';
 
 const MiB = 1_048_576;
 const minute = 60_000;
 
 async function openBench(sizeOf: (file: string) => Promise<number>) {
-  const parts = quietParts();
+  const parts = quietDeps();
   const clock = createVirtualClock();
   const store = openSqliteStore(':memory:', parts);
   const uploadOf = (file: string, changes: Partial<Upload> = {}): Upload => ({

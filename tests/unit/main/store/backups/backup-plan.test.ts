@@ -168,11 +168,11 @@ describe('planRetention and hasRestoredTooOften after repeated restores', () => 
 });
 
 describe('nextBackupInMs', () => {
-  test('returns 0 when there is no backup', () => {
+  test('makes the next backup due immediately when there is none', () => {
     expect(nextBackupInMs([], noon)).toBe(0);
   });
 
-  test('returns the time until an hour after the newest backup of any kind', () => {
+  test('makes the next backup due an hour after the newest one of any kind', () => {
     const backups = [
       make(3, noon - 20 * 60_000, 'before-schema-2'),
       make(2, noon - 2 * hourMs),
@@ -182,12 +182,12 @@ describe('nextBackupInMs', () => {
     expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
   });
 
-  test('returns 0 when the newest backup was made by a restore', () => {
+  test('makes the next backup due immediately after a restore', () => {
     expect(nextBackupInMs([make(2, noon, 'before-restore'), make(1, noon)], noon)).toBe(0);
     expect(nextBackupInMs([make(3, noon), make(2, noon, 'before-restore')], noon)).toBe(hourMs);
   });
 
-  test('returns 0 when the newest backup has a future timestamp', () => {
+  test('makes the next backup due immediately when the newest has a future timestamp', () => {
     expect(nextBackupInMs([make(1, noon + 1)], noon)).toBe(0);
     expect(nextBackupInMs([make(1, noon)], noon)).toBe(hourMs);
   });

@@ -1,0 +1,75 @@
+import { dirname, posix } from 'node:path';
+import { at, type Finding, type SourceFile } from './source.ts';
+
+const maxColumns = 100;
+const tableRow = /^\s*\|/;
+/** One link, image, URL or code span, perhaps after a list marker: nothing to break. */
+const unbreakable =
+  /^\s*(?:(?:[-*>]|\d+\.)\s+)*(?:!?\[[^\]]*\]\([^)]*\)|\[[^\]]+\]:.*|(?:<img [^>]*>\s*)+|\S+|`[^`]*`\S*)$/;
+
+interface Line {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** Finds prose of more than 100 columns. Tables, code blocks and long links cannot be wrapped. */
+export const findLongLines = ({ name, text }: SourceFile): readonly Finding[] =>
+  proseOf(text)
+    .filter(
+      line => line.text.length > maxColumns && !tableRow.test(line.text) && !unbreakable.test(line.text),
+    )
+    .map(line => at(name, line.number, `${line.text.length} columns: wrap prose at ${maxColumns}`));
+
+/** Finds links to files that do not exist (`exists` tells), and to headings that their page lacks. */
+export function findBrokenLinks(
+  pages: readonly SourceFile[],
+  exists: (path: string) => boolean,
+): readonly Finding[] {
+  const anchors = new Map(pages.map(({ name, text }) => [name, anchorsOf(proseOf(text))]));
+  return pages.flatMap(({ name, text }) =>
+    proseOf(text).flatMap(line =>
+      targetsIn(line.text).flatMap(target => {
+        const [path = '', anchor] = target.split('#', 2);
+        const file = path === '' ? name : posix.join(dirname(name), path);
+        const isFound = exists(file) && (anchor === undefined || anchors.get(file)?.has(anchor) !== false);
+        return isFound ? [] : [at(name, line.number, `links to ${target}, which does not exist`)];
+      }),
+    ),
+  );
+}
+
+function targetsIn(text: string): readonly string[] {
+  const links = text.replaceAll(/`[^`]*`/g, '').matchAll(/\]\(([^()\s]+)\)|<img [^>]*src="([^"]+)"/g);
+  return [...links]
+    .map(([, inline = '', image = inline]) => image)
+    .filter(target => !/^[a-z]+:/i.test(target));
+}
+
+/** The lines of a page outside of code fences. */
+function proseOf(page: string): readonly Line[] {
+  const lines: Line[] = [];
+  let fence: string | null = null;
+  for (const [index, text] of page.split('\n').entries()) {
+    const marks = /^\s*(`{3,}|~{3,})/.exec(text)?.[1] ?? null;
+    if (fence === null && marks === null) lines.push({ number: index + 1, text });
+    else if (fence === null) fence = marks;
+    else if (marks?.startsWith(fence) === true) fence = null;
+  }
+  return lines;
+}
+
+/** The anchors that GitHub makes of headings, and those of `<a id>`. */
+function anchorsOf(lines: readonly Line[]): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const { text } of lines) {
+    for (const [, id = ''] of text.matchAll(/<a id="([^"]+)"/g)) anchors.add(id);
+    const heading = /^#{1,6}\s+(.*?)\s*$/.exec(text)?.[1];
+    if (heading === undefined) continue;
+    const shown = heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const slug = shown.replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, '').replaceAll(' ', '-');
+    let anchor = slug;
+    for (let count = 1; anchors.has(anchor); count += 1) anchor = `${slug}-${count}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}

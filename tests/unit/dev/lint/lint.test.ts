@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { findRelativeOpeners } from '../../../../dev/lint/comments.ts';
+import { findBrokenLinks, findLongLines } from '../../../../dev/lint/markdown.ts';
+import { findStrays } from '../../../../dev/lint/rooms.ts';
+import type { SourceFile } from '../../../../dev/lint/source.ts';
+import { findOldWords } from '../../../../dev/lint/words.ts';
+
+const file = (name: string, text = ''): SourceFile => ({ name, text });
+
+describe('findStrays', () => {
+  it('reports a file that lies beside the rooms of its folder', () => {
+    expect(findStrays([file('agent/helper.ts'), file('main/http/misc.ts')])).toEqual([
+      'agent/helper.ts:1: lies beside the rooms of agent/: move it into one of them',
+      'main/http/misc.ts:1: lies beside the rooms of main/http/: move it into one of them',
+    ]);
+  });
+
+  it('accepts files in rooms, the named faces, and folders without rooms', () => {
+    const files = ['agent/gpu/probe.ts', 'agent/main.ts', 'main/http/server.ts', 'protocol/job.ts'];
+    expect(findStrays(files.map(name => file(name)))).toEqual([]);
+  });
+
+  it('reports a unit test in a folder that mirrors no folder of sources', () => {
+    const files = [file('agent/gpu/probe.ts'), file('tests/unit/agent/cards/probe.test.ts')];
+    expect(findStrays(files)).toEqual([
+      'tests/unit/agent/cards/probe.test.ts:1: tests no folder: there is no agent/cards/ to mirror',
+    ]);
+  });
+
+  it('accepts a unit test beside its mirror, and one of the tools of the tests', () => {
+    const files = [
+      'agent/gpu/probe.ts',
+      'tests/unit/agent/gpu/probe.test.ts',
+      'tests/unit/chaos/plan.test.ts',
+    ];
+    expect(findStrays([...files, 'tests/chaos/plan.ts'].map(name => file(name)))).toEqual([]);
+  });
+});
+
+describe('findOldWords', () => {
+  it('reports an identifier of the old vocabulary, with its line and the standard term', () => {
+    expect(findOldWords(file('a.ts', "import { x } from './x.ts';\nconst hindrances = x;\n"))).toEqual([
+      'a.ts:2: hindrances: use the standard term (JobBlocker)',
+    ]);
+    expect(findOldWords(file('a.ts', 'export interface WorkerParts {}'))).toHaveLength(1);
+    expect(findOldWords(file('a.ts', 'const mostJobs = 1;'))).toHaveLength(1);
+  });
+
+  it('accepts the same words in comments, strings, templates and regular expressions', () => {
+    const text = "// a hindrance\n/* Surroundings */ const a = 'sieve', b = `sieve`, c = /sieve/;\n";
+    expect(findOldWords(file('a.ts', text))).toEqual([]);
+  });
+
+  it('accepts names that only contain an old word', () => {
+    expect(findOldWords(file('a.ts', 'const utmost = parts; const almostAll = 1;'))).toEqual([]);
+  });
+});
+
+describe('findRelativeOpeners', () => {
+  it.each([
+    'Of each kind; the first wins.',
+    'What is refused leaves no trace.',
+    'Who calls must hold the lock.',
+    'By which limits count.',
+    'For how long it lasts.',
+  ])('reports a comment that opens with "%s"', words => {
+    expect(findRelativeOpeners(file('a.ts', `/** ${words} */\n`))).toHaveLength(1);
+    expect(findRelativeOpeners(file('a.ts', `const a = 1;\n  // ${words}\n`))).toHaveLength(1);
+  });
+
+  it('accepts a comment that names its subject', () => {
+    const text = '/** Returns the limits of each kind. */\n// The caller must hold the lock.\n';
+    expect(findRelativeOpeners(file('a.ts', text))).toEqual([]);
+  });
+});
+
+describe('findLongLines', () => {
+  const long = 'word '.repeat(30).trim();
+
+  it('reports prose of more than 100 columns', () => {
+    expect(findLongLines(file('a.md', `# Title\n\n${long}\n`))).toEqual([
+      'a.md:3: 149 columns: wrap prose at 100',
+    ]);
+  });
+
+  it('accepts long tables, code blocks and links', () => {
+    const link = `[text](https://example.com/${'x'.repeat(100)})`;
+    expect(findLongLines(file('a.md', `| ${long} |\n\n\`\`\`sh\n${long}\n\`\`\`\n\n- ${link}\n`))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('findBrokenLinks', () => {
+  const pages = [
+    file('docs/a.md', '# A\n\n[b](b.md#two-words) [none](c.md) [lost](b.md#three) [self](#a)\n'),
+    file('docs/b.md', '## Two words\n\n`[code](nowhere.md)` <https://example.com>\n'),
+  ];
+
+  it('reports links to files and headings that do not exist', () => {
+    expect(findBrokenLinks(pages, path => pages.some(({ name }) => name === path))).toEqual([
+      'docs/a.md:3: links to c.md, which does not exist',
+      'docs/a.md:3: links to b.md#three, which does not exist',
+    ]);
+  });
+});
