@@ -3,8 +3,12 @@ import { defineConfig } from '@playwright/test';
 /** Debian's own: none is downloaded. */
 export const chromium = '/usr/bin/chromium';
 
+/** The specs of `npm test`: every page, and what people do most. The others need minutes (`npm run test:all`). */
+const core = /\/(?:budget|data|frame|keyboard|permissions|recovery|stream|versions|work|worker)\.spec\.ts$/;
+
 export default defineConfig({
   testDir: 'tests/e2e',
+  testMatch: process.env['TRAINYARD_ALL_SPECS'] === '1' ? /\.spec\.ts$/ : core,
   outputDir: 'test-results',
   workers: 2,
   timeout: 90_000,

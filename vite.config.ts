@@ -114,11 +114,11 @@ const insideNode = (entry: string, outDir: string, fileName: string) => {
   return { ...rest, build: { ...build, minify: true, rolldownOptions: { input: entry, output } } };
 };
 
-/** What is compiled, and so lies beside a program. */
+/** Compiled packages, which lie beside a program. */
 const compiled = ['better-sqlite3'];
 
 /** With its packages in it, in parts that are read when they are needed: the store only where an orchestrator runs. */
-const inParts = (entry: string, name: string, external: readonly string[]) => {
+const inChunks = (entry: string, name: string, external: readonly string[]) => {
   const { build, ...rest } = program(entry, 'dist/main', `${name}.js`);
   const output = {
     format: 'esm' as const,
@@ -133,10 +133,10 @@ const inParts = (entry: string, name: string, external: readonly string[]) => {
 };
 
 /** The command line. Packages that are read one by one, as they are installed, take 70 ms more. */
-const commandLine = inParts('main/cli.ts', 'cli', compiled);
+const commandLine = inChunks('main/cli.ts', 'cli', compiled);
 
 /** The app, with little to be shipped beside it. */
-const desktop = inParts('main/desktop.ts', 'desktop', ['electron', ...compiled]);
+const desktop = inChunks('main/desktop.ts', 'desktop', ['electron', ...compiled]);
 
 /** In its sandbox it can load nothing, and only in the older form of modules. */
 const preload = {
@@ -232,6 +232,8 @@ export default defineConfig({
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),
+      // Minutes of whole programs: run by `npm run test:all`, and before an issue is closed.
+      suite('full', 30_000),
       // Fleets of processes: more at once would only wait for each other.
       { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),

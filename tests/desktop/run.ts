@@ -1,4 +1,7 @@
-/** Builds the app and tests it with every driver that is available here. Prints which drivers are missing, and why. */
+/**
+ * Builds the app and tests it with every driver that is available here. Prints which drivers are missing, and why.
+ * `--built`: `npm run build` has just run. `--all`: also the specs that take minutes. Other arguments go to Playwright.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -76,12 +79,14 @@ async function openDisplay(): Promise<{ readonly name: string | null; readonly c
 }
 
 async function main(): Promise<number> {
+  const given = process.argv.slice(2);
+  const isAll = given.includes('--all') || given.some(argument => !argument.startsWith('-'));
   const steps = [
     ['vite', 'build', '--app', '--logLevel', 'warn'],
     // The worker is part of the package.
     [process.execPath, 'dev/worker/run.ts'],
   ];
-  for (const [program = '', ...args] of steps) {
+  for (const [program = '', ...args] of given.includes('--built') ? [] : steps) {
     const { status } = spawnSync(program, args, { stdio: 'inherit' });
     if (status !== 0) return status ?? 1;
   }
@@ -117,12 +122,14 @@ async function main(): Promise<number> {
     const env = {
       ...process.env,
       ...(display.name !== null && { DISPLAY: display.name }),
+      ...(isAll && { TRAINYARD_ALL_SPECS: '1' }),
       TRAINYARD_DESKTOP_DRIVERS: [...drivers.keys()].join(','),
       [electronVariables.electron]: drivers.get('electron') ?? '',
       [electronVariables['electron-33']]: drivers.get('electron-33') ?? '',
       TRAINYARD_ELECTRON_33_DIST: registry ?? '',
     };
-    const args = ['test', '-c', 'playwright.desktop.config.ts', ...process.argv.slice(2)];
+    const own = given.filter(argument => argument !== '--built' && argument !== '--all');
+    const args = ['test', '-c', 'playwright.desktop.config.ts', ...own];
     return spawnSync('playwright', args, { stdio: 'inherit', env }).status ?? 1;
   } finally {
     display.close();

@@ -1,4 +1,7 @@
-/** Builds the panel and tests it in a browser. Without a browser, it prints how to install one. */
+/**
+ * Builds the panel and tests it in a browser. Without a browser, it prints how to install one. `--built`: `npm run build`
+ * has just run. `--all`: also the specs that take minutes. Other arguments go to Playwright.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chromium } from '../../playwright.config.ts';
@@ -8,9 +11,12 @@ const run = (command: string, ...args: readonly string[]): void => {
   if (status !== 0) process.exit(status ?? 1);
 };
 
+const given = process.argv.slice(2);
+const isNamed = given.some(argument => !argument.startsWith('-'));
+if (given.includes('--all') || isNamed) process.env['TRAINYARD_ALL_SPECS'] = '1';
 if (existsSync(chromium)) {
-  run('vite', 'build', '--app', '--logLevel', 'warn');
-  run('playwright', 'test', ...process.argv.slice(2));
+  if (!given.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
+  run('playwright', 'test', ...given.filter(argument => argument !== '--built' && argument !== '--all'));
 } else {
   console.log(`Browser tests skipped: there is no ${chromium} (apt-get install chromium)`);
 }

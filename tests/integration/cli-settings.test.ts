@@ -17,7 +17,7 @@ test('shows settings as a table, by name, and as JSON', async () => {
   });
   const all = await run('settings');
   expect(all).toMatchObject({ code: 0, err: '' });
-  expect(all.out).toMatch(/^SETTING +VALUE +FIXED BY\nshared +no\nhost +127\.0\.0\.1\ntls +no\n/);
+  expect(all.out).toMatch(/^SETTING +VALUE +OVERRIDDEN BY\nshared +no\nhost +127\.0\.0\.1\ntls +no\n/);
   expect(all.out).toMatch(/^public_url +https:\/\/yard\.example\.org +--public-url$/m);
   expect(all.out).toMatch(/^local_worker\.gpus +none$/m);
   expect((await run('settings', 'get')).out).toBe(all.out);
