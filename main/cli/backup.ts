@@ -47,11 +47,11 @@ const restore: RemoteSpec = {
     command
       .argument('<backup>', 'name of the backup, as "trainyard backup list" shows it')
       .option('--yes', 'skip the confirmation'),
-  async act(remote, [wanted = '']) {
+  async act(remote, [word = '']) {
     const { backups } = await remote.request(backupApi.list);
     const backup =
-      backups.find(({ name }) => name === wanted) ??
-      fail(exitCodes.notFound, `No backup "${wanted}". To list backups, run "trainyard backup list"`);
+      backups.find(({ name }) => name === word) ??
+      fail(exitCodes.notFound, `No backup "${word}". To list backups, run "trainyard backup list"`);
     await remote.confirm(
       `Restore ${backup.name}, created at ${backup.at}? All later changes are lost, including jobs and tokens.`,
     );

@@ -29,7 +29,7 @@ export function printRows<T extends Row>(
   const { answer, rows, columns, none } = found;
   const fields = fieldNames(flags);
   if (isOn(flags, 'json'))
-    terminal.out(json(fields === null ? answer : rows.map(row => picked(row, fields)), 2));
+    terminal.out(json(fields === null ? answer : rows.map(row => selectFields(row, fields)), 2));
   else if (fields !== null) for (const row of rows) terminal.out(fieldLine(row, fields));
   else if (rows.length > 0)
     terminal.out(lines(tableLines(rows, columns, terminal.outScreen()?.columns ?? null)));
@@ -43,7 +43,7 @@ export function printOne(
   found: { readonly answer: Row; readonly facts: readonly Fact[] },
 ): void {
   const fields = fieldNames(flags);
-  if (isOn(flags, 'json')) terminal.out(json(picked(found.answer, fields), 2));
+  if (isOn(flags, 'json')) terminal.out(json(selectFields(found.answer, fields), 2));
   else if (fields !== null) terminal.out(fieldLine(found.answer, fields));
   else terminal.out(lines(factLines(found.facts)));
   failOnUnknown(fields, found.answer);
@@ -52,7 +52,7 @@ export function printOne(
 /** Prints one of a series of events, always as one line. */
 export function printEvent({ terminal, flags }: Printer, event: Row, line: string): void {
   const fields = fieldNames(flags);
-  if (isOn(flags, 'json')) terminal.out(json(picked(event, fields), 0));
+  if (isOn(flags, 'json')) terminal.out(json(selectFields(event, fields), 0));
   else terminal.out(fields === null ? `${plain(line)}\n` : fieldLine(event, fields));
 }
 
@@ -79,7 +79,7 @@ const json = (value: unknown, indent: number): string =>
   `${escapeUnseen(JSON.stringify(value, null, indent))}\n`;
 
 /** Selects the requested fields, such as `gpu_info.driver`; all fields without a selection. */
-const picked = (row: Row, names: readonly string[] | null): Row =>
+const selectFields = (row: Row, names: readonly string[] | null): Row =>
   names === null ? row : Object.fromEntries(names.map(name => [name, fieldOf(row, name.split('.')) ?? null]));
 
 const fieldLine = (row: Row, names: readonly string[]): string =>

@@ -52,10 +52,10 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
       '\nExit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict,\n' +
         '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete',
     );
-  const wanted = commands.get(first);
-  for (const load of wanted === undefined ? commands.values() : [wanted])
+  const selected = commands.get(first);
+  for (const load of selected === undefined ? commands.values() : [selected])
     program.addCommand((await load())(invocation));
-  if (wanted === undefined) {
+  if (selected === undefined) {
     const { completeCommand } = await import('./completion/complete.ts');
     const complete = completeCommand(invocation, () => program);
     program.addCommand(complete, { hidden: true });

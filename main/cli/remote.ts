@@ -65,8 +65,9 @@ export function openRemote(
       const result = await call(row, input);
       if (result.ok) return result.value;
       const { code, message } = failureOf(result.failure, url);
-      const doubt = row.method === 'GET' || !isInDoubt(result.failure) ? '' : doubtText(isKeyed(input?.body));
-      return fail(code, message + doubt);
+      const warning =
+        row.method === 'GET' || !isUncertain(result.failure) ? '' : uncertainText(isKeyed(input?.body));
+      return fail(code, message + warning);
     },
     async confirm(question) {
       if (isOn(flags, 'yes') || terminal.ask === null) return;
@@ -81,7 +82,7 @@ const nothingSent =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 
 /** Returns true when a change may have been made although its response was lost. */
-function isInDoubt(failure: CallFailure): boolean {
+function isUncertain(failure: CallFailure): boolean {
   if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
     if ('code' in error && nothingSent.test(String(error.code))) return false;
@@ -96,5 +97,5 @@ const isKeyed = (body: unknown): boolean =>
   'idempotency_key' in body &&
   body.idempotency_key !== undefined;
 
-const doubtText = (hasKey: boolean): string =>
+const uncertainText = (hasKey: boolean): string =>
   `.\nThe change may have been made. ${hasKey ? 'Run the command again with the same key' : 'Check before you run the command again'}`;

@@ -37,16 +37,16 @@ const revoke: RemoteSpec = {
       .argument('[session]', 'session id, as "trainyard sessions list" shows it')
       .option('--all', 'revoke all browser sessions')
       .option('--yes', 'skip the confirmation'),
-  async act(remote, [wanted]) {
+  async act(remote, [word]) {
     const isAll = isOn(remote.flags, 'all');
-    if (isAll === (wanted !== undefined)) fail(exitCodes.usage, 'Specify a session id, or --all');
+    if (isAll === (word !== undefined)) fail(exitCodes.usage, 'Specify a session id, or --all');
     if (isAll) {
       await remote.confirm('Sign all browsers out?');
       const answer = await remote.request(sessionApi.revokeAll);
       return printOne(remote, { answer, facts: [['Sessions revoked', String(answer.revoked)]] });
     }
-    const id = SessionId.safeParse(wanted);
-    if (!id.success) fail(exitCodes.usage, `"${wanted}" is not the id of a session`);
+    const id = SessionId.safeParse(word);
+    if (!id.success) fail(exitCodes.usage, `"${word}" is not the id of a session`);
     else {
       const answer = await remote.request(sessionApi.revoke, { params: { id: id.data } });
       printOne(remote, { answer, facts: [['Session revoked', answer.session_id]] });

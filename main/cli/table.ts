@@ -10,10 +10,10 @@ export type Fact = readonly [name: string, value: string | null];
 
 const gap = '  ';
 /** These characters would move the cursor or change the text direction, and text from other machines is not trusted. */
-const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** Makes a text safe to print, on one line. */
-export const plain = (text: string): string => text.replaceAll(unseen, ' ').trim();
+export const plain = (text: string): string => text.replaceAll(unsafeCharacters, ' ').trim();
 
 /** Splits a text into lines that are safe to print. */
 export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
@@ -28,7 +28,7 @@ export function tableLines<T>(
     columns.map(({ title }) => title),
     ...rows.map(row => columns.map(({ text }) => plain(text(row)))),
   ];
-  const widths = columns.map((_, at) => cells.reduce((most, line) => Math.max(most, widthOf(line[at])), 0));
+  const widths = columns.map((_, at) => cells.reduce((max, line) => Math.max(max, widthOf(line[at])), 0));
   return cells.map(line =>
     cutLine(line.map((cell, at) => padded(cell, widths[at] ?? 0)).join(gap), width).trimEnd(),
   );
@@ -37,7 +37,7 @@ export function tableLines<T>(
 /** One fact per line, with aligned values. */
 export function factLines(facts: readonly Fact[]): readonly string[] {
   const shown = facts.filter(([, value]) => value !== null);
-  const widest = shown.reduce((most, [name]) => Math.max(most, widthOf(name)), 0);
+  const widest = shown.reduce((max, [name]) => Math.max(max, widthOf(name)), 0);
   return shown.flatMap(([name, value]) =>
     plainLines(value ?? '').map((line, at) => `${padded(at === 0 ? name : '', widest)}${gap}${line}`),
   );

@@ -73,11 +73,11 @@ const revoke: RemoteSpec = {
   name: 'revoke',
   description: 'Revoke a token and sign out its browser sessions',
   shape: command => command.argument('<token>', 'token id or name').option('--yes', 'skip the confirmation'),
-  async act(remote, [wanted = '']) {
+  async act(remote, [word = '']) {
     const { tokens } = await remote.request(tokensApi.list);
     const token =
-      tokens.find(({ id, name }) => id === wanted || name === wanted) ??
-      fail(exitCodes.notFound, `No token "${wanted}". To list tokens, run "trainyard tokens list"`);
+      tokens.find(({ id, name }) => id === word || name === word) ??
+      fail(exitCodes.notFound, `No token "${word}". To list tokens, run "trainyard tokens list"`);
     await remote.confirm(`Revoke token ${token.name}? Its users lose access now.`);
     const answer = await remote.request(tokensApi.revoke, { params: { id: token.id } });
     printOne(remote, { answer, facts: [['Revoked', `${token.name} (${token.id})`]] });

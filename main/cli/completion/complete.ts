@@ -6,7 +6,7 @@ import type { Invocation } from '../invocation.ts';
 import { openRemote } from '../remote.ts';
 import { plain } from '../table.ts';
 import { workerStatus } from '../workers/worker.ts';
-import { type Candidate, walk, type Wanted } from './walk.ts';
+import { type Candidate, walk, type Expected } from './walk.ts';
 
 /** Beyond this delay, completion feels stuck. */
 const timeoutMs = 500;
@@ -24,14 +24,14 @@ export function completeCommand(invocation: Invocation, program: () => Command):
     .helpOption(false)
     .passThroughOptions()
     .action(async (shell: string, words: readonly string[]) => {
-      const { before, typed, wanted } = walk(program(), shell === 'bash' ? joinBashWords(words) : words);
-      const found = (await findCandidates(wanted, typed, invocation)).filter(({ word }) =>
+      const { before, typed, expected } = walk(program(), shell === 'bash' ? joinBashWords(words) : words);
+      const found = (await findCandidates(expected, typed, invocation)).filter(({ word }) =>
         word.startsWith(typed),
       );
       // Bash completes only the part after the `=`.
       const prefix = shell === 'bash' ? '' : before;
       for (const { word, about } of found) invocation.terminal.out(`${prefix}${word}\t${plain(about)}\n`);
-      invocation.terminal.out(`:${shellCompletion(wanted)}\n`);
+      invocation.terminal.out(`:${shellCompletion(expected)}\n`);
     });
 }
 
@@ -48,24 +48,24 @@ function joinBashWords(words: readonly string[]): readonly string[] {
 }
 
 /** Returns what the shell should add itself. */
-function shellCompletion(wanted: Wanted): string {
-  if (wanted.kind === 'config') return wanted.orFile ? 'file' : '';
-  return wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
+function shellCompletion(expected: Expected): string {
+  if (expected.kind === 'config') return expected.orFile ? 'file' : '';
+  return expected.kind === 'file' || expected.kind === 'folder' ? expected.kind : '';
 }
 
 async function findCandidates(
-  wanted: Wanted,
+  expected: Expected,
   typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
-  switch (wanted.kind) {
+  switch (expected.kind) {
     case 'words':
-      return wanted.candidates;
+      return expected.candidates;
     case 'worker':
     case 'job':
     case 'config':
       try {
-        return await fetchCandidates(wanted, typed, invocation);
+        return await fetchCandidates(expected, typed, invocation);
       } catch {
         // Completion is optional, so an unreachable orchestrator is no error.
         return [];
@@ -78,22 +78,22 @@ async function findCandidates(
 }
 
 async function fetchCandidates(
-  wanted: Extract<Wanted, { readonly kind: 'worker' | 'job' | 'config' }>,
+  expected: Extract<Expected, { readonly kind: 'worker' | 'job' | 'config' }>,
   typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
-  const { request } = openRemote(wanted.flags, invocation, timeoutMs);
-  if (wanted.kind === 'worker') {
+  const { request } = openRemote(expected.flags, invocation, timeoutMs);
+  if (expected.kind === 'worker') {
     const { workers } = await request(workersApi.list);
     return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
   }
-  if (wanted.kind === 'config') {
+  if (expected.kind === 'config') {
     const { entries } = await request(configsApi.list, { query: { q: typed, limit: maxConfigs } });
     return entries.map(({ name, model_family: family, problem }) => ({
       word: name,
       about: problem ?? family ?? '',
     }));
   }
-  const { entries } = await request(queueApi.list, { query: { ...wanted.which, limit: maxJobs } });
+  const { entries } = await request(queueApi.list, { query: { ...expected.which, limit: maxJobs } });
   return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
 }

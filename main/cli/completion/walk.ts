@@ -8,7 +8,7 @@ export interface Candidate {
 }
 
 /** The kind of word that fits at the end of the line. */
-export type Wanted =
+export type Expected =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   /** Workers or jobs of the orchestrator that the options so far select. */
   | { readonly kind: 'worker'; readonly flags: Flags }
@@ -18,7 +18,7 @@ export type Wanted =
   | { readonly kind: 'file' | 'folder' | 'nothing' };
 
 export interface Typed {
-  readonly wanted: Wanted;
+  readonly expected: Expected;
   /** Prefix of each candidate: the `--option=` of the word being typed. */
   readonly before: string;
   /** Candidates must start with this text. */
@@ -30,14 +30,14 @@ export function walk(program: Command, words: readonly string[]): Typed {
   const current = words.at(-1) ?? '';
   const state = words.slice(0, -1).reduce<Position>(step, start(program));
   if (state.pending !== null)
-    return { wanted: candidatesForValue(state.pending, state.flags), before: '', typed: current };
+    return { expected: candidatesForValue(state.pending, state.flags), before: '', typed: current };
   const [, name = '', value = ''] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   const option = state.isRaw ? undefined : optionOf(state.command, name);
   if (option !== undefined && takesValue(option))
-    return { wanted: candidatesForValue(option, state.flags), before: `${name}=`, typed: value };
-  const wanted =
+    return { expected: candidatesForValue(option, state.flags), before: `${name}=`, typed: value };
+  const expected =
     current.startsWith('-') && !state.isRaw ? candidatesForOptions(state) : candidatesForPosition(state);
-  return { wanted, before: '', typed: current };
+  return { expected, before: '', typed: current };
 }
 
 /** The parser's position in the line, and the flags so far. */
@@ -97,7 +97,7 @@ const placeholderKinds: Readonly<Record<string, 'worker' | 'config' | 'config or
     'config-name': 'config',
   };
 
-function candidatesForValue(target: Option | Argument, flags: Flags): Wanted {
+function candidatesForValue(target: Option | Argument, flags: Flags): Expected {
   if (target.argChoices !== undefined)
     return { kind: 'words', candidates: target.argChoices.map(word => ({ word, about: '' })) };
   if (target instanceof JobArgument) return { kind: 'job', flags, which: target.which };
@@ -110,7 +110,7 @@ function candidatesForValue(target: Option | Argument, flags: Flags): Wanted {
 const placeholder = (target: Option | Argument): string =>
   'flags' in target ? (/[<[]([^>\]]+)[>\]]/.exec(target.flags)?.[1] ?? '') : target.name();
 
-function candidatesForPosition({ command, position, flags }: Position): Wanted {
+function candidatesForPosition({ command, position, flags }: Position): Expected {
   const visible = command.createHelp().visibleCommands(command);
   if (position === 0 && command.commands.length > 0) {
     const candidates = visible.map(one => ({ word: one.name(), about: one.description() }));
@@ -120,7 +120,7 @@ function candidatesForPosition({ command, position, flags }: Position): Wanted {
   return argument === undefined ? { kind: 'nothing' } : candidatesForValue(argument, flags);
 }
 
-function candidatesForOptions({ command, flags }: Position): Wanted {
+function candidatesForOptions({ command, flags }: Position): Expected {
   const open = command
     .createHelp()
     .visibleOptions(command)

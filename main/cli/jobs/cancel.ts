@@ -24,10 +24,10 @@ export const cancel: RemoteSpec = {
     if (isBulk === (word !== undefined))
       fail(exitCodes.usage, 'Specify a job, --status STATUS, or --all for all jobs that have not ended');
     if (word !== undefined) return cancelNamed(remote, word);
-    const wanted = Array.isArray(statuses) ? statuses.map(String) : [...onWorkers, ...waiting];
+    const chosen = Array.isArray(statuses) ? statuses.map(String) : [...onWorkers, ...waiting];
     const jobs = await jobsWith(
       remote,
-      wanted.flatMap(status => (status === 'running' ? onWorkers : [status])),
+      chosen.flatMap(status => (status === 'running' ? onWorkers : [status])),
     );
     return actOnAll(remote, { jobs: waitingFirst(jobs), verb: 'Cancel', act: cancelOne(remote) });
   },

@@ -26,8 +26,8 @@ export const priority: RemoteSpec = {
     withJobArgument(command, among.pending).addArgument(
       new Argument('<priority>', '0 to 50, or a name').choices(Object.keys(priorities)).argParser(priorityOf),
     ),
-  async act(remote, [word, wanted = '']) {
-    const body = { priority: priorityOf(wanted) };
+  async act(remote, [word, level = '']) {
+    const body = { priority: priorityOf(level) };
     const { id } = await findJob(remote, word, among.pending);
     showJob(remote, await remote.request(queueApi.setPriority, { params: { id }, body }));
   },
@@ -70,15 +70,17 @@ export const reject: RemoteSpec = {
 };
 
 /** The command does not wait: the trainer creates the checkpoint or samples later. */
-const trainerAction = (what: RequestKind, description: string, wanted: string): RemoteSpec => ({
+const trainerAction = (what: RequestKind, description: string, outputs: string): RemoteSpec => ({
   name: what,
   description,
   shape: command => withJobArgument(command, among.running),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word, among.running);
     const job = await remote.request(queueApi.ask, { params: { id }, body: { what } });
-    const request = `equested ${wanted} from ${job.worker_name ?? 'the worker'}`;
-    const state = job.duplicate ? `Already r${request} a moment ago` : `R${request}`;
+    const worker = job.worker_name ?? 'the worker';
+    const state = job.duplicate
+      ? `Already requested ${outputs} from ${worker} a moment ago`
+      : `Requested ${outputs} from ${worker}`;
     remote.terminal.err(`${state}. The job lists the new files when they are uploaded\n`);
     showJob(remote, job);
   },

@@ -101,14 +101,14 @@ const missing = (message: string): Chosen => ({
 /** Returns the files with these names, and all files in folders with these names; without names, all files. */
 export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): Chosen {
   if (names.length === 0) return { ok: true, files };
-  const wanted = names.map(name => name.replace(/\/+$/, ''));
+  const paths = names.map(name => name.replace(/\/+$/, ''));
   const isMeant = (key: string, name: string): boolean => key === name || key.startsWith(`${name}/`);
-  const unknown = wanted.find(name => !files.some(({ key }) => isMeant(key, name)));
+  const unknown = paths.find(name => !files.some(({ key }) => isMeant(key, name)));
   if (unknown !== undefined)
     return missing(
       `The job has no file or folder "${unknown}". To list its files, run "trainyard jobs artifacts"`,
     );
-  return { ok: true, files: files.filter(({ key }) => wanted.some(name => isMeant(key, name))) };
+  return { ok: true, files: files.filter(({ key }) => paths.some(name => isMeant(key, name))) };
 }
 
 /** Returns all files of one checkpoint. `word`: its name, `newest` or `best`. */

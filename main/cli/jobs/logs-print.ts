@@ -62,13 +62,13 @@ const escapes = new RegExp(
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
 /** As in tables, except that tabs stay. Output of other machines must not move the cursor or change the text direction. */
-const unseen = new RegExp(
+const unsafeCharacters = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
   'gu',
 );
 const endOfColours = `${escape}[0m`;
 
-const uncolouredText = (text: string): string => withoutColours(text).replaceAll(unseen, ' ');
+const uncolouredText = (text: string): string => withoutColours(text).replaceAll(unsafeCharacters, ' ');
 
 const withoutEscapes = (line: LogLine): LogLine => ({ ...line, text: withoutColours(line.text) });
 
@@ -82,7 +82,7 @@ function colouredText(text: string): string {
     hasColours = true;
     return sequence;
   });
-  const clean = shown.replaceAll(unseen, ' ');
+  const clean = shown.replaceAll(unsafeCharacters, ' ');
   return hasColours ? `${clean}${endOfColours}` : clean;
 }
 

@@ -69,9 +69,9 @@ export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView
 }
 
 function statusLine(job: JobView): string {
-  const { status, worker_name: worker, attempt, max_attempts: most } = job;
+  const { status, worker_name: worker, attempt, max_attempts: max } = job;
   const where = worker === null || isWaiting(status) ? '' : ` on ${worker}`;
-  const which = attempt > 1 ? `, attempt ${attempt} of ${most}` : '';
+  const which = attempt > 1 ? `, attempt ${attempt} of ${max}` : '';
   const why = isWaiting(status) || status === 'recovering' ? situation(job) : '';
   return `${status[0]?.toUpperCase()}${status.slice(1)}${where}${which}${why === '' ? '' : `: ${why}`}`;
 }

@@ -16,7 +16,7 @@ interface Row extends Readonly<Record<string, unknown>> {
 const columns: readonly Column<Row>[] = [
   { title: 'SETTING', text: ({ name }) => name },
   { title: 'VALUE', text: ({ value }) => valueText(value) },
-  { title: 'FIXED BY', text: ({ fixed_by: by }) => by ?? '' },
+  { title: 'OVERRIDDEN BY', text: ({ fixed_by: by }) => by ?? '' },
 ];
 
 /** Prints these settings; `--json` prints the server's whole response. */
@@ -57,7 +57,7 @@ const set: RemoteSpec = {
       'NAME=VALUE, such as public_url=https://yard.example.org; "none" removes a value; switches are yes or no',
     ),
   async act(remote, words) {
-    const wanted = words.map(word => {
+    const changes = words.map(word => {
       const at = word.indexOf('=');
       if (at < 1) fail(exitCodes.usage, `"${word}" is not in the form NAME=VALUE`);
       const key = findKey(word.slice(0, at));
@@ -67,13 +67,13 @@ const set: RemoteSpec = {
         return fail(exitCodes.usage, `${key.name}: expected ${key.kind}, not "${text}"`);
       return { key, value };
     });
-    const change = nested(new Map(wanted.map(({ key, value }) => [key.name, value])));
+    const change = nested(new Map(changes.map(({ key, value }) => [key.name, value])));
     const body = readInput(settingsApi.change.body, change, {});
     const answer = await remote.request(settingsApi.change, { body });
     printSettings(
       remote,
       answer,
-      wanted.map(({ key }) => key),
+      changes.map(({ key }) => key),
     );
   },
 };
