@@ -130,22 +130,4 @@ describe('the built command line', () => {
     expect(server.lines).toEqual([expect.stringMatching(refusal)]);
     expect(readFileSync(join(built, 'cli.js'), 'utf8')).not.toMatch(/^import /m);
   });
-
-  test('starts the built server without loading undici', async () => {
-    const code = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))";
-    const listing = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
-    const server = start(['server', '--port', '0', '--json'], listing);
-    onTestFinished(() => server.kill('SIGKILL'));
-    await server.said(/^\{"ready":true/);
-    server.kill('SIGTERM');
-    await server.exited;
-    expect(server.lines).toContain('NativeModule http');
-    expect(server.lines.filter(line => line.includes('undici'))).toEqual([]);
-  });
-
-  test('emits only ASCII into the built command line', () => {
-    const parts = readdirSync(built).filter(name => name.endsWith('.js'));
-    const wide = parts.filter(name => /[^\0-\u007f]/.test(readFileSync(join(built, name), 'utf8')));
-    expect([parts.length > 1, wide]).toEqual([true, []]);
-  });
 });
