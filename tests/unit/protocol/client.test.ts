@@ -118,7 +118,7 @@ describe('urlOf', () => {
     });
   });
 
-  test('is sent exactly as urlOf built it', async () => {
+  test('sends the URL exactly as urlOf built it', async () => {
     const { url, seen } = await listen(always(200, { n: 1 }));
     const list = call({
       ...parts,

@@ -10,7 +10,7 @@ import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
 import { version } from '../../../protocol/version.ts';
 
-test('has the version of package.json', () => {
+test('exports the version of package.json', () => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ version });
 });

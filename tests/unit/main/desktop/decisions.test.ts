@@ -199,7 +199,7 @@ describe('quitQuestion', () => {
   const en = wordsFor(['en-GB']);
   const busy = { ...nothing, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
 
-  test('asks before it quits while jobs run, and says what happens to them', () => {
+  test('asks before quitting while jobs run, and explains what happens to them', () => {
     const asked = quitQuestion({ isGuest: false, summary: busy }, en);
     expect(asked?.message).toBe('Quit while 1 job is running?');
     expect(asked?.detail).toMatch(/keep training/);
@@ -210,7 +210,7 @@ describe('quitQuestion', () => {
     ['an orchestrator that another program started', { isGuest: true, summary: busy }],
     ['no jobs', { isGuest: false, summary: nothing }],
     ['no known state', { isGuest: false, summary: null }],
-  ])('asks nothing with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
+  ])('quits without a question with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
 });
 
 test('quotes the program in the autostart entry', () => {

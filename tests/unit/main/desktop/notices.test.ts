@@ -128,7 +128,7 @@ describe('trayMenu and trayText', () => {
       expect(labels({ fleet: 'Lab', ...state }).join()).not.toMatch(/Pause|Resume/);
   });
 
-  test('says that an orchestrator is not reachable', () =>
+  test('shows that an orchestrator is not reachable', () =>
     expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
   test('limits the length of the menu and of its labels', () => {

@@ -123,7 +123,7 @@ const roundMs = 20_000;
 // Enough rounds for the takeover and the longest back-offs of three retries.
 const maxRounds = 100;
 
-// With free disk space and a working worker, every job must end.
+// Every job must end once the disk has space and a worker follows its commands.
 async function expectAllEnd({
   model,
   real: { fleet, jobs },

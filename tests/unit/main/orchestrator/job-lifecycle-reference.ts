@@ -11,7 +11,7 @@ export interface ReferenceJob {
   // The number of the newest attempt, or 0.
   readonly n: number;
   readonly used: number;
-  // Whether the end of the newest attempt used a retry, and whether that attempt can resume.
+  // The end of the newest attempt used a retry; the attempt can resume.
   readonly charged: boolean;
   readonly revivable: boolean;
   // Back-off in ms after the job became pending again.

@@ -36,7 +36,7 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
     expect(words.jobsRunning(0)).not.toBe('');
   });
 
-  test('differs from English', () => {
+  test('translates the texts unless the language is English', () => {
     const isEnglish = words.quit === wordsFor(['en']).quit;
     expect(isEnglish).toBe(language === 'en');
   });

@@ -29,7 +29,7 @@ const rowsOf = ({ fleet }: World): readonly Recorded[] =>
     .filter(({ type }) => type !== 'job.report_refused')
     .map((row): Recorded => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
 
-// After the clock was set back, a row keeps the latest time and stores its clock offset.
+// A row keeps the latest time and stores its clock offset when the clock was set back.
 const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
 
 const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);

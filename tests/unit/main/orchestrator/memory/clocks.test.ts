@@ -54,7 +54,7 @@ describe('a paused orchestrator process', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('does not count a longer pause, and continues the deadlines', async () => {
+  test('does not count a longer pause as silence, and continues the deadlines', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });

@@ -114,7 +114,7 @@ describe('worker streams', () => {
     expect(stream.sent).toEqual([]);
   });
 
-  test('ends a stream once', () => {
+  test('ends the stream of a worker only once', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     expect(book.hangUp(w1)).toBe(true);

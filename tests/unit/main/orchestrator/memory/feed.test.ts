@@ -26,7 +26,7 @@ function makeFeed({ first = 1, last = 0 } = {}) {
         kept.findIndex(event => event.seq > seq),
       );
     },
-    // Like a transaction, this stores an event and then publishes it.
+    // Stores an event and then publishes it, like a transaction.
     happen(): void {
       const event = makeEvent((kept.at(-1)?.seq ?? 0) + 1);
       kept.push(event);

@@ -71,7 +71,7 @@ describe('pauses of the process', () => {
     expect(passed()).toBe(5_200);
   });
 
-  test('removes each of several pauses', async () => {
+  test('subtracts each of several pauses from the steady time', async () => {
     const { real, passed } = makeClock();
     for (let n = 0; n < 3; n++) {
       await real.pause(20_000);

@@ -1,4 +1,4 @@
-// In any order of events, a job must change only as docs/internals/semantics.md allows.
+// A job must change only as docs/internals/semantics.md allows, in any order of events.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { advance, type JobEvent } from '../../../../../main/orchestrator/rules/job-lifecycle.ts';

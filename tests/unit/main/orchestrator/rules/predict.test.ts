@@ -14,11 +14,11 @@ const only =
     names.includes(name);
 
 describe('predictStart', () => {
-  test('returns 0 when a worker is idle', () => {
+  test('predicts an immediate start when a worker is idle', () => {
     expect(predictStart({ workers: [makeRig('a')], fits: all, ahead: [], runMs: null })).toBe(0);
   });
 
-  test('returns the time until the first fitting worker is idle', () => {
+  test('predicts the start when the first fitting worker becomes idle', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
     expect(predictStart({ workers, fits: only('b', 'c'), ahead: [], runMs: null })).toBe(20);
   });
@@ -37,12 +37,12 @@ describe('predictStart', () => {
     expect(predictStart({ workers, fits: only('a'), ahead, runMs: 100 })).toBe(10);
   });
 
-  test('returns null without a worker that becomes idle', () => {
+  test('predicts no start without a worker that becomes idle', () => {
     expect(predictStart({ workers: [], fits: all, ahead: [], runMs: 100 })).toBeNull();
     expect(predictStart({ workers: [makeRig('a')], fits: only('b'), ahead: [], runMs: 100 })).toBeNull();
   });
 
-  test('returns null when the duration of the jobs ahead is unknown', () => {
+  test('predicts no start when the duration of the jobs ahead is unknown', () => {
     const outlook = { workers: [makeRig('a')], fits: all, runMs: null };
     expect(predictStart({ ...outlook, ahead: [all] })).toBeNull();
     expect(predictStart({ ...outlook, workers: [makeRig('a'), makeRig('b', 7)], ahead: [all] })).toBe(7);

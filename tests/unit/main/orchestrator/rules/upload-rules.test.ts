@@ -151,7 +151,7 @@ test('refuses the 100,001st file of a job', () => {
 test.each([
   [250, 50, null],
   [250, 51, 'quota_exceeded'],
-  // After the limit was lowered, reserved bytes stay reserved.
+  // Reserved bytes stay reserved when the limit is lowered.
   [400, 0, null],
 ])('decides whether an upload may grow with %s bytes in all by %s more: %s', (inAll, more, code) => {
   expect(growthRefusal({ inAll: 300 }, { inAll }, more)?.code ?? null).toBe(code);

@@ -191,7 +191,7 @@ describe('judging a worker', () => {
     return judged;
   };
 
-  test('fits only when nothing speaks against the worker', () => {
+  test('judges a worker as fitting only when nothing speaks against it', () => {
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'a100-80gb' })).fits).toBe(true);
     expect(judgeOne(a100, makeCandidate('busy', 1, { gpu_type: 'a100-80gb' })).fits).toBe(false);
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'h100' })).fits).toBe(false);
@@ -270,7 +270,7 @@ describe('judging a worker', () => {
     expect(reasonsOf(judgeOne(makeNeeds(), gone), null)).toMatchObject([{ there: 'goodbye' }]);
   });
 
-  test('fits although the worker had the job last, with a reason to avoid it', () => {
+  test('judges the previous worker as fitting, with a reason to avoid it', () => {
     const judged = judgeOne(makeNeeds(), makeCandidate('idle'));
     expect(judged.fits).toBe(true);
     expect(reasonsOf(judged, workerId('w1'))).toMatchObject([{ code: 'avoid_previous' }]);

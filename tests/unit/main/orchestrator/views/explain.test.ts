@@ -302,7 +302,7 @@ describe('explaining what blocks a job', () => {
     expect(codesOf(explain(fleet, jobId))).toEqual(['approval', 'paused']);
   });
 
-  test('is empty once the job is no longer pending', async () => {
+  test('returns an empty explanation once the job is no longer pending', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

@@ -29,18 +29,19 @@ async function openScene(): Promise<Scene> {
 
 const calls: Readonly<Record<string, Call>> = {
   'a submission': ({ fleet }) => fleet.trySubmit(),
-  'a submission that is not to wait': ({ fleet }) => fleet.trySubmit({ no_wait: true }),
+  'a submission with no_wait': ({ fleet }) => fleet.trySubmit({ no_wait: true }),
   'a submission with a key': ({ fleet }) => fleet.trySubmit({}, ada, { key: 'k', fingerprint: 'f' }),
   'an approval': ({ fleet, blocked }) => fleet.orchestrator.jobs.approve(blocked, bob),
   'a rejection': ({ fleet, blocked }) => fleet.orchestrator.jobs.reject(blocked, 'too dear', bob),
-  'a priority': ({ fleet, waiting }) => fleet.orchestrator.jobs.setPriority(waiting, 50, bob),
+  'a new priority': ({ fleet, waiting }) => fleet.orchestrator.jobs.setPriority(waiting, 50, bob),
   'a move to the top': ({ fleet, waiting }) => fleet.orchestrator.jobs.moveToTop(waiting, bob),
   'a retry': ({ fleet, ended }) => fleet.orchestrator.jobs.retry(ended, bob),
   'a deletion': ({ fleet, ended }) => fleet.orchestrator.jobs.remove(ended, bob),
   'a clean-up': ({ fleet }) => fleet.orchestrator.queue.cleanUp(0, bob),
   'a pause': ({ fleet }) => fleet.orchestrator.queue.pause('mains', bob),
-  'a limit': ({ fleet }) => fleet.orchestrator.queue.limit({ max_concurrent: 0 }, bob),
-  'a label': ({ fleet, rig }) => fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp' } }, bob),
+  'a new limit': ({ fleet }) => fleet.orchestrator.queue.limit({ max_concurrent: 0 }, bob),
+  'a new label': ({ fleet, rig }) =>
+    fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp' } }, bob),
 };
 
 const snapshot = ({ fleet, rig }: Scene) => ({
@@ -54,8 +55,8 @@ const snapshot = ({ fleet, rig }: Scene) => ({
 
 const withoutRecords = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof snapshot>) => rest;
 
-describe.each(Object.entries(calls))('%s', (_name, call) => {
-  test('is refused without effect while the disk is full, and succeeds when it has space', async () => {
+describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, call) => {
+  test('refuses the change without effect while the disk is full, and makes it afterwards', async () => {
     const scene = await openScene();
     const { fleet } = scene;
     const before = snapshot(scene);
@@ -77,7 +78,7 @@ describe.each(Object.entries(calls))('%s', (_name, call) => {
     fleet.errors.splice(0);
   });
 
-  test('survives a crash', async () => {
+  test('keeps an answered change of the queue after a crash', async () => {
     const scene = await openScene();
     await call(scene);
     await scene.fleet.clock.settle();

@@ -127,7 +127,7 @@ const offeringOf = ({ gpu_count: gpuCount, labels }: WorkerView) => makeOffering
 const shapeOf = (job: JobDetail): string =>
   JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
 
-// Whether a user's setting keeps the job from idle workers.
+// True if a user's setting keeps the job from idle workers.
 function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
   const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = fleet.store.liveJobs();

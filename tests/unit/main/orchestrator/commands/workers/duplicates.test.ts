@@ -6,7 +6,7 @@ import type { AgentOptions } from '../../../../../support/fleet-worker.ts';
 
 const incumbency = 45_000;
 
-/** How another machine registers with the same token. */
+/** Registrations of another machine with the same token. */
 const others: readonly (readonly [what: string, protocol: 1 | 2, other: AgentOptions])[] = [
   ['another instance', 2, { instanceId: 'another' }],
   ['another host', 1, { host: 'another' }],

@@ -18,7 +18,7 @@ const join = async (fleet: Fleet, joinToken: string, token: string) => {
   return outcome;
 };
 
-/** Which of these tokens authenticate this worker. */
+/** Returns for each token whether it authenticates this worker. */
 const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 

@@ -11,7 +11,7 @@ async function rotate(fleet: Fleet, rig: FleetWorker, mode: 'now' | 'after_job')
   return token;
 }
 
-/** Which of these tokens authenticate this worker. */
+/** Returns for each token whether it authenticates this worker. */
 const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 

@@ -98,7 +98,7 @@ describe('warnings about unknown config keys', () => {
     expect(await warningsOf(fleet, { model_family: 'flux', learning_rate: 0.1 })).toEqual([]);
   });
 
-  test('says that the trainer ignores an unknown key where it does', async () => {
+  test('warns that the trainer ignores an unknown key where it does', async () => {
     const fleet = await openFleet();
     const trainers = [{ name: 'onetrainer', version: null }];
     const rig = await fleet.addIdleWorker({ agent: { trainers } });
