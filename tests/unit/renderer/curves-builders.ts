@@ -19,7 +19,7 @@ export const bucket = (
   ...more,
 });
 
-/** The first attempt, then the second one, ...: where each begins, and its points by key. */
+/** The start and the points by key of each attempt, in order. */
 export const curvesOf = (
   ...attempts: readonly (readonly [offsetMs: number, Readonly<Record<string, MetricBucket[]>>])[]
 ): Curves => ({

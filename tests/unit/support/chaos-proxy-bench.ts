@@ -9,7 +9,7 @@ import { createNotices, type Notices } from '../../support/notices.ts';
 /** What the server behind the proxy has received. */
 export interface FarEnd {
   readonly calls: readonly string[];
-  /** Streams that are open as it believes. */
+  /** Streams the server considers open. */
   readonly streams: ReadonlySet<http.ServerResponse>;
   readonly connections: () => number;
   readonly waitFor: Notices['waitFor'];
@@ -17,7 +17,7 @@ export interface FarEnd {
   readonly url: string;
 }
 
-/** A raw client: what a socket brought, and how it ended. */
+/** A raw client: the received text and how the socket ended. */
 export interface RawClient {
   readonly text: () => string;
   /** Null while it is open. */
@@ -30,10 +30,10 @@ export interface RawClient {
 export interface ProxyBench {
   readonly far: FarEnd;
   readonly proxy: ChaosProxy;
-  /** Posts a text; answers with what came back, as `status text`. */
+  /** Posts a text and returns the response as `status text`. */
   post(path: string, body?: string): Promise<string>;
   connect(): Promise<RawClient>;
-  /** With a stream open through the proxy. */
+  /** A client with an open stream through the proxy. */
   stream(): Promise<RawClient>;
 }
 

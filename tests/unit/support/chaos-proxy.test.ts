@@ -5,8 +5,8 @@ import { reports } from '../../support/chaos-proxy.ts';
 const bench = useProxyBench();
 const frame = (data: string): string => `data: ${data}\n\n`;
 
-describe('in good weather', () => {
-  test('calls pass, and are in the log with their answers', async () => {
+describe('without faults', () => {
+  test('forwards calls and logs them with their responses', async () => {
     expect(await bench.post('/a?b=1', '{"x":1}')).toBe('200 {"x":1}');
     expect(bench.far.calls).toEqual(['POST /a?b=1 {"x":1}']);
     expect(bench.proxy.log).toMatchObject([
@@ -22,7 +22,7 @@ describe('in good weather', () => {
     expect(bench.proxy.calls('GET')).toHaveLength(0);
   });
 
-  test('a stream passes frame by frame; its end passes in both directions', async () => {
+  test('forwards a stream frame by frame and its end in both directions', async () => {
     const client = await bench.stream();
     bench.far.push(frame('{"n":1}'));
     await client.waitFor('the frame', () => client.text().includes('{"n":1}'));
@@ -35,7 +35,7 @@ describe('in good weather', () => {
     await other.waitFor('the last chunk', () => other.text().endsWith('0\r\n\r\n'));
   });
 
-  test('a stream that breaks at the orchestrator is reset at the client', async () => {
+  test('resets the client when a stream breaks at the orchestrator', async () => {
     const client = await bench.stream();
     for (const stream of bench.far.streams) stream.destroy();
     await client.waitFor('the reset', client.ended);
@@ -44,7 +44,7 @@ describe('in good weather', () => {
 });
 
 describe('a black hole', () => {
-  test('takes what is said and what is heard, and leaves sockets open', async () => {
+  test('swallows both directions and leaves the sockets open', async () => {
     const client = await bench.stream();
     bench.proxy.blackhole();
     bench.far.push(frame('1'));
@@ -63,11 +63,11 @@ describe('a black hole', () => {
     expect(bench.far.streams.size).toBe(1);
   });
 
-  test('takes the end of a client, so that the orchestrator goes on believing in it', async () => {
+  test("hides the client's disconnect from the orchestrator", async () => {
     const client = await bench.stream();
     bench.proxy.blackhole('up');
     bench.far.push(frame('1'));
-    await client.waitFor('what is heard', () => client.text().includes('data: 1'));
+    await client.waitFor('the frame', () => client.text().includes('data: 1'));
     client.destroy();
     await bench.proxy.waitFor('its end', () => bench.proxy.log[0]?.left);
     await bench.proxy.heal();
@@ -75,7 +75,7 @@ describe('a black hole', () => {
     expect(bench.far.streams.size).toBe(1);
   });
 
-  test('does nothing to a stream that was silent meanwhile', async () => {
+  test('leaves a stream intact that was silent during the black hole', async () => {
     const client = await bench.stream();
     bench.proxy.blackhole();
     await bench.proxy.heal();
@@ -85,7 +85,7 @@ describe('a black hole', () => {
 });
 
 describe('a stall', () => {
-  test('keeps everything in its order until it clears up', async () => {
+  test('holds everything back in order until it ends', async () => {
     const client = await bench.stream();
     bench.proxy.stall();
     bench.far.push(frame('1'));
@@ -101,7 +101,7 @@ describe('a stall', () => {
     await client.waitFor('both', () => /data: 1[^]*data: 2/.test(client.text()));
   });
 
-  test('of one direction lets the other pass', async () => {
+  test('lets the other direction pass when only one is stalled', async () => {
     bench.proxy.stall('down');
     const post = bench.post('/heard');
     await bench.far.waitFor('the call', () => bench.far.calls.length === 1);
@@ -112,8 +112,8 @@ describe('a stall', () => {
   });
 });
 
-describe('connections', () => {
-  test('cut: both sides see a reset', async () => {
+describe('connection faults', () => {
+  test('resets both sides of a cut connection', async () => {
     const client = await bench.stream();
     bench.proxy.cut();
     await client.waitFor('the reset', client.ended);
@@ -122,7 +122,7 @@ describe('connections', () => {
     expect(await bench.post('/again')).toBe('200 {}');
   });
 
-  test('cut: those whose client had gone in a black hole, too', async () => {
+  test('cuts connections whose client left during a black hole', async () => {
     const client = await bench.stream();
     bench.proxy.blackhole();
     client.destroy();
@@ -131,7 +131,7 @@ describe('connections', () => {
     await bench.far.waitFor('the end', () => bench.far.streams.size === 0);
   });
 
-  test('refused: nothing listens, what is open stays; healed on the same port', async () => {
+  test('refuses new connections, keeps open ones, and heals on the same port', async () => {
     const client = await bench.stream();
     bench.proxy.refuse();
     await expect(bench.connect()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -141,7 +141,7 @@ describe('connections', () => {
     expect(await bench.post('/again')).toBe('200 {}');
   });
 
-  test('half open, dead at the client: the orchestrator still believes in it', async () => {
+  test("keeps the orchestrator's side open when the client's side is dead", async () => {
     const client = await bench.stream();
     bench.proxy.halfOpen('client');
     bench.far.push(frame('1'));
@@ -153,7 +153,7 @@ describe('connections', () => {
     expect(bench.far.streams.size).toBe(1);
   });
 
-  test('half open, dead at the orchestrator: the client still believes in it', async () => {
+  test("keeps the client's side open when the orchestrator's side is dead", async () => {
     const client = await bench.stream();
     bench.proxy.halfOpen('orchestrator');
     await bench.far.waitFor('the end', () => bench.far.streams.size === 0);
@@ -161,16 +161,16 @@ describe('connections', () => {
     expect(client.ended()).toBe(null);
   });
 
-  test('delayed: in order, and not earlier', async () => {
+  test('delays responses in order', async () => {
     bench.proxy.delay(100);
     const before = performance.now();
     expect(await bench.post('/slow')).toBe('200 {}');
-    // There and back, less what timers may be early.
+    // Both directions are delayed; timers may fire slightly early.
     expect(performance.now() - before).toBeGreaterThan(198);
     await bench.proxy.heal();
   });
 
-  test('reset in the middle of a frame: the client has a part of it', async () => {
+  test('delivers a partial frame when it resets in the middle of one', async () => {
     const client = await bench.stream();
     const done = bench.proxy.resetInFrame('"type":"job');
     bench.far.push(frame('{"type":"ping"}'));
@@ -184,19 +184,19 @@ describe('connections', () => {
 });
 
 describe('rules', () => {
-  test('drop: the call never arrives, and has no answer', async () => {
+  test('drops a call without a response', async () => {
     bench.proxy.rule({ call: 'POST /a', where: reports('starting'), fate: 'drop', times: 1 });
     const client = await bench.connect();
     client.send('POST /a HTTP/1.1\r\nhost: far\r\ncontent-length: 21\r\n\r\n{"status":"starting"}');
     await bench.proxy.waitFor('the call', () => bench.proxy.log[0]);
     expect(await bench.post('/a', '{"status":"running"}')).toContain('200');
-    // Once is over.
+    // The rule applies only once.
     expect(await bench.post('/a', '{"status":"starting"}')).toContain('200');
     expect(bench.far.calls).toHaveLength(2);
     expect([client.text(), client.ended()]).toEqual(['', null]);
   });
 
-  test('reset: the call never arrives, and the client hears of it', async () => {
+  test('resets a call before it arrives, until the rule is removed', async () => {
     const takeBack = bench.proxy.rule({ fate: 'reset' });
     await expect(bench.post('/a')).rejects.toThrow('fetch failed');
     takeBack();
@@ -207,7 +207,7 @@ describe('rules', () => {
   test.each([
     ['lose_answer', null],
     ['reset_answer', 'reset'],
-  ] as const)('%s: the call arrives, its answer does not', async (fate, ended) => {
+  ] as const)('delivers the call but not its response with %s', async (fate, ended) => {
     bench.proxy.rule({ call: '/a', fate });
     const client = await bench.connect();
     client.send('POST /a HTTP/1.1\r\nhost: far\r\ncontent-length: 2\r\n\r\n{}');
@@ -218,14 +218,14 @@ describe('rules', () => {
     expect(bench.proxy.log[0]).toMatchObject({ answer: { status: 200 }, delivered: false });
   });
 
-  test('duplicate: the call arrives twice, and is answered once', async () => {
+  test('delivers a duplicated call twice and responds once', async () => {
     bench.proxy.rule({ fate: 'duplicate' });
     expect(await bench.post('/a', '{"x":1}')).toBe('200 {"x":1}');
     await bench.far.waitFor('both', () => bench.far.calls.length === 2);
     expect(bench.far.calls).toEqual(['POST /a {"x":1}', 'POST /a {"x":1}']);
   });
 
-  test('replay: what was called is called again, past all faults', async () => {
+  test('replays a logged call past all faults', async () => {
     await bench.post('/a', '{"x":1}');
     bench.proxy.blackhole();
     const [call] = bench.proxy.log;
@@ -234,7 +234,7 @@ describe('rules', () => {
   });
 });
 
-test('closing leaves nothing connected', async () => {
+test('leaves no connection open after close', async () => {
   const client = await bench.stream();
   bench.proxy.halfOpen('client');
   await bench.proxy.close();

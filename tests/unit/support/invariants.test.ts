@@ -29,7 +29,7 @@ const audited = (events: readonly EventLine[]): readonly string[] =>
       job ? `${type} of ${job} (${attempt})` : `${type} of ${worker}`,
     );
 
-/** A job that was tried twice, on two workers, and cancelled another one that never ran. */
+/** One job runs on two workers in turn while a third is drained and undrained. */
 const good: readonly Told[] = [
   ['job.submitted', 'j_1', null],
   ['job.dispatched', 'j_1', 'w_1', 1],
@@ -100,48 +100,52 @@ const live = (id: string, job: string, worker: string) => ({
   outcome: null,
 });
 
-test('a run in which everything holds: all of them are judged, and hold', () => {
+test('judges every invariant and finds all of them held in a good run', () => {
   expect(judge(evidence())).toEqual({
     held: ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I10', 'I12'],
     broken: [],
   });
 });
 
-test('what had nothing to judge did not hold', () => {
+test('does not count an invariant as held when there was nothing to judge', () => {
   const { held, broken } = judge(
     evidence({ oldTokens: [], runs: [], connections: 1, events: tell([]), lastSeq: 0, accepted: [] }),
   );
   expect(held).not.toEqual(expect.arrayContaining(['I9']));
   expect(['I1', 'I6', 'I8', 'I9', 'I12'].filter(id => held.includes(id))).toEqual([]);
-  // The database knows of a job of which nobody was told.
+  // The store has a completed job without an event.
   expect(broken).toEqual([expect.stringMatching(/^I3 j_1 is stored as completed/)]);
 });
 
 const broken: readonly (readonly [id: string, what: string, evidence: Evidence])[] = [
-  ['I1', 'an accepted job is gone', evidence({ statuses: new Map() })],
+  ['I1', 'an accepted job is missing', evidence({ statuses: new Map() })],
   ['I1', 'an accepted job never ends', evidence({ statuses: new Map([['j_1', 'pending']]) })],
-  ['I1', 'the answer is not what is stored', evidence({ statuses: new Map([['j_1', 'failed']]) })],
+  [
+    'I1',
+    'the API reports another status than the store',
+    evidence({ statuses: new Map([['j_1', 'failed']]) }),
+  ],
   ['I2', 'the database is damaged', stored({ integrity: 'row 3 missing from index' })],
-  ['I2', 'the schema has lost a guard', stored({ guards: evidence().stored.guards.slice(1) })],
+  ['I2', 'the schema lacks a guard', stored({ guards: evidence().stored.guards.slice(1) })],
   [
     'I2',
-    'two live attempts of a job',
+    'a job has two live attempts',
     stored({ attempts: [live('a', 'j_1', 'w_1'), live('b', 'j_1', 'w_2')] }),
   ],
   [
     'I2',
-    'two live attempts on a worker',
+    'a worker has two live attempts',
     stored({ attempts: [live('a', 'j_1', 'w_1'), live('b', 'j_2', 'w_1')] }),
   ],
   [
     'I2',
-    'a worker is given a second job',
+    'a busy worker is given a second job',
     afterwards(['job.dispatched', 'j_2', 'w_1', 1], ['job.dispatched', 'j_3', 'w_1', 1]),
   ],
-  ['I3', 'something happens to an ended job', afterwards(['job.cancelling', 'j_1', 'w_2', 2])],
+  ['I3', 'an ended job changes again', afterwards(['job.cancelling', 'j_1', 'w_2', 2])],
   [
     'I3',
-    'a final state of which nobody was told',
+    'a final state has no event',
     stored({
       jobs: new Map([
         ['j_1', 'completed'],
@@ -149,7 +153,7 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
       ]),
     }),
   ],
-  ['I4', 'an attempt is left out', afterwards(['job.dispatched', 'j_2', 'w_1', 2])],
+  ['I4', 'an attempt number is skipped', afterwards(['job.dispatched', 'j_2', 'w_1', 2])],
   [
     'I4',
     'an older attempt changes its job',
@@ -162,42 +166,42 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
   ],
   [
     'I4',
-    'two accepted results',
+    'two attempts have an accepted result',
     stored({ attempts: evidence().stored.attempts.map(each => ({ ...each, outcome: 'completed' })) }),
   ],
-  ['I5', 'the chain does not verify', evidence({ audit: { status: 200, body: { valid: false } } })],
-  ['I5', 'the audit cannot be read', evidence({ audit: { status: 404, body: null } })],
-  ['I5', 'a transition without a row', stored({ transitions: evidence().stored.transitions.slice(1) })],
-  ['I6', 'a gap', evidence({ streamFaults: ['event 4 after 2'] })],
+  ['I5', 'the audit chain does not verify', evidence({ audit: { status: 200, body: { valid: false } } })],
+  ['I5', 'the audit log is unreadable', evidence({ audit: { status: 404, body: null } })],
+  ['I5', 'a transition has no row', stored({ transitions: evidence().stored.transitions.slice(1) })],
+  ['I6', 'the stream has a gap', evidence({ streamFaults: ['event 4 after 2'] })],
   ['I6', 'the end of the stream is missing', evidence({ lastSeq: 99 })],
-  ['I7', 'a token in a log', evidence({ texts: new Map([['a log', `x${token}y`]]) })],
-  ['I7', 'a config in an answer', evidence({ openTexts: new Map([['an answer', '{"canary-1":1}']]) })],
+  ['I7', 'a log contains a token', evidence({ texts: new Map([['a log', `x${token}y`]]) })],
+  ['I7', 'a response contains a config', evidence({ openTexts: new Map([['an answer', '{"canary-1":1}']]) })],
   [
     'I7',
-    "a token in a trainer's environment",
+    "a trainer's environment contains a token",
     evidence({ runs: runsOf([{ ...line('start', 1, 11), leaks: ['TOKEN'] }]) }),
   ],
   [
     'I8',
-    'an offer during a drain',
+    'a draining worker gets an offer',
     afterwards(['worker.draining', null, 'w_3'], ['job.dispatched', 'j_2', 'w_3', 1]),
   ],
-  ['I9', 'a rotated token is taken', evidence({ oldTokens: [{ call: 'POST /x', status: 200 }] })],
-  ['I10', 'a descriptor is left', evidence({ atEnd: { descriptors: ['socket', 'pipe'], memory: 0 } })],
-  ['I10', 'memory is left', evidence({ atEnd: { descriptors: [], memory: 500 * mib } })],
-  ['I12', 'two trainers at once', evidence({ runs: runsOf([...lines, line('tick', 5, 11)]) })],
+  ['I9', 'a rotated token is accepted', evidence({ oldTokens: [{ call: 'POST /x', status: 200 }] })],
+  ['I10', 'a file descriptor leaks', evidence({ atEnd: { descriptors: ['socket', 'pipe'], memory: 0 } })],
+  ['I10', 'memory leaks', evidence({ atEnd: { descriptors: [], memory: 500 * mib } })],
+  ['I12', 'a job has two trainers at once', evidence({ runs: runsOf([...lines, line('tick', 5, 11)]) })],
   ['I12', 'a trainer outlives its job', evidence({ leftTrainers: [11] })],
 ];
 
-describe('what does not hold is said, and nothing else', () => {
-  test.each(broken)('%s: %s', (id, _what, shown) => {
+describe('a broken invariant', () => {
+  test.each(broken)('reports only %s when %s', (id, _what, shown) => {
     const judged = judge(shown);
     expect(judged.held).not.toContain(id);
     expect(new Set(judged.broken.map(said => said.split(' ')[0]))).toEqual(new Set([id]));
   });
 });
 
-test('two trainers of a job whose worker was out of reach may overlap', () => {
+test('lets two trainers overlap when the worker was out of reach', () => {
   const runs = runsOf([...lines, line('tick', 5, 11)]);
   expect(judge(evidence({ runs, mayOverlap: new Set(['j_1']) })).broken).toEqual([]);
 });

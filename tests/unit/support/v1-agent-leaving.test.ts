@@ -5,7 +5,7 @@ import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const bench = useV1Bench();
 
-test('a stream ended in good order: it registers at once, naming its job (9)', async () => {
+test('registers again at once and names its job when the stream ends cleanly (9)', async () => {
   const { events, waits, run } = await bench.startBusy();
   const from = events.mark();
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'j1' } } });
@@ -21,10 +21,10 @@ test('a stream ended in good order: it registers at once, naming its job (9)', a
 
 test.each([
   ['a broken stream', null, {}],
-  ['a stream that is refused', '/stream', { status: 503 }],
-  ['a registration that is refused', '/register', { status: 403 }],
+  ['a refused stream', '/stream', { status: 503 }],
+  ['a refused registration', '/register', { status: 403 }],
   ['a registration without worker_id', '/register', { body: {} }],
-])('%s is followed by 10 s (9)', async (_what, part, answer) => {
+])('waits 10 s after %s (9)', async (_what, part, answer) => {
   const { events, waits } = await bench.start();
   if (part === null) bench.server.breakStream();
   else {
@@ -38,7 +38,7 @@ test.each([
   await events.waitFor('streamOpen', seen => seen.workerId === 'w_2');
 });
 
-test('no server: it tries again every 10 s', async () => {
+test('retries every 10 s while the server is down', async () => {
   await bench.server.close();
   const { events, waits } = bench.startOnly();
   expect(await waits.release('reconnect')).toBe(10_000);
@@ -49,7 +49,7 @@ test('no server: it tries again every 10 s', async () => {
 test.each([
   ['registration', { status: 401 }],
   ['stream', { body: { worker_id: 'w_1' } }],
-])('a 401 at the %s: it stops its training, says goodbye and exits (11)', async (_where, registration) => {
+])('stops its training, says goodbye and exits on a 401 at the %s (11)', async (_where, registration) => {
   const { events, run } = await bench.startBusy();
   bench.server.answer('/workers/', { status: 401 });
   bench.server.answer('/workers/register', registration);
@@ -60,7 +60,7 @@ test.each([
   expect(events.of('disconnectPosted')).toEqual([{ kind: 'disconnectPosted', answerStatus: 401 }]);
 });
 
-test('abandon_job stops what runs (9)', async () => {
+test('stops the running job on abandon_job (9)', async () => {
   const { events, run } = await bench.startBusy();
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: null, abandon_job: 'j1' } });
   bench.server.endStream();
@@ -69,7 +69,7 @@ test('abandon_job stops what runs (9)', async () => {
   expect(run.exitCode()).toBe(-15);
 });
 
-test('resume_job is believed: a job without a trainer stays until a cancel (9)', async () => {
+test('accepts a resume_job without a trainer until that job is cancelled (9)', async () => {
   bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'old' } } });
   const { agent, events } = await bench.start();
   expect(agent.currentJob).toBe('old');
@@ -80,7 +80,7 @@ test('resume_job is believed: a job without a trainer stays until a cancel (9)',
   expect(bench.statusesOf('old')).toEqual(['cancelled']);
 });
 
-test('every call but the stream closes its connection', async () => {
+test('closes the connection after every call except the stream', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   await events.waitFor('heartbeatSent');
   bench.server.push(createSubmission('j1'));
@@ -90,7 +90,7 @@ test('every call but the stream closes its connection', async () => {
   expect(calls).toHaveLength(5);
 });
 
-test('the ephemeral agent asks for more, and goes at the next line of the stream (11)', async () => {
+test('asks for more jobs when ephemeral and leaves at the next stream line (11)', async () => {
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
@@ -103,7 +103,7 @@ test('the ephemeral agent asks for more, and goes at the next line of the stream
   expect(bench.server.named('/disconnect').map(call => call.body)).toEqual([{ worker_id: 'w_1' }]);
 });
 
-test('the ephemeral agent stays for has_jobs: true (11)', async () => {
+test('stays when ephemeral and the queue has jobs (11)', async () => {
   bench.server.answer('/queue', { body: { has_jobs: true } });
   const trainer = scriptedTrainer();
   const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
@@ -114,14 +114,14 @@ test('the ephemeral agent stays for has_jobs: true (11)', async () => {
   expect(agent.isLeaving).toBe(false);
 });
 
-test('an ephemeral agent whose question is refused leaves (11)', async () => {
+test('leaves when ephemeral and its queue request is refused (11)', async () => {
   bench.server.answer('/queue', { status: 404, body: { has_jobs: true } });
   const { events } = await bench.start({ persistent: false, trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('leaving', seen => seen.by === 'queue');
 });
 
-test('the persistent agent does not ask and goes on', async () => {
+test('continues without asking for more jobs when persistent', async () => {
   const { agent, events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('jobCleared');
@@ -131,7 +131,7 @@ test('the persistent agent does not ask and goes on', async () => {
   expect(agent.isLeaving).toBe(false);
 });
 
-test('shutdown stops the job, says goodbye and goes; its own blank line is the next line (11)', async () => {
+test('stops the job and exits at the next stream line on shutdown (11)', async () => {
   const { events, run, waits } = await bench.startBusy();
   await events.waitFor('heartbeatSent');
   bench.server.push({ type: 'shutdown', reason: 'drained' });
@@ -143,7 +143,7 @@ test('shutdown stops the job, says goodbye and goes; its own blank line is the n
   expect(waits.held('heartbeat')).toBe(0);
 });
 
-test('SIGTERM: the trainer stops, failed with -15 is reported, goodbye at the next line (14)', async () => {
+test('stops the trainer, reports failed with -15 and leaves on SIGTERM (14)', async () => {
   const { agent, events, waits } = await bench.startBusy();
   const stopped = agent.stop();
   await waits.release('poll');
@@ -157,7 +157,7 @@ test('SIGTERM: the trainer stops, failed with -15 is reported, goodbye at the ne
   expect(bench.server.named('/disconnect')).toHaveLength(1);
 });
 
-test('SIGTERM is not felt while the trainer is silent (10, 14)', async () => {
+test('reacts to SIGTERM only when the silent trainer prints again (10, 14)', async () => {
   const { agent, events, manual } = await bench.start();
   bench.server.push(createSubmission('j1'));
   const run = await manual.run();
@@ -171,7 +171,7 @@ test('SIGTERM is not felt while the trainer is silent (10, 14)', async () => {
   expect(run.signals).toEqual(['SIGTERM']);
 });
 
-test('kill -9 says nothing and leaves an orphan; the next start names no job (12)', async () => {
+test('leaves an orphan after kill -9 and names no job on the next start (12)', async () => {
   const { agent, events, run, waits } = await bench.startBusy();
   const from = events.mark();
   await waits.release('poll');
@@ -189,7 +189,7 @@ test('kill -9 says nothing and leaves an orphan; the next start names no job (12
   await expect(never).rejects.toThrow('exited (-9, killed) without the awaited jobCleared');
 });
 
-test('a killed agent opens nothing more', async () => {
+test('opens no connection after it is killed', async () => {
   const { agent, events } = bench.startOnly();
   await events.waitFor('registered');
   agent.kill();
@@ -197,7 +197,7 @@ test('a killed agent opens nothing more', async () => {
   expect(bench.server.named('/stream')).toHaveLength(1);
 });
 
-test('by default the waits are real', async () => {
+test('waits in real time by default', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer({ lines: ['step 1'] }), wait: undefined });
   bench.server.push(createSubmission('j1'));
   await events.waitFor('statusPosted', seen => seen.status === 'completed');

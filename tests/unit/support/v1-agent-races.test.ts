@@ -7,7 +7,7 @@ import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const bench = useV1Bench();
 
-test('a job pushed while the terminal report is being answered is dropped (4)', async () => {
+test('drops a job pushed before the response to the terminal report (4)', async () => {
   const { events, manual } = await bench.start({ instant: ['poll'] });
   const report = bench.server.hold('/job/j1/status', reports('completed'));
   bench.server.push(createSubmission('j1'));
@@ -21,7 +21,7 @@ test('a job pushed while the terminal report is being answered is dropped (4)', 
   await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
 });
 
-test('so is one pushed after the answer and before the job is forgotten (4)', async () => {
+test('drops a job pushed after that response and before the old job is cleared (4)', async () => {
   const clear = Promise.withResolvers<void>();
   const beforeClear = () => clear.promise;
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
@@ -34,7 +34,7 @@ test('so is one pushed after the answer and before the job is forgotten (4)', as
   expect(bench.statusesOf('j2')).toEqual([]);
 });
 
-test('a cancel stops whatever runs, whatever id it carries (6)', async () => {
+test('stops the running job on any cancel, whatever job id it carries (6)', async () => {
   const { events, run, waits } = await bench.startBusy();
   bench.server.push({ type: 'job_cancel', job_id: 'another' });
   await events.waitFor('jobCleared', seen => seen.jobId === 'j1' && seen.by === 'stop');
@@ -44,7 +44,7 @@ test('a cancel stops whatever runs, whatever id it carries (6)', async () => {
   expect(bench.statusesOf('j1')).toEqual(['starting', 'training', 'cancelled']);
 });
 
-test('a late `failed` for the same job follows `cancelled` (7)', async () => {
+test('reports `failed` after `cancelled` for the same job (7)', async () => {
   const { events, waits } = await bench.startBusy();
   const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
   bench.server.push({ type: 'job_cancel' });
@@ -57,7 +57,7 @@ test('a late `failed` for the same job follows `cancelled` (7)', async () => {
   expect(bench.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
 });
 
-test('a job pushed right after a cancel is reported failed while it runs, then beyond reach (7)', async () => {
+test('reports a job pushed right after a cancel as failed, then loses control of it (7)', async () => {
   const { agent, events, manual, waits } = await bench.startBusy();
   bench.server.push({ type: 'job_cancel' });
   await events.waitFor('jobCleared');
@@ -79,7 +79,7 @@ test('a job pushed right after a cancel is reported failed while it runs, then b
   await events.waitFor('jobCleared', seen => seen.jobId === null);
   expect(second.signals).toEqual([]);
 
-  bench.server.push(createSubmission('j3')); // two trainers at once; the outcome of j2 is told as that of j3
+  bench.server.push(createSubmission('j3')); // two trainers at once; the outcome of j2 is reported as that of j3
   await manual.run(2);
   await events.waitFor('statusPosted', seen => seen.jobId === 'j3' && seen.status === 'training');
   (await manual.run(2)).print('step 1');
@@ -90,7 +90,7 @@ test('a job pushed right after a cancel is reported failed while it runs, then b
   expect(bench.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
 });
 
-test('a job pushed while a late `failed` is being answered starts and is never heard of again', async () => {
+test('starts a job pushed during a late `failed` report and never reports it again', async () => {
   const { agent, events, manual, waits } = await bench.startBusy();
   const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
   const failed = bench.server.hold('/job/j1/status', reports('failed'));
@@ -114,7 +114,7 @@ test('a job pushed while a late `failed` is being answered starts and is never h
   expect(bench.statusesOf('j2')).toEqual(['starting', 'training']);
 });
 
-test('a trainer that ignores SIGTERM is killed after 30 s, all that time deaf', async () => {
+test('kills a trainer that ignores SIGTERM after 30 s and hears nothing meanwhile', async () => {
   const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
   const { events, waits } = await bench.start({ trainer });
   bench.server.push(createSubmission('j1'));
@@ -129,7 +129,7 @@ test('a trainer that ignores SIGTERM is killed after 30 s, all that time deaf', 
   expect((await run()).signals).toEqual(['SIGTERM', 'SIGKILL']);
 });
 
-test('while its trainer prints nothing it sends no beat and hears no cancel (10)', async () => {
+test('sends no heartbeat and hears no cancel while its trainer is silent (10)', async () => {
   const { events, manual, waits } = await bench.start();
   await events.waitFor('heartbeatSent');
   bench.server.push(createSubmission('j1'));
@@ -156,7 +156,7 @@ test('while its trainer prints nothing it sends no beat and hears no cancel (10)
   await events.waitFor('statusPosted', seen => seen.status === 'cancelled');
 });
 
-test('answers to beats and status posts make no difference, a 401 on a beat included (8, 11)', async () => {
+test('ignores the responses to heartbeats and status posts, even a 401 (8, 11)', async () => {
   bench.server.answer('/heartbeat', { status: 401, body: { cancel: 'j1', abandon_job: 'j1' } });
   bench.server.answer('/status', { status: 409, body: { action: 'stop' } });
   const { events } = await bench.start({
@@ -170,7 +170,7 @@ test('answers to beats and status posts make no difference, a 401 on a beat incl
   expect(events.of('connectionLost')).toEqual([]);
 });
 
-test('a terminal report that gets no answer is lost: one post, never repeated (8)', async () => {
+test('posts a terminal report once and loses it without a response (8)', async () => {
   const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   const report = bench.server.hold('/job/j1/status', reports('completed'));
   bench.server.push(createSubmission('j1'));

@@ -11,13 +11,13 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 export const SIDE = 5;
 
-/** Returns the value of an accepted input; throws when it was refused. */
+/** Returns the value of an accepted input; throws when it was rejected. */
 export function valueOf<T>(checked: Checked<T>): T {
   if (!checked.ok) throw new Error(`refused: ${checked.reason}`);
   return checked.value;
 }
 
-/** The reason of what must have been refused. */
+/** Returns the reason of a rejected input; throws when it was accepted. */
 export function reasonOf(checked: Checked<unknown>): string {
   if (checked.ok) throw new Error('accepted');
   return checked.reason;

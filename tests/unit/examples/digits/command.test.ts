@@ -102,7 +102,7 @@ describe('the digits command', () => {
     expect(second.printed[0]).toBe('going on after step 10');
     expect(second.printed.find(line => line.includes('"progress"'))).toContain('"step":11,');
     const sameEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
-    // Between the header, which has the seconds in it, and the checksum.
+    // Skips the header, which contains the seconds, and the checksum.
     const weightBytes = 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10);
     const weightsOf = (file: Buffer) => file.subarray(-32 - weightBytes, -32).toString('hex');
     expect(weightsOf(sameEnd)).toBe(weightsOf(end));

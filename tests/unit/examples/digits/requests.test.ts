@@ -36,13 +36,13 @@ async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> =
   return { code, printed, complaints };
 }
 
-/** Somebody wants a checkpoint of this step. */
+/** Requests one checkpoint after this step. */
 function askedAfter(step: number): () => boolean {
   let steps = 0;
   return () => ++steps === step;
 }
 
-/** A place that takes all that comes, or nothing. */
+/** An upload endpoint that answers every upload with this status. */
 async function openPlace(status = 200) {
   const taken: string[] = [];
   const server = http.createServer((request, response) => {
@@ -58,7 +58,7 @@ async function openPlace(status = 200) {
   return { taken, destination: { endpoint: `http://127.0.0.1:${port}/api/cloud/storage`, token: 'u1' } };
 }
 
-// Between the header, which has the seconds in it, and the checksum.
+// Skips the header, which contains the seconds, and the checksum.
 const weightsOf = async (output: string): Promise<string> =>
   (await readFile(join(output, 'checkpoint-000024.bin')))
     .subarray(-32 - 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10), -32)

@@ -67,22 +67,25 @@ describe('training', () => {
     expect(outcome.kind === 'finished' && outcome.accuracy).toBeGreaterThan(0.85);
   });
 
-  // In the first epoch, at the end of one, in the next, one before the end, and at the end.
-  test.for([0, 3, 8, 13, 23, 24])('reaches exactly the same weights when resumed after step %i', async stopAfter => {
-    const whole = await trainOn(makeConfig({ checkpointEvery: 24 }));
-    const first = await trainOn(makeConfig({ checkpointEvery: Math.max(1, stopAfter) }), { stopAfter });
-    expect(first.outcome.kind).toBe('stopped');
-    const saved = first.saves.at(-1)!;
-    expect(saved.step).toBe(stopAfter);
-    const second = await trainOn(makeConfig({ checkpointEvery: 24 }), { start: throughFile(saved) });
-    const [end, sameEnd] = [whole.saves.at(-1)!, second.saves.at(-1)!];
-    expect(sameEnd.step).toBe(TOTAL_STEPS);
-    expect(sameEnd.parameters).toEqual(end.parameters);
-    expect(sameEnd.velocity).toEqual(end.velocity);
-    expect(sameEnd.runningLoss).toBe(end.runningLoss);
-    expect(sameEnd.trainSeconds).toBeGreaterThan(saved.trainSeconds);
-    expect(second.outcome).toMatchObject({ accuracy: whole.accuracies.at(-1) });
-  });
+  // Steps in the first epoch, at its end, in the next, just before the end, and at the end.
+  test.for([0, 3, 8, 13, 23, 24])(
+    'reaches exactly the same weights when resumed after step %i',
+    async stopAfter => {
+      const whole = await trainOn(makeConfig({ checkpointEvery: 24 }));
+      const first = await trainOn(makeConfig({ checkpointEvery: Math.max(1, stopAfter) }), { stopAfter });
+      expect(first.outcome.kind).toBe('stopped');
+      const saved = first.saves.at(-1)!;
+      expect(saved.step).toBe(stopAfter);
+      const second = await trainOn(makeConfig({ checkpointEvery: 24 }), { start: throughFile(saved) });
+      const [end, sameEnd] = [whole.saves.at(-1)!, second.saves.at(-1)!];
+      expect(sameEnd.step).toBe(TOTAL_STEPS);
+      expect(sameEnd.parameters).toEqual(end.parameters);
+      expect(sameEnd.velocity).toEqual(end.velocity);
+      expect(sameEnd.runningLoss).toBe(end.runningLoss);
+      expect(sameEnd.trainSeconds).toBeGreaterThan(saved.trainSeconds);
+      expect(second.outcome).toMatchObject({ accuracy: whole.accuracies.at(-1) });
+    },
+  );
 
   test('stops in the middle of an epoch when aborted from outside', async () => {
     const config = makeConfig({ epochs: 1, batchSize: 1 });

@@ -52,7 +52,7 @@ const curve = (...values: readonly (number | null)[]): Answer => {
     value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: begun })) },
   };
 };
-/** And what follows from it has happened. */
+/** Resolves after the effects of the response. */
 async function answered(nth: number, given: Answer): Promise<void> {
   asked[nth]?.answer(given);
   await new Promise(resolve => setImmediate(resolve));

@@ -47,7 +47,7 @@ const forbidden: CallFailure = {
 };
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
-/** A server with one job, as it is at event `seq`. */
+/** A server with one job in its state at event `seq`. */
 function bench(held: readonly Permission[] = permissions) {
   const server = {
     seq: 5,

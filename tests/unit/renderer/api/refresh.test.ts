@@ -17,7 +17,7 @@ interface Asked {
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A server with so many workers, each with the load that it has at the time of the call. */
+/** A server with this many workers, all with the current load. */
 function bench(count: number) {
   const server = { load: 10, isDown: false };
   const view = (number: number): WorkerView =>
@@ -81,7 +81,7 @@ test('reads soon after an event, and after the current round during one', async 
   await passes(350);
   happen();
   await passes(2_900);
-  // Three pages, a rest of a second, and the next round.
+  // Three pages, a pause of one second, and the next round.
   expect(asked.map(({ cursor }) => cursor).slice(0, 4)).toEqual([null, 'w_249', 'w_499', null]);
   stop();
 });

@@ -67,7 +67,7 @@ test('starts a new series for a new attempt', () => {
   const first = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   const second = heard(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
-  // The job has been given to another worker, which has said nothing yet.
+  // The job was dispatched to another worker that has not reported yet.
   expect(heard(first, [], jobs({ attempt: 2 })).size).toBe(0);
 });
 
@@ -108,7 +108,7 @@ const shownSeconds = (losses: Losses): readonly number[] => {
 
 test('puts earlier losses before those received since the page opened', () => {
   const before = heard(none, [progress(10, 0.4)], jobs());
-  // It is read after that event, and so has it, too.
+  // The later read includes the loss of that event.
   const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
   expect(shownSeconds(read)).toEqual([0, 5, 10]);
   expect(shownSeconds(heard(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);

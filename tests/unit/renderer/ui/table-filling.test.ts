@@ -14,7 +14,7 @@ const frame = (): void => {
   for (const run of due) run();
 };
 
-/** With a first screen of one row, which is filled. */
+/** The first screen has one row, which is already filled. */
 function bench() {
   const filling = createFilling(later);
   const filled: number[] = [];

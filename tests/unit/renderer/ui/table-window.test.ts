@@ -9,7 +9,7 @@ test('renders extra rows in the scroll direction and one in the other', () => {
   const rows = createWindow();
   expect(ends(rows(at(0)))).toEqual([0, 13, 14]);
   expect(ends(rows(at(50)))).toEqual([49, 63, 15]);
-  // More of them, or none: it rests.
+  // A changed row count without scrolling keeps the direction.
   expect(ends(rows(at(50, 1_001)))).toEqual([49, 63, 15]);
   expect(ends(rows(at(40)))).toEqual([36, 50, 15]);
   expect(ends(rows(at(41)))).toEqual([40, 54, 15]);

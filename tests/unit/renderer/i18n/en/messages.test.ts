@@ -14,7 +14,7 @@ import { zh } from '../../../../../renderer/i18n/zh/index.ts';
 const catalogs = { en, es, zh, hi, ja } as const;
 const keys = Object.keys(en) as readonly MessageKey[];
 
-/** What stands in curly brackets in a text, in all of its cases. */
+/** The placeholder names of a text, including those in its plural cases. */
 function namesIn(text: string): readonly string[] {
   const names = new Set<string>();
   const walk = (part: unknown): void => {
@@ -36,14 +36,14 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .map(file => readFileSync(join(root, file), 'utf8'))
   .join('\n');
 
-/** Written out, or put together: of a template, what stands between the holes. */
+/** A key is used literally or built from a template, of which the fixed parts are compared. */
 function isUsed(key: string): boolean {
   const isWrittenOut = [`'${key}'`, `"${key}"`].some(quoted => sources.includes(quoted));
   return isWrittenOut || templates.some(template => template.test(key));
 }
 const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
   .map(([, text = '']) => text.split(/\$\{[^}]*\}/))
-  // Without three letters in a row it could be anything.
+  // A template without three fixed letters in a row would match anything.
   .filter(parts => parts.some(part => /[a-z]{3}/i.test(part)))
   .map(parts => new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`));
 

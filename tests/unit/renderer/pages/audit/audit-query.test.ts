@@ -1,4 +1,4 @@
-/** The filters of the audit page, in its address and in its calls. */
+/** The filters of the audit page in its URL and in its requests. */
 import { expect, test } from 'vitest';
 import { isEmpty, paramsOf, queryOf, wishOf, withGroups } from '../../../../../renderer/pages/audit/query.ts';
 

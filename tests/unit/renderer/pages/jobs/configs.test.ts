@@ -68,7 +68,7 @@ describe('differences', () => {
   });
 });
 
-/** With the fields of every object in the other order. */
+/** Reverses the key order of every object. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

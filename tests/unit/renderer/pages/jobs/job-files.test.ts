@@ -47,7 +47,7 @@ test('sorts each file into samples, a listed checkpoint or other files', () => {
     [checkpoint('checkpoint-5')],
   );
   expect(samples.map(({ name }) => name)).toEqual(['step_5.png']);
-  // Nobody else would show one that the server does not list.
+  // A checkpoint the server does not list is shown nowhere else.
   expect(keysOf(others)).toEqual(['checkpoint-6.bin', 'model.safetensors', 'notes.svg']);
 });
 

@@ -36,7 +36,7 @@ const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.s
 const ownService = (each: Joining): string => serviceCommand(each, false);
 const wholeService = (each: Joining): string => serviceCommand(each, true);
 
-/** What a shell makes of it: the arguments and the environment that our program would see. */
+/** Returns the arguments and environment a shell would pass to our program. */
 function run(command: string): z.output<typeof Seen> {
   const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
   return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
@@ -108,7 +108,7 @@ describe('commands when the server offers the worker for download', () => {
     for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
-  /** Run by a real shell, with a script of the test behind curl: what it was given, and what came by its standard input. */
+  /** A real shell runs each command; curl returns a test script that records its arguments and standard input. */
   test.each([
     ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
     ['the environment commands', environmentCommands, [], null],
@@ -167,7 +167,7 @@ test('passes the same values in the environment', () => {
 });
 
 describe('the pod script', () => {
-  /** With a program in the place of ours that notes how it is called, and then does what is said. */
+  /** Runs the script with a fake `trainyard` that records its calls and then runs `program`. */
   function start(program: string) {
     const folder = openFolder();
     const notes = join(folder, 'notes');

@@ -56,11 +56,11 @@ test('reports an invalid part and matches no worker', () => {
   }
 });
 
-test('keeps all workers while a filter is still being typed', () => {
+test('ignores a filter that is still being typed', () => {
   for (const part of ['state:', 'label:', 'gpu:']) expect(found(`alpha ${part}`)).toEqual(['alpha']);
 });
 
-test('searches an unknown prefix with a colon as plain text', () => {
+test('searches a word with an unknown prefix as plain text', () => {
   expect(found('al:pha')).toEqual([]);
   expect(parseQuery('al:pha').unknown).toEqual([]);
 });

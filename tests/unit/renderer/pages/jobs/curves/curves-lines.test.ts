@@ -71,7 +71,7 @@ test('shows only the chosen attempts and keeps the style of each', () => {
   ]);
   const [only, ...rest] = linesOf(curves, loss, 'step', new Set([3]));
   expect([only?.style, rest]).toEqual([2, []]);
-  // Nothing goes before it.
+  // No shown attempt precedes attempt 3.
   expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
   expect(stretchOf(curves, 'step', new Set([9]))).toBeNull();
 });

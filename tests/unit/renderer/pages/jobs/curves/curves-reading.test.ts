@@ -142,7 +142,7 @@ test('returns a failure when one part cannot be read', async () => {
   expect((await reading(null, [null])).result.ok).toBe(false);
 });
 
-/** A clock that is set by hand. */
+/** A pace with a manual clock. */
 function paced() {
   let time = 0;
   const acts: number[] = [];

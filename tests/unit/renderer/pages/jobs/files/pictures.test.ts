@@ -50,7 +50,7 @@ function hold(wanted: Picture): Held {
   const told: Shown[] = [];
   return { told, letGo: pictures.hold(wanted, shown => told.push(shown)) };
 }
-/** The bytes of the nth that was asked for; what follows from them has happened when it is over. */
+/** Delivers the bytes of the nth read and resolves after their effects. */
 async function comes(
   nth: number,
   bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),

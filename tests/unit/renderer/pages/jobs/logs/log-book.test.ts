@@ -74,7 +74,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
   expect(book.lineAt(999_999)?.text).toBe('line 999999');
   book.want(500_010, 500_060);
   await settle();
-  // The same attempt, though by now there may be another one.
+  // The book stays with its attempt even if a newer one exists.
   expect(server.asked.slice(1)).toEqual([{ attempt: 2, line: 500_000, limit: 500 }]);
   expect(book.lineAt(500_060)?.text).toBe('line 500060');
   book.want(500_020, 500_070);

@@ -76,7 +76,7 @@ test('keeps only the most recently requested pages', () => {
   pages.put(logLines(0, 10), null);
   for (let page = 1; page < 100; page += 1) {
     pages.put(logLines(page * pageLines, page * pageLines + 1), null);
-    // Somebody looks at the first one all the time.
+    // The first page stays visible all the time.
     expect(pages.missing(0, 9, kept)).toBeNull();
   }
   expect(pages.at(50 * pageLines)).toBeUndefined();

@@ -36,10 +36,10 @@ describe('terminal output', () => {
     ['[38;5;46m', 'green'],
     ['[38;2;255;140;0m', 'yellow'],
     ['[38;2;20;20;220m', 'blue'],
-    // Black and white would not be read on one of the two grounds.
+    // Black and white would be unreadable on one of the two backgrounds.
     ['[30m', '-'],
     ['[97m', '-'],
-    // On a ground of its own, it is told from the others by that.
+    // A background colour replaces an unreadable text colour.
     ['[97;41m', 'red'],
   ])('shows the sequence %s as %s', (code, hue) => {
     expect(shown(`${esc}${code}x`)).toEqual([`x/${hue}`]);
@@ -113,7 +113,7 @@ test.each([
 });
 
 describe('the first error', () => {
-  /** Answers of two lines at most, as the server searches. */
+  /** Searches like the server, with at most two lines per response. */
   const searchIn =
     (texts: ReadonlyMap<number, string>, asked: string[] = []): SearchLines =>
     async (word, from) => {
