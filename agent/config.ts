@@ -144,7 +144,7 @@ export function readToken(source: TokenSource): Loaded<string> {
   try {
     if (isOpenToOthers(source.path)) return fail(openToOthers(source.path));
     const token = readFileSync(source.path, 'utf8').trim();
-    return token === '' ? fail(`${source.path} is empty: put the worker token into it`) : checkToken(token);
+    return token === '' ? fail(`${source.path} is empty. Put the worker token into it`) : checkToken(token);
   } catch (cause) {
     return fail(`The worker token could not be read: ${reason(cause)}`);
   }
@@ -155,23 +155,23 @@ const isOpenToOthers = (path: string): boolean =>
   process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
 
 const openToOthers = (path: string): string =>
-  `${path} can be read by others: make it yours alone with "chmod 600 ${path}"`;
+  `${path} can be read by others. Make it private with "chmod 600 ${path}"`;
 
 function parseUrl(text: string | null): Loaded<string> {
-  const missing =
-    'Say where the orchestrator is: --orchestrator-url http://HOST:8001, or SIMPLETUNER_ORCHESTRATOR_URL';
-  if (text === null) return fail(missing);
+  const remedy = 'Set --orchestrator-url http://HOST:8001 or SIMPLETUNER_ORCHESTRATOR_URL';
+  if (text === null) return fail(`The orchestrator URL is missing. ${remedy}`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    return fail(`"${text}" is no http or https address. ${missing}`);
-  // A user name or password here would end up in logs and process lists.
+    return fail(`"${text}" is not an http or https URL. ${remedy}`);
   if (url.username !== '' || url.password !== '')
-    return fail('The orchestrator URL must not carry a user name or password');
+    return fail(
+      'The orchestrator URL contains a user name or password. Remove it, because logs and process lists show URLs',
+    );
   return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
 }
 
 export const tokenMissing =
-  'Give the worker token, or a join token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN';
+  'The worker token is missing. Set --worker-token-file FILE, --worker-token TOKEN or SIMPLETUNER_WORKER_TOKEN to a worker token or join token';
 
 function tokenSource(
   text: (name: string) => string | null,
@@ -192,13 +192,11 @@ function tokenSource(
 /** Rejects a token that no request could carry. Here, the message can explain that without showing the token. */
 function checkToken(token: string): Loaded<string> {
   if (/\s/.test(token)) {
-    return fail(
-      'Invalid token: there is white space in the middle of it. Copy the worker token again, in one piece',
-    );
+    return fail('Invalid token: it contains white space. Copy the worker token again, in one piece');
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
     return fail(
-      'Invalid token: there is a character in it that no token has. Copy the worker token again, as plain text',
+      'Invalid token: it contains a character that no token has. Copy the worker token again, as plain text',
     );
   }
   return { ok: true, value: token };
@@ -213,7 +211,7 @@ function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
   const labels: Record<string, string> = {};
   for (const [key, value] of pairs) {
     if (typeof key !== 'string' || key === '' || typeof value !== 'string') {
-      return fail(`"${String(key)}" is no label: write --label key=value`);
+      return fail(`"${String(key)}" is not a label. Use --label key=value`);
     }
     labels[key] = value;
   }
@@ -225,7 +223,9 @@ function parseGpus(given: unknown): Loaded<readonly number[] | null> {
   const parts = typeof given === 'string' ? given.split(',').map(part => part.trim()) : [];
   const valid = parts.length > 0 && parts.every(part => /^\d{1,4}$/.test(part));
   if (valid) return { ok: true, value: [...new Set(parts.map(Number))] };
-  return fail(`--gpus takes the numbers of GPUs, such as "0,1": not ${JSON.stringify(given)}`);
+  return fail(
+    `--gpus ${JSON.stringify(given)} is not a list of GPU numbers. Use numbers between commas, such as "0,1"`,
+  );
 }
 
 /** Accepts `bring`, the older name of `upload`. */
@@ -235,7 +235,7 @@ const withCurrentNames = ({ bring, ...settings }: Flags): Flags =>
 function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
   const found = bringChoices.find(choice => choice === (text ?? 'all'));
   if (found !== undefined) return { ok: true, value: found };
-  return fail(`--upload takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
+  return fail(`--upload ${JSON.stringify(text)} is not supported. Use one of: ${bringChoices.join(', ')}`);
 }
 
 const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
@@ -246,7 +246,7 @@ function parseSize(text: string | null): Loaded<number | null> {
   const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];
   const bytes = Number(count) * (unitBytes[unit.toUpperCase()] ?? Number.NaN);
   if (Number.isFinite(bytes)) return { ok: true, value: Math.round(bytes) };
-  return fail(`--data-cache takes a size such as 200GB or 1.5TB: not ${JSON.stringify(text)}`);
+  return fail(`--data-cache ${JSON.stringify(text)} is not a size. Use a size such as 200GB or 1.5TB`);
 }
 
 /** Parses config keys from repeated flags, each with one or more keys between commas, or from a list in the file. */
@@ -258,7 +258,9 @@ function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
     .filter(key => key !== '');
   const unknown = keys.find(key => !restrictedKeys.includes(key));
   if (unknown === undefined) return { ok: true, value: [...new Set(keys)].toSorted() };
-  return fail(`--allow-config-scripts takes ${restrictedKeys.join(', ')}: not ${JSON.stringify(unknown)}`);
+  return fail(
+    `--allow-config-scripts ${JSON.stringify(unknown)} is not a restricted key. Use one of: ${restrictedKeys.join(', ')}`,
+  );
 }
 
 const isTrue = (value: unknown): boolean =>
@@ -277,19 +279,20 @@ function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    if (typeof named === 'string') return fail(`--config ${path}: ${reason(cause)}`);
+    if (typeof named === 'string')
+      return fail(`The config file could not be read: ${reason(cause)}. Check --config`);
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
     return isMissing
       ? { ok: true, value: { path, settings: {} } }
-      : fail(`The settings could not be read: ${reason(cause)}`);
+      : fail(`The config file could not be read: ${reason(cause)}`);
   }
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-      return fail(`${path} must hold a JSON object`);
+      return fail(`${path} must contain a JSON object, such as {"persistent": true}`);
     }
     if ('worker-token' in parsed && isOpenToOthers(path)) {
-      return fail(`The worker token is in a file for everybody's eyes. ${openToOthers(path)}`);
+      return fail(`The config file contains the worker token. ${openToOthers(path)}`);
     }
     return { ok: true, value: { path, settings: { ...parsed } } };
   } catch (cause) {

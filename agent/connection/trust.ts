@@ -26,13 +26,11 @@ export function parseTrust(
   if (!pins.ok) return pins;
   if (pins.value.length > 0 && !verify)
     return fail(
-      '--pin and --ssl-no-verify contradict each other: one takes a single key for the orchestrator, the other takes anybody. ' +
-        'Leave --ssl-no-verify out',
+      '--pin and --ssl-no-verify contradict each other: one accepts a single key, the other any server. Remove --ssl-no-verify',
     );
   if (pins.value.length > 0 && new URL(url).protocol !== 'https:')
     return fail(
-      `--pin is for https://, and ${url} is not: the token would travel unencrypted, to whoever answers there. Give the ` +
-        "orchestrator's https:// address, or leave --pin out",
+      `--pin is for https://, but ${url} would get the token unencrypted. Use the https:// URL of the orchestrator, or remove --pin`,
     );
   return { ok: true, value: { pins: pins.value, caFile, verify } };
 }

@@ -29,7 +29,7 @@ export function parseTrainers(given: unknown, python: string | null): Loaded<rea
     const choice = parseTrainer(text.trim(), python);
     if (!choice.ok) return choice;
     if (choices.some(other => nameOfChoice(other) === nameOfChoice(choice.value)))
-      return fail(`--trainer ${nameOfChoice(choice.value)} is given twice`);
+      return fail(`--trainer ${nameOfChoice(choice.value)} is given twice. Use each trainer once`);
     choices.push(choice.value);
   }
   return { ok: true, value: choices };
@@ -43,7 +43,7 @@ function parseTrainer(text: string, python: string | null): Loaded<TrainerChoice
   if (name === 'simpletuner')
     return { ok: true, value: { kind: 'package', name, python: where === '' ? python : resolve(where) } };
   return where === ''
-    ? fail(`--trainer ${name} needs its folder: --trainer ${name}=/path/to/${name}`)
+    ? fail(`--trainer ${name} has no folder. Use --trainer ${name}=/path/to/${name}`)
     : { ok: true, value: { kind: 'checkout', name, folder: resolve(where), python } };
 }
 

@@ -128,7 +128,7 @@ describe('trainyard worker', () => {
     await worker(server.url, ` ${token}\n`).said(/^Connected/);
     const torn = worker(server.url, `${token.slice(0, 10)} ${token.slice(10)}`);
     expect((await torn.exited).code).toBe(2);
-    expect(torn.lines.join('\n')).toMatch(/Invalid token: there is white space/);
+    expect(torn.lines.join('\n')).toMatch(/Invalid token: it contains white space/);
   });
 
   test('accepts a worker token in the arguments, and warns', async () => {

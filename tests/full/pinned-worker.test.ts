@@ -76,7 +76,7 @@ describe('a worker with a pin', () => {
       'an http address',
       'http://127.0.0.1:1',
       [],
-      /^--pin is for https:\/\/.*the token would travel unencrypted/,
+      /^--pin is for https:\/\/.*would get the token unencrypted/,
     ],
     [
       '--ssl-no-verify',

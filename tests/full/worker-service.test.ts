@@ -138,7 +138,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
   test.each<[string, readonly string[], string, Readonly<Record<string, string>>?]>([
     ['without a token', args, 'has not joined yet', { SIMPLETUNER_WORKER_TOKEN: '' }],
     ['without a trainer', [...args, '--trainer', '/nowhere/train {config_path}'], 'No trainer found'],
-    ['without an address', ['--user', '--name', 'rig-1'], 'Say where the orchestrator is'],
+    ['without an address', ['--user', '--name', 'rig-1'], 'The orchestrator URL is missing'],
     ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'contains a line break'],
     [
       'with a pin that protects nothing',

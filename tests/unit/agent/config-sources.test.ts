@@ -165,15 +165,15 @@ describe('config file', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard', 'config.json'), { recursive: true });
     expect(refusal(minimalFlags, { XDG_CONFIG_HOME: home })).toMatch(
-      /^The settings could not be read: EISDIR/,
+      /^The config file could not be read: EISDIR/,
     );
   });
 
   it.each([
     ['invalid JSON', '{"name": ', 'is not valid JSON'],
-    ['a list', '[]', 'must hold a JSON object'],
-    ['a word', '"persistent"', 'must hold a JSON object'],
-    ['null', 'null', 'must hold a JSON object'],
+    ['a list', '[]', 'must contain a JSON object'],
+    ['a word', '"persistent"', 'must contain a JSON object'],
+    ['null', 'null', 'must contain a JSON object'],
   ])('names a config file that contains %s in the error', (_what, text, expected) => {
     const config = writeFile(tempFolder(), 'broken.json', text);
     const message = refusal({ ...minimalFlags, config });
@@ -183,6 +183,8 @@ describe('config file', () => {
 
   it('requires a config file that was named', () => {
     const config = join(tempFolder(), 'none.json');
-    expect(refusal({ ...minimalFlags, config })).toMatch(/^--config .*none\.json: ENOENT/);
+    expect(refusal({ ...minimalFlags, config })).toMatch(
+      /^The config file could not be read: ENOENT.*none\.json.*Check --config$/,
+    );
   });
 });

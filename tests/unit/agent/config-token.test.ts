@@ -87,7 +87,7 @@ describe('token file', () => {
     'rejects a token file with mode %o, and names the remedy',
     mode => {
       const source = inFile('wt_canary', mode);
-      const message = `${source.path} can be read by others: make it yours alone with "chmod 600 ${source.path}"`;
+      const message = `${source.path} can be read by others. Make it private with "chmod 600 ${source.path}"`;
       expect(readToken(source)).toEqual({ ok: false, message });
     },
   );
@@ -96,7 +96,7 @@ describe('token file', () => {
     const source = inFile(text);
     expect(readToken(source)).toEqual({
       ok: false,
-      message: `${source.path} is empty: put the worker token into it`,
+      message: `${source.path} is empty. Put the worker token into it`,
     });
   });
 

@@ -30,7 +30,7 @@ describe('orchestrator address', () => {
     '//rig:8001',
   ])('rejects the address %j with an example', given => {
     const message = refusal(withFlag('orchestrator-url', given));
-    expect(message).toContain(`"${given}" is no http or https address`);
+    expect(message).toContain(`"${given}" is not an http or https URL`);
     expect(message).toContain('--orchestrator-url http://HOST:8001');
   });
 
@@ -38,7 +38,7 @@ describe('orchestrator address', () => {
     'rejects the address %j without showing its credentials',
     given => {
       const message = refusal(withFlag('orchestrator-url', given));
-      expect(message).toContain('must not carry a user name or password');
+      expect(message).toContain('contains a user name or password');
       expect(message).not.toContain('canary');
     },
   );
@@ -92,7 +92,7 @@ describe('labels', () => {
     [{ rack: 4 }, '"rack"'],
     [{ rack: null }, '"rack"'],
   ])('rejects the labels %j', (given, named) => {
-    expect(refusal(withFlag('label', given))).toBe(`${named} is no label: write --label key=value`);
+    expect(refusal(withFlag('label', given))).toBe(`${named} is not a label. Use --label key=value`);
   });
 });
 
@@ -108,7 +108,9 @@ describe('--gpus', () => {
   });
 
   it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('rejects --gpus %j', given => {
-    expect(refusal(withFlag('gpus', given))).toContain('--gpus takes the numbers of GPUs, such as "0,1"');
+    expect(refusal(withFlag('gpus', given))).toContain(
+      'is not a list of GPU numbers. Use numbers between commas, such as "0,1"',
+    );
   });
 });
 
@@ -129,7 +131,7 @@ describe('--allow-config-scripts', () => {
     'rejects --allow-config-scripts %j, and lists the keys',
     given => {
       expect(refusal(withFlag('allow-config-scripts', given))).toMatch(
-        /^--allow-config-scripts takes accelerate_config, .*webhook_config: not "/,
+        /^--allow-config-scripts ".*" is not a restricted key. Use one of: accelerate_config, .*webhook_config/,
       );
     },
   );
@@ -152,19 +154,21 @@ describe('--upload', () => {
 
   it('names the environment variable of an invalid --upload', () => {
     expect(refusal(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
-      '--upload takes all, checkpoints, none: not "some" (given by the environment variable SIMPLETUNER_WORKER_BRING)',
+      '--upload "some" is not supported. Use one of: all, checkpoints, none (given by the environment variable SIMPLETUNER_WORKER_BRING)',
     );
   });
 
   it('names the key and the file of an invalid --upload', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ upload: 'some' }));
     expect(refusal({ ...minimalFlags, config })).toBe(
-      `--upload takes all, checkpoints, none: not "some" (given by "upload" in ${config})`,
+      `--upload "some" is not supported. Use one of: all, checkpoints, none (given by "upload" in ${config})`,
     );
   });
 
   it.each(['ALL', 'samples', 'false'])('rejects --upload %j', given => {
-    expect(refusal(withFlag('upload', given))).toBe(`--upload takes all, checkpoints, none: not "${given}"`);
+    expect(refusal(withFlag('upload', given))).toBe(
+      `--upload "${given}" is not supported. Use one of: all, checkpoints, none`,
+    );
   });
 
   it('accepts --bring, the older name of --upload, as a flag and in the file', () => {
@@ -226,9 +230,9 @@ describe('several trainers', () => {
   });
 
   it.each([
-    [['kohya=/a', 'kohya=/b'], '--trainer kohya is given twice'],
-    [['train a', 'train b'], '--trainer command is given twice'],
-    [['onetrainer'], '--trainer onetrainer needs its folder: --trainer onetrainer=/path/to/onetrainer'],
+    [['kohya=/a', 'kohya=/b'], '--trainer kohya is given twice. Use each trainer once'],
+    [['train a', 'train b'], '--trainer command is given twice. Use each trainer once'],
+    [['onetrainer'], '--trainer onetrainer has no folder. Use --trainer onetrainer=/path/to/onetrainer'],
     [['command='], '--trainer: The command is empty.'],
   ])('rejects the trainers %j', (trainer, message) => {
     expect(refusal({ ...minimalFlags, trainer })).toBe(message);
@@ -313,7 +317,7 @@ describe('trust options', () => {
 
   it('rejects a pin for an http address, which it could not protect', () => {
     expect(refusal({ ...minimalFlags, pin: [pin] })).toMatch(
-      /^--pin is for https:\/\/, and http:\/\/orchestrator\.test:8001 is not: the token would travel unencrypted.*https:\/\/ address, or leave --pin out$/,
+      /^--pin is for https:\/\/, but http:\/\/orchestrator\.test:8001 would get the token unencrypted\..*remove --pin$/,
     );
   });
 

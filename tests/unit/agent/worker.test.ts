@@ -350,7 +350,7 @@ describe('join tokens', () => {
     const { exit, said } = startWorker({ 'worker-token': undefined });
     expect(await exit).toBe(2);
     expect(said).toEqual([
-      'Give the worker token, or a join token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN',
+      'The worker token is missing. Set --worker-token-file FILE, --worker-token TOKEN or SIMPLETUNER_WORKER_TOKEN to a worker token or join token',
     ]);
   });
 

@@ -75,7 +75,7 @@ describe('worker options', () => {
     expect(await run(['--orchestrator-url', 'rig'])).toEqual({
       code: 2,
       out: '',
-      err: expect.stringMatching(/^"rig" is no http or https address\. .*\n$/),
+      err: expect.stringMatching(/^"rig" is not an http or https URL\. .*\n$/),
     });
   });
 

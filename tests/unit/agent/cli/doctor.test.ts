@@ -115,7 +115,10 @@ test('reports a token file that others can read, that is missing, and a missing 
   const gone = open({}, { 'worker-token-file': '/nowhere/token' });
   expect((await gone.look())['Token']).toEqual(['failed', expect.stringContaining('could not be read')]);
   const none = open({}, { 'worker-token-file': undefined });
-  expect((await none.look())['Token']).toEqual(['failed', expect.stringContaining('Give the worker token')]);
+  expect((await none.look())['Token']).toEqual([
+    'failed',
+    expect.stringContaining('The worker token is missing'),
+  ]);
 });
 
 test('reports a work folder that cannot be created', async () => {

@@ -113,7 +113,7 @@ describe('server identity options', () => {
     [
       'a pin for a plain HTTP address',
       { pin: [pin] },
-      /^--pin is for https:\/\/, and http:\/\/127\.0\.0\.1:8001 is not/,
+      /^--pin is for https:\/\/, but http:\/\/127\.0\.0\.1:8001 would get the token unencrypted/,
     ],
     ['a missing CA file', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
   ])('returns exit code 2 for %s', (_what, flags, message) => {
