@@ -29,7 +29,7 @@ export const verify: RemoteSpec = {
       facts: [
         ['Rows', `${checked} checked`],
         ['Chain', valid ? 'intact' : 'broken'],
-        ['Newest', head === null ? 'none yet' : `row ${head.seq}, written at ${head.at}`],
+        ['Sealed', head === null ? 'no rows yet' : `up to row ${head.seq}, at ${head.at}`],
         ['Removed', anchor === null ? null : `rows up to ${anchor.seq}, by retention, at ${anchor.at}`],
       ],
     });
