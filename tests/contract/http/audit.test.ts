@@ -116,7 +116,7 @@ describe('listing the audit trail', () => {
     ['limit=501', 'limit'],
     ['offset=-1', 'offset'],
     [`event_type=${'x'.repeat(101)}`, 'event_type'],
-  ])('refuses the query %s', async (query, field) => {
+  ])('refuses the audit query %s', async (query, field) => {
     const response = await fetch(`${server.url}/api/audit?${query}`, {
       headers: { authorization: `Bearer ${server.adminToken}` },
     });

@@ -132,7 +132,7 @@ describe('GET /api/configs', () => {
   });
 
   test.each(['?limit=0', '?limit=501', '?limit=x', `?q=${'x'.repeat(201)}`, `?cursor=${'x'.repeat(701)}`])(
-    'refuses the query %s',
+    'refuses the config list query %s',
     async query => {
       const answer = await send(query);
       expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);

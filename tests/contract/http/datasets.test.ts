@@ -221,7 +221,7 @@ describe('uploading a file of a dataset', () => {
     });
   });
 
-  test('stores an empty file', async () => {
+  test('stores a dataset file of 0 bytes', async () => {
     expect((await put('')).status).toBe(200);
     expect(await missing(sha256(''))).toEqual([]);
   });

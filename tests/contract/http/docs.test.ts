@@ -140,7 +140,7 @@ describe('hostile text in the document', () => {
     },
   };
 
-  test('escapes hostile text everywhere', () => {
+  test('escapes hostile text everywhere on the page', () => {
     const markup = docsPage(hostile);
     expect(markup).not.toMatch(/<script/i);
     expect(markup.match(/<style>/g)).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('hostile text in the document', () => {
   });
 });
 
-test('renders an empty document', () => {
+test('renders a page for an empty API document', () => {
   const empty = { info: { title: 'x', version: '1' }, paths: {}, components: {} };
   expect(textOf(docsPage(empty))).toContain('x 1: the API');
 });

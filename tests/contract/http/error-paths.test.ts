@@ -101,9 +101,9 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
       ['half of it', 400, 'malformed_json', '{"name": "x', []],
       ['truncated JSON', 400, 'malformed_json', '{"name": "x', []],
       ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
-      ['more than a body may be', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
-      ['packed', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
-      ['packed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
+      ['a body above 1 MiB', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
+      ['a compressed body', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
+      ['a body compressed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
     ])('refuses %s', async (_what, status, code, body, headers) => {
       expect(await send([tokenFor(row), asJson, ...headers], body)).toMatchObject({ status, code });
     });

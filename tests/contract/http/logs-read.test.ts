@@ -45,7 +45,7 @@ describe('reading a log', () => {
     expect((await read()).lines).toHaveLength(200);
   });
 
-  test('starts at any line', async () => {
+  test('reads log lines from any line number on', async () => {
     expect(textsOf(await read({ line: 500, limit: 2 }))).toEqual(['step 499', 'step 500']);
     expect((await read({ line: 999, limit: 2_000 })).lines).toHaveLength(1);
     expect((await read({ line: 1_000 })).lines).toEqual([]);

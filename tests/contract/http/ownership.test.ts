@@ -144,7 +144,7 @@ describe('calls about several jobs', () => {
   });
 
   test.each(having('shared').filter(([, { method }]) => method === 'GET'))(
-    'answers %s for everybody',
+    'answers %s for every user',
     async (_name, row) => {
       const { status } = await callFor(
         {

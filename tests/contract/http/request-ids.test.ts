@@ -65,7 +65,7 @@ describe('request id of a response', () => {
     ['an id in quotes', ['"a"']],
     ['a path as id', ['../x']],
     ['several ids', ['a', 'b']],
-  ])('replaces %s', async (_what, given) => {
+  ])('replaces a request ID that is invalid: %s', async (_what, given) => {
     const { server } = await start();
     const id = await new Promise<unknown>((resolve, reject) => {
       const sent = request(`${server.url}/nowhere`, { headers: { 'x-request-id': [...given] } }, answer => {

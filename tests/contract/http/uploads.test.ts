@@ -146,7 +146,7 @@ describe('uploading a file', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([900]);
   });
 
-  test('stores an empty file', async () => {
+  test('stores an uploaded file of 0 bytes', async () => {
     expect((await upload(server.url, job.token, 'empty', { body: '' })).status).toBe(200);
     expect((await download('empty')).headers.get('content-length')).toBe('0');
   });

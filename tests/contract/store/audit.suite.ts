@@ -14,7 +14,7 @@ const makeFact = (changes: Partial<AuditFact> = {}): AuditFact => ({
 
 export function describeAudit(open: OpenStore): void {
   describe('audit trail', () => {
-    test('is empty at first', () => {
+    test('returns no rows for a new audit trail', () => {
       const { audit } = open();
       expect([audit.lastSeq(), audit.after(0, 10), audit.list(filter())]).toEqual([
         0,

@@ -192,7 +192,7 @@ describe('findDamage on damaged files', () => {
     expect(check(file)).toMatch(/^is damaged: its log \(-wal\) (has no valid header|misses \d+ commits)$/);
   });
 
-  test('detects a text file', () => {
+  test('detects a text file in place of a database', () => {
     const file = newFile();
     writeFileSync(file, 'this is no database, but a letter to my aunt\n'.repeat(200));
     expect(check(file)).toBe('is not a database');
@@ -232,7 +232,7 @@ describe('findDamage on files that it cannot judge', () => {
     expect(check(backup)).toBeNull();
   });
 
-  test('refuses a folder', () => {
+  test('fails to open a folder in place of a database', () => {
     const file = newFile();
     mkdirSync(file);
     expect(() => findDamage(file)).toThrow(`${file} cannot be opened`);

@@ -80,7 +80,7 @@ describe.each([
       'a change from a final status to pending',
       "UPDATE jobs SET status = 'pending', ended_at = NULL WHERE id = 'j_1'",
     ],
-  ])('refuses %s', async (_what, sql) => {
+  ])('refuses to write %s', async (_what, sql) => {
     const { file, store } = openBench(fileOf());
     if (store.job(makeJob(2).id) === null) await fill(store);
     expect(() => connect(file).exec(sql ?? '')).toThrow(

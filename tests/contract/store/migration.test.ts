@@ -400,7 +400,7 @@ describe('triggers on the audit trail', () => {
       'an upsert of a row',
       "INSERT INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash FROM audit WHERE seq = 2 ON CONFLICT DO UPDATE SET details = '{}'",
     ],
-  ])('refuses %s', async (_what, sql) => {
+  ])('refuses in the audit trail: %s', async (_what, sql) => {
     const { store, db } = await openTrail();
     const before = store.audit.after(0, 9);
     expect(() => db.exec(sql)).toThrow('the audit trail is only ever appended to');

@@ -108,7 +108,7 @@ function describeFilters(open: OpenStore): void {
       expect(orders(store.jobs(filter()))).toEqual([4, 3, 2, 1]);
     });
 
-    test('combines all filters', async () => {
+    test('combines all filters of the queue', async () => {
       const store = open();
       await put(store, makeJob(1, { user: 'bob', approval: 'wanted' }));
       await put(store, makeJob(2, { user: 'ada', approval: 'wanted' }));

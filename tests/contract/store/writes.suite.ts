@@ -259,7 +259,7 @@ export function describeWrites(open: OpenStore): void {
       expect(ran).toBe(false);
     });
 
-    test('allows closing twice', async () => {
+    test('allows a store to be closed twice', async () => {
       const store = open();
       await store.close();
       await expect(store.close()).resolves.toBeUndefined();

@@ -80,7 +80,7 @@ describe('storing a content', () => {
     },
   );
 
-  test('stores an empty content', async () => {
+  test('stores a content of 0 bytes', async () => {
     const files = createContentFiles(temporaryFolder());
     await store(files, '');
     expect(await files.has(contentOf(''))).toBe(true);

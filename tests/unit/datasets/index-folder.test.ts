@@ -87,7 +87,7 @@ describe('indexing a folder', () => {
     await expect(index(join(temporaryFolder(), 'none'))).rejects.toThrow('ENOENT');
   });
 
-  test('refuses an empty folder', async () => {
+  test('refuses a dataset folder without files', async () => {
     expect(await problemsOf(temporaryFolder())).toEqual(['The dataset has no files']);
   });
 
@@ -126,7 +126,7 @@ describe('links in an indexed folder', () => {
     ]);
   });
 
-  test.skipIf(process.platform === 'win32')('refuses pipes', async () => {
+  test.skipIf(process.platform === 'win32')('refuses a folder that contains a pipe', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     execFileSync('mkfifo', [join(root, 'pipe')]);
     expect(await problemsOf(root)).toEqual(['pipe is neither a file nor a folder']);

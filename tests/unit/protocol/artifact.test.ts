@@ -151,7 +151,7 @@ describe('kindOf', () => {
     ['stepping-stones.txt', 'other'],
     ['checkpoints-of-others.txt', 'other'],
     ['png', 'other'],
-  ])('classifies %s as %s', (key, kind) => {
+  ])('classifies the file %s as %s', (key, kind) => {
     expect(kindOf(key)).toBe(kind);
   });
 });

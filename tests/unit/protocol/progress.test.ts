@@ -46,7 +46,7 @@ test.each([
   ['learningRate', 'learning_rate'],
   ['stepsPerSecond', 'steps_per_second'],
   ['progress', 'percent'],
-])('reads %s as %s', (spelling, name) => {
+])('reads the progress key %s as %s', (spelling, name) => {
   expect(read({ [spelling]: 7 })).toEqual({ [name]: 7 });
 });
 

@@ -164,7 +164,7 @@ describe('query of the job list', () => {
     expect(query({ q: ' ' })?.q).toBe(' ');
   });
 
-  test('accepts several statuses', () => {
+  test('accepts a query for several statuses', () => {
     expect(query({ status: 'queued,failed' })?.status).toEqual(['pending', 'failed']);
   });
 
@@ -231,7 +231,7 @@ test.each([
   [39, 'urgent'],
   [40, 'critical'],
   [50, 'critical'],
-])('names priority %d %s', (priority, name) => {
+])('names the priority %d “%s”', (priority, name) => {
   expect(priorityName(priority)).toBe(name);
 });
 

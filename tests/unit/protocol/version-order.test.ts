@@ -32,7 +32,7 @@ test('orders every pair of versions', () => {
     }
 });
 
-test('ignores build metadata', () => {
+test('ignores build metadata when it compares versions', () => {
   expect(compareVersions('1.0.0+linux', '1.0.0+mac.2')).toBe('same');
   expect(compareVersions('1.0.0-rc.1+linux', '1.0.0')).toBe('older');
 });

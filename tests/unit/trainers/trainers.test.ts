@@ -65,7 +65,7 @@ describe('checking a config', () => {
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers, { lr: 1 }])(
-    'accepts the config %j',
+    'finds no problem in the config %j',
     config => {
       expect(trainerFor(config).problem(config)).toBeNull();
     },

@@ -43,7 +43,7 @@ describe.each<readonly [TrainerName, Config, Config, key: string, nearest: strin
     'folder_path',
   ],
   ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
-])('a config of %s', (name, right, wrong, key, nearest) => {
+])('unknown keys of a %s config', (name, right, wrong, key, nearest) => {
   it('reports nothing when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
   it('reports the path of a misspelt key and its nearest name', () =>
     expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
@@ -74,7 +74,7 @@ it('ignores keys that ai-toolkit passes to a library or writes into metadata', (
   expect(unknownIn('ai-toolkit', { meta: { any: 'thing' }, config: { process } })).toEqual([]);
 });
 
-it('ignores $trainer', () => {
+it('does not report the key $trainer as unknown', () => {
   expect(unknownIn('onetrainer', { $trainer: 'onetrainer' })).toEqual([]);
 });
 

@@ -197,7 +197,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
-  test('moves to a replaced trail once that is accepted', async () => {
+  test('moves the head to a replaced trail once that is accepted', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     trail.cut(3);
@@ -209,7 +209,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 3 });
   });
 
-  test.each([2, 4, 5])('fits when retention has removed the rows up to %d of 5', async seq => {
+  test.each([2, 4, 5])('accepts the head when retention removed the rows up to %d of 5', async seq => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     trail.grow(1);
@@ -276,7 +276,7 @@ describe('verifying a range of rows', () => {
     expect(await verify(trail, 2, 2)).toMatchObject({ valid: false, first_bad: { seq: 2 } });
   });
 
-  test('starts after the rows that retention removed', async () => {
+  test('verifies only the rows of a range that retention has left', async () => {
     const trail = openTrail(6);
     trail.trimTo(3);
     expect(await verify(trail, 1, 5)).toMatchObject({ valid: true, checked: 2 });

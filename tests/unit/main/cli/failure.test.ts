@@ -72,12 +72,12 @@ describe('an unreachable orchestrator', () => {
     expect(unreachable(code).message).toMatch(message);
   });
 
-  test('explains a timeout', () => {
+  test('explains that a request timed out', () => {
     const cause = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
     expect(failureOf({ kind: 'unreachable', cause }, url).message).toContain('the request timed out');
   });
 
-  test('explains a cause that is not an Error', () => {
+  test('explains a failed request whose cause is not an Error', () => {
     expect(failureOf({ kind: 'unreachable', cause: 'so there' }, url).message).toContain('so there');
   });
 });

@@ -60,7 +60,7 @@ describe('local worker options of trainyard server', () => {
       {},
       /^--local-worker-trainer is for/,
     ],
-  ])('refuses %s', (_what, flags, file, message) => {
+  ])('refuses to start with %s', (_what, flags, file, message) => {
     const loaded = load(flags, file);
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
   });
@@ -206,7 +206,7 @@ describe('audit-retention-days option', () => {
 });
 
 // Express serves files only from absolute paths.
-test('makes relative folders absolute', () => {
+test('makes the relative data and configs folders absolute', () => {
   const loaded = load({ 'data-dir': 'data', 'configs-dir': '../configs' });
   if (!loaded.ok) throw new Error('the settings were refused');
   expect([loaded.value.dataDir, loaded.value.configsDir]).toEqual([resolve('data'), resolve('../configs')]);

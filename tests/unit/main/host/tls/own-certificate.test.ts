@@ -132,7 +132,7 @@ describe('own certificate at the first start', () => {
 });
 
 describe('own certificate at a later start', () => {
-  test('reuses the certificate', async () => {
+  test('reuses the certificate of the first start', async () => {
     const first = open();
     const was = await first.certificates.open();
     const second = open(first.folder, first.clock);
@@ -197,7 +197,7 @@ describe('own certificate at a later start', () => {
       (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
       /key\.pem is not the key that was made/,
     ],
-  ])('refuses a key %s', async (_what, spoil, reason) => {
+  ])('refuses to start with a private key %s', async (_what, spoil, reason) => {
     const first = open();
     await first.certificates.open();
     spoil(join(first.folder, 'key.pem'));

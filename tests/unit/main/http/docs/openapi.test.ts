@@ -64,7 +64,7 @@ it('describes every shared schema and its properties', () => {
   expect(undescribed).toEqual([]);
 });
 
-it('describes every parameter', () => {
+it('describes every parameter of every operation', () => {
   const parameters = operations.flatMap(({ name, operation }) =>
     nodes(operation['parameters']).map(parameter => ({
       name: `${name} ${String(parameter['name'])}`,

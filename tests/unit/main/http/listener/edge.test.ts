@@ -43,7 +43,9 @@ describe('checking the Host header', () => {
     ['a host with a space', ['10.0.0.7 evil']],
     ['a host with an unclosed bracket', ['[::1']],
     ['a host with look-alike letters', ['lоcalhost']],
-  ])('refuses %s', (_what, hosts) => expect(judge({ hosts, hasToken: true })).toBe('invalid_request'));
+  ])('refuses a request with %s', (_what, hosts) =>
+    expect(judge({ hosts, hasToken: true })).toBe('invalid_request'),
+  );
 });
 
 describe('checking the origin of a change without a token header', () => {

@@ -38,7 +38,7 @@ describe('planUpload', () => {
       { ...plain, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
       { ofBody: {}, ofFile: {} },
     ],
-  ])('reads the headers %o', (headers, plan) => {
+  ])('reads the upload headers %o', (headers, plan) => {
     expect(planned(headers)).toMatchObject(plan);
   });
 

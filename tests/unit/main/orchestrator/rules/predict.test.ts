@@ -149,7 +149,7 @@ describe('remainingMs', () => {
       10,
       10,
     ],
-  ])('estimates %s', (_what, progress, elapsedMs, expected) => {
+  ])('estimates the remaining time: %s', (_what, progress, elapsedMs, expected) => {
     expect(remainingMs(progress, elapsedMs)).toBe(expected);
   });
 
@@ -160,7 +160,7 @@ describe('remainingMs', () => {
     ['with only a speed', { steps_per_second: 3 }, 1000],
     ['with an unknown elapsed time', { percent: 50 }, null],
     ['with a speed but no current step', { total_steps: 100, steps_per_second: 3 }, 1000],
-  ])('returns null %s', (_what, progress, elapsedMs) => {
+  ])('estimates no remaining time %s', (_what, progress, elapsedMs) => {
     expect(remainingMs(progress, elapsedMs)).toBeNull();
   });
 });

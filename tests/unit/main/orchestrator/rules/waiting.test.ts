@@ -139,7 +139,7 @@ test.each<
     makeNeeds(),
     (['quarantined', 'settling', 'leaving', 'no_stream'] as const).map(status => makeCandidate(status)),
   ],
-])('summarizes %s', (_what, line, needs, candidates) => {
+])('summarizes why a job waits: %s', (_what, line, needs, candidates) => {
   expect(lineFor(needs, candidates)).toBe(line);
 });
 
