@@ -14,7 +14,7 @@ const app = express();
 app.get('/', (_request, response) => void response.json({ workers: count.get() }));
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('it has no address');
+  if (typeof address !== 'object' || address === null) throw new Error('The program has no address.');
   console.log(JSON.stringify({ ready: true, url: `http://127.0.0.1:${address.port}` }));
 });
 process.once('SIGINT', () => {

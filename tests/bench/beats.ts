@@ -20,7 +20,7 @@ async function paceOf(lanes: readonly Lane[], callOf: CallOf): Promise<number> {
     lanes.map(async (lane, n) => {
       while (left-- > 0) {
         const { status, text } = await lane.call(...callOf(n));
-        if (status !== 200) throw new Error(`worker ${n} was answered ${status}: ${text}`);
+        if (status !== 200) throw new Error(`The call of worker ${n} returned ${status}: ${text}`);
       }
     }),
   );
@@ -41,6 +41,6 @@ export async function measureBeats(rounds: number): Promise<readonly Line[]> {
   return [
     { what: 'heartbeats', figure: beat, unit: '/s' },
     { what: '  empty calls', figure: bare, unit: '/s' },
-    { what: '  beside empty calls', figure: beat / bare, unit: 'x', atLeast: 0.5 },
+    { what: '  relative to empty calls', figure: beat / bare, unit: 'x', atLeast: 0.5 },
   ];
 }

@@ -61,12 +61,12 @@ export async function measureCycle(rounds: number): Promise<readonly Line[]> {
     median((found.get(side) ?? []).map(each => each[part]));
   const [ours, floor] = sides;
   return [
-    { what: 'whole lives of jobs, 100 workers', figure: of(ours, 'jobsASecond'), unit: '/s', atLeast: 1_500 },
-    { what: '  processors used by the server', figure: 100 * of(ours, 'share'), unit: '%' },
+    { what: 'complete jobs, 100 workers', figure: of(ours, 'jobsASecond'), unit: '/s', atLeast: 1_500 },
+    { what: '  CPU of the server, share of one core', figure: 100 * of(ours, 'share'), unit: '%' },
     { what: '  floor', figure: of(floor, 'jobsASecond'), unit: '/s' },
-    { what: '  processors used by the floor', figure: 100 * of(floor, 'share'), unit: '%' },
+    { what: '  CPU of the floor, share of one core', figure: 100 * of(floor, 'share'), unit: '%' },
     {
-      what: '  beside the floor',
+      what: '  relative to the floor',
       figure: of(ours, 'jobsASecond') / of(floor, 'jobsASecond'),
       unit: 'x',
       atLeast: 0.5,

@@ -82,7 +82,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
   let next = 0;
   return () => {
     addWorker(next++ % workers);
-    if (!decide()) throw new Error('a free worker got nothing');
+    if (!decide()) throw new Error('A free worker got no job.');
   };
 }
 
@@ -94,7 +94,7 @@ function microsecondsOf(decide: () => void): number {
 }
 
 const [scale] = Object.entries(scales).flatMap(([name, each]) => (name === process.argv[2] ? [each] : []));
-if (scale === undefined) throw new Error(`which fleet: ${Object.keys(scales).join(', ')}?`);
+if (scale === undefined) throw new Error(`Name one fleet: ${Object.keys(scales).join(', ')}`);
 const decide = fleetOf(scale);
 microsecondsOf(decide);
 console.log(median(Array.from({ length: 9 }, () => microsecondsOf(decide))));

@@ -80,7 +80,7 @@ app.post('/api/workers/job/:id/status', async (request, response) => {
 });
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the floor has no address');
+  if (typeof address !== 'object' || address === null) throw new Error('The floor has no address.');
   console.log(JSON.stringify({ ready: true, url: `http://127.0.0.1:${address.port}` }));
 });
 process.once('SIGINT', () => process.exit(0));

@@ -16,11 +16,11 @@ export async function measureHeld(): Promise<readonly Line[]> {
     heldMs,
   );
   return [
-    { what: '10,000 workers held: resident', figure: mib, unit: 'MiB', atMost: 400 },
-    { what: '  for each of them', figure: ((mib - bareMib) * 1_024) / workers, unit: 'KB' },
-    { what: '  of one processor', figure: 100 * share, unit: '%', atMost: 10 },
-    { what: `  every ${intervalS} s a beat each: sent`, figure: sent, unit: '' },
-    { what: '  beats without an answer', figure: unanswered, unit: '', atMost: 0 },
+    { what: '10,000 connected workers: resident memory', figure: mib, unit: 'MiB', atMost: 400 },
+    { what: '  per worker', figure: ((mib - bareMib) * 1_024) / workers, unit: 'KB' },
+    { what: '  CPU, share of one core', figure: 100 * share, unit: '%', atMost: 10 },
+    { what: `  heartbeats sent, one per worker every ${intervalS} s`, figure: sent, unit: '' },
+    { what: '  heartbeats without a response', figure: unanswered, unit: '', atMost: 0 },
     { what: '  streams lost', figure: lost, unit: '', atMost: 0 },
   ];
 }

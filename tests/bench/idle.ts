@@ -10,7 +10,7 @@ const idleMs = 60_000;
 export async function measureIdle(): Promise<readonly Line[]> {
   const { mib, share } = await watchAtRest(workers, settleMs, idleMs);
   return [
-    { what: 'server with 10 idle workers: resident', figure: mib, unit: 'MiB', atMost: 90 },
-    { what: '  of one processor', figure: 100 * share, unit: '%', atMost: 0.2 },
+    { what: 'server with 10 idle workers: resident memory', figure: mib, unit: 'MiB', atMost: 90 },
+    { what: '  CPU, share of one core', figure: 100 * share, unit: '%', atMost: 0.2 },
   ];
 }

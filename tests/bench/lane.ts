@@ -60,7 +60,8 @@ export function openLane(address: string, headers: Headers): Lane {
         // The server closed the idle connection just when a call started. A retry is safe, because no byte of an answer
         // has arrived.
         if (hasAnswered && seen === '' && !isClosed && calls.length > 0) return sayNext();
-        for (const { reject } of calls.splice(0)) reject(new Error('the connection ended before the answer'));
+        for (const { reject } of calls.splice(0))
+          reject(new Error('The connection ended before the response.'));
         return undefined;
       });
     return opened;
@@ -127,10 +128,10 @@ export async function follow(
   socket.write(`GET ${path} HTTP/1.1\r\n${headLines(url, headers)}\r\n`);
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
-    socket.once('close', () => reject(new Error(`the stream ${path} was closed`)));
+    socket.once('close', () => reject(new Error(`The stream ${path} was closed.`)));
     socket.once('data', (head: string) => {
       if (head.startsWith('HTTP/1.1 200')) resolve();
-      else reject(new Error(`the stream ${path} was answered ${head.slice(9, 12)}`));
+      else reject(new Error(`The stream ${path} returned ${head.slice(9, 12)}.`));
     });
     socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n');

@@ -79,14 +79,14 @@ export async function measureLatency(rounds: number): Promise<readonly Line[]> {
   return [
     ...(['Trainyard', 'floor'] as const).flatMap(side => [
       {
-        what: `submit to order at the worker, ${side}: p50`,
+        what: `submit to offer at the worker, ${side}: p50`,
         figure: of(side, 0.5),
         unit: 'ms' as const,
         histogram: histogramOf(found.flatMap(times => times[side])),
       },
-      { what: `submit to order at the worker, ${side}: p99`, figure: of(side, 0.99), unit: 'ms' as const },
+      { what: `submit to offer at the worker, ${side}: p99`, figure: of(side, 0.99), unit: 'ms' as const },
     ]),
-    { what: '  beside the floor: p50', figure: beside(0.5), unit: 'x', atMost: 1.5 },
-    { what: '  beside the floor: p99', figure: beside(0.99), unit: 'x', atMost: 2 },
+    { what: '  relative to the floor: p50', figure: beside(0.5), unit: 'x', atMost: 1.5 },
+    { what: '  relative to the floor: p99', figure: beside(0.99), unit: 'x', atMost: 2 },
   ];
 }

@@ -69,7 +69,7 @@ async function signIn(context: BrowserContext, server: LargeServer) {
 
 async function main(): Promise<void> {
   if (!existsSync(chromiumPath)) {
-    console.log(`The panel was not measured: there is no ${chromiumPath} (apt-get install chromium)`);
+    console.log(`Skipped the panel: ${chromiumPath} is not installed (apt-get install chromium).`);
     return;
   }
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   const server = await startLargeServer(scale);
   const lines = await measured(server);
   const size: Line = {
-    what: 'JavaScript of the first page, gzip',
+    what: 'JavaScript of the first page, gzipped',
     figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,
     unit: 'KB',
     atMost: 250,
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
   writeFileSync(file, `${JSON.stringify({ scale, machine, figures: [...lines, size] }, null, 2)}\n`);
   console.log(
     `The panel with ${scale.workers} workers and ${scale.pending + scale.running + scale.ended} jobs ` +
-      `(${scale.pending} wait, ${scale.running} run, ${scale.ended} have ended); ` +
+      `(${scale.pending} pending, ${scale.running} running, ${scale.ended} ended); ` +
       `took ${Math.round((performance.now() - begun) / 1000)} s\n${tableOf([...lines, size])}${file}`,
   );
 }

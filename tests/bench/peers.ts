@@ -53,11 +53,11 @@ async function openAll(systems: System[]): Promise<void> {
   if (packages === null) return;
   const bullmq = await openBullMq(atOnce, packages);
   if (bullmq === null)
-    console.log('BullMQ was not measured: there is no redis-server (apt-get install redis-server)');
+    console.log('Skipped BullMQ: redis-server is not installed (apt-get install redis-server).');
   else systems.push(bullmq);
   const graphile = await openGraphileWorker(atOnce, packages);
   if (graphile === null)
-    console.log('graphile-worker was not measured: there is no PostgreSQL (apt-get install postgresql)');
+    console.log('Skipped graphile-worker: PostgreSQL is not installed (apt-get install postgresql).');
   else systems.push(graphile);
 }
 
@@ -75,7 +75,7 @@ function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] 
   return [
     ...sides.map(({ name, pace }) => ({ what: `${added}: ${name}`, figure: pace, unit: '/s' as const })),
     ...peers.map(({ name, pace }) => ({
-      what: `  beside ${name}`,
+      what: `  relative to ${name}`,
       figure: ours.pace / pace,
       unit: 'x' as const,
       ...(name === 'graphile-worker' ? { atLeast: 1 } : {}),
@@ -85,7 +85,7 @@ function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] 
       { what: `${started}: ${name}: p99`, figure: p99, unit: 'ms' as const },
     ]),
     ...peers.map(({ name, p50 }) => ({
-      what: `  beside ${name}: p50`,
+      what: `  relative to ${name}: p50`,
       figure: ours.p50 / p50,
       unit: 'x' as const,
     })),

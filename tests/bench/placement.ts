@@ -14,15 +14,15 @@ export async function measurePlacement(rounds: number): Promise<readonly Line[]>
   return [
     { what: 'one decision, 100 pending x 10 workers', figure: small, unit: 'us' },
     { what: 'one decision, 100,000 x 10,000 x 50 shapes', figure: large, unit: 'us' },
-    { what: '  beside the small fleet', figure: large / small, unit: 'x', atMost: 1.2 },
-    { what: 'the same, all but one of 2,000 users at their limit', figure: crowded, unit: 'us' },
-    { what: '  beside the small fleet', figure: crowded / small, unit: 'x' },
+    { what: '  relative to the small fleet', figure: large / small, unit: 'x', atMost: 1.2 },
+    { what: '  with all but one of 2,000 users at their limit', figure: crowded, unit: 'us' },
+    { what: '  relative to the small fleet', figure: crowded / small, unit: 'x' },
   ];
 }
 
 function microsecondsIn(fleet: 'small' | 'large' | 'crowded'): number {
   const argv = ['tests/bench/decisions.ts', fleet];
   const { status, stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`the decisions could not be measured: ${stderr}`);
+  if (status !== 0) throw new Error(`decisions.ts failed: ${stderr}`);
   return Number(stdout);
 }

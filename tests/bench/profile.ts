@@ -14,7 +14,7 @@ const shownFunctions = 25;
 const smallShare = 0.002;
 
 const [file] = process.argv.slice(2);
-if (file === undefined) throw new Error('say which file: node tests/bench/profile.ts FILE.cpuprofile');
+if (file === undefined) throw new Error('Usage: node tests/bench/profile.ts FILE.cpuprofile');
 const { totalMs, idleMs, areas, functions } = sumProfile(
   JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
 );

@@ -44,7 +44,7 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
   const line = await new Promise<string>((resolve, reject) => {
     if (child.stdout !== null) createInterface({ input: child.stdout }).once('line', resolve);
     child.once('exit', code =>
-      reject(new Error(`${argv.join(' ')} ended with ${code}: see ${folder}/program.log`)),
+      reject(new Error(`${argv.join(' ')} exited with code ${code}. See ${folder}/program.log`)),
     );
   });
   const readyMs = performance.now() - begun;
@@ -105,7 +105,7 @@ export const startServer = (
 export function buildServer(): string {
   const args = ['build', '--app', '--logLevel', 'warn'];
   const built = spawnSync(join(root, 'node_modules/.bin/vite'), args, { cwd: root, stdio: 'inherit' });
-  if (built.status !== 0) throw new Error('the program could not be built');
+  if (built.status !== 0) throw new Error('The server could not be built.');
   return 'dist/main/cli.js';
 }
 
@@ -123,7 +123,7 @@ export const adminHeadersOf = (program: BenchProgram) => ({
 /** Returns a server's answer to a call with the admin token; throws when it is refused. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
   const answer = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
-  if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${path} returned ${answer.status}: ${await answer.text()}`);
   return answer.text();
 }
 

@@ -43,11 +43,11 @@ async function openTraffic(server: BenchProgram, running: readonly RunningJob[])
   const change = async (due: number): Promise<void> => {
     const n = mark++;
     const job = running[n % running.length];
-    if (job === undefined) throw new Error('no job runs');
+    if (job === undefined) throw new Error('No job is running.');
     dueAt.set(n, due);
     const body = JSON.stringify({ status: 'running', attempt_id: job.attemptId, progress: { step: n } });
     const answer = await lanes.get(job)?.call(`/api/workers/job/${job.jobId}/status`, body);
-    if (answer?.status !== 200) throw new Error(`a report was answered ${answer?.status}: ${answer?.text}`);
+    if (answer?.status !== 200) throw new Error(`A report returned ${answer?.status}: ${answer?.text}`);
   };
   return {
     times,
@@ -92,12 +92,12 @@ export async function measureReaders(): Promise<readonly Line[]> {
       atMost: 100,
     },
     {
-      what: '  events that did not arrive',
+      what: '  missing events',
       figure: panels * measuredS * changesASecond - times.length,
       unit: '',
       atMost: 0,
     },
-    { what: '  processors used by the server', figure: 100 * share, unit: '%' },
-    { what: `  resident, more after ${measuredS} s than before`, figure: grown, unit: 'MiB' },
+    { what: '  CPU of the server, share of one core', figure: 100 * share, unit: '%' },
+    { what: `  growth of resident memory in ${measuredS} s`, figure: grown, unit: 'MiB' },
   ];
 }

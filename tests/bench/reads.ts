@@ -14,9 +14,9 @@ const dayMs = 86_400_000;
 const callsARound = 10;
 
 const calls = [
-  { what: 'figures of the queue', path: '/api/queue/stats', atMostMs: 50 },
+  { what: 'queue statistics', path: '/api/queue/stats', atMostMs: 50 },
   {
-    what: 'a search of eight terms that finds nothing',
+    what: 'search for eight terms without a match',
     path: `/api/queue?include_completed=true&q=${['sdxl', 'lora', '1', '2', 'a', 'e', 'i', 'xyz'].join('+')}`,
     atMostMs: 50,
   },
@@ -39,7 +39,7 @@ async function time({ lane }: Side, path: string): Promise<number> {
   const begun = performance.now();
   for (let call = 0; call < callsARound; call += 1) {
     const answer = await lane.call(path, null);
-    if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${answer.text}`);
+    if (answer.status !== 200) throw new Error(`${path} returned ${answer.status}: ${answer.text}`);
   }
   return (performance.now() - begun) / callsARound;
 }
@@ -58,7 +58,7 @@ export async function measureReads(rounds: number): Promise<readonly Line[]> {
     lines.push(
       { what: `${what}, ${many} jobs`, figure: one, unit: 'ms', atMost: atMostMs },
       { what: `  with ${few} jobs`, figure: other, unit: 'ms' },
-      { what: '  beside it', figure: one / other, unit: 'x' },
+      { what: '  ratio', figure: one / other, unit: 'x' },
     );
   }
   for (const { server, lane } of [large, small]) {

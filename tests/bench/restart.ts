@@ -68,7 +68,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
   await Promise.all(claims);
   before.close();
   const idle = rigs.find(rig => !held.has(rig));
-  if (idle === undefined) throw new Error('nobody is idle');
+  if (idle === undefined) throw new Error('No worker is idle.');
 
   const dispatched = Promise.withResolvers<number>();
   onOffer = (_offer, rig) => rig === idle && dispatched.resolve(performance.now());
@@ -92,10 +92,10 @@ export async function measureRestart(): Promise<readonly Line[]> {
   await second.close();
   const resumed = returns.filter(({ isResumed }) => isResumed).length;
   return [
-    { what: '1,000 jobs under way, server killed: ready again', figure: second.readyMs, unit: 'ms' },
-    { what: '  listening to first dispatch', figure: dispatchedMs, unit: 'ms', atMost: 1_000 },
+    { what: '1,000 running jobs, server killed: ready again', figure: second.readyMs, unit: 'ms' },
+    { what: '  ready to first dispatch', figure: dispatchedMs, unit: 'ms', atMost: 1_000 },
     {
-      what: '  listening to the last one back',
+      what: '  ready to last worker reconnected',
       figure: percentile(
         returns.map(({ at }) => at - listening),
         1,
@@ -104,7 +104,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
     },
     { what: '  resumed', figure: resumed, unit: '', atLeast: busy },
     { what: '  still running', figure: running, unit: '', atLeast: busy },
-    { what: '  with a retry used, or a second attempt', figure: retried, unit: '', atMost: 0 },
+    { what: '  with a retry or a second attempt', figure: retried, unit: '', atMost: 0 },
   ];
 }
 

@@ -83,7 +83,7 @@ export async function watchAtRest(workers: number, settleMs: number, watchedMs: 
   const bareMib = server.memoryMib();
   const rigs = (await enrol(server, workers)).map(identity => createRig(server, identity));
   const [first] = rigs;
-  if (first === undefined) throw new Error('there is no worker');
+  if (first === undefined) throw new Error('There is no worker.');
   const { heartbeat_interval_s: intervalS } = await register(first.lane, first.identity);
   await openStreams(rigs);
   const beating = startBeating(rigs, intervalS);

@@ -56,7 +56,7 @@ const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
 const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
 const unknown = names.filter(name => !Object.hasOwn(benches, name));
 if (unknown.length > 0)
-  throw new Error(`there is no ${unknown.join(', ')}: choose from ${Object.keys(benches).join(', ')}`);
+  throw new Error(`Unknown benchmark: ${unknown.join(', ')}. Choose from ${Object.keys(benches).join(', ')}`);
 const folder = values.out ?? benchFolder();
 mkdirSync(folder, { recursive: true });
 const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };

@@ -60,12 +60,12 @@ export async function measureSoak(minutes: number): Promise<readonly Line[]> {
     return [
       { what: `${what}, first third of ${minutes} min`, figure: first, unit },
       { what: `${what}, last third`, figure: last, unit },
-      { what: '  beside the first', figure: last / first, unit: 'x', atMost: 1.1 },
+      { what: '  relative to the first third', figure: last / first, unit: 'x', atMost: 1.1 },
     ];
   };
   return [
-    ...linesOf('resident', 'MiB', 'residentMib'),
-    ...linesOf('descriptors', '', 'descriptors'),
+    ...linesOf('resident memory', 'MiB', 'residentMib'),
+    ...linesOf('file descriptors', '', 'descriptors'),
     ...linesOf('write-ahead log', 'MiB', 'walMib'),
   ];
 }

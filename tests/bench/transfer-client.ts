@@ -53,7 +53,7 @@ async function fetchAsWorker(order: TransferOrder, file: TransferFile): Promise<
 }
 
 function workerDeps({ url, storage: place }: TransferOrder) {
-  if (place === null) throw new Error('a worker needs the storage of an attempt');
+  if (place === null) throw new Error('A worker needs the storage of an attempt.');
   const send = fetchBy((to, options, onAnswer) => request(to, options, onAnswer));
   const renew = () => Promise.resolve(null);
   const storage = openStorage(place, { url, send, clock: systemClock, renew });
@@ -74,7 +74,7 @@ async function sendToFloor(
   await pipeline(source, sent);
   let digest = '';
   for await (const piece of (await answered).setEncoding('utf8')) digest += piece;
-  if (digest !== sha256 || hash.digest('hex') !== sha256) throw new Error('the floor stored another file');
+  if (digest !== sha256 || hash.digest('hex') !== sha256) throw new Error('The floor stored other content.');
 }
 
 async function fetchFromFloor({ url }: TransferOrder, { key, path, sha256 }: TransferFile): Promise<void> {
@@ -84,7 +84,7 @@ async function fetchFromFloor({ url }: TransferOrder, { key, path, sha256 }: Tra
   );
   answer.on('data', (piece: Uint8Array) => hash.update(piece));
   await pipeline(answer, createWriteStream(path, { flush: true, highWaterMark: blockBytes }));
-  if (hash.digest('hex') !== sha256) throw new Error('the floor sent another file');
+  if (hash.digest('hex') !== sha256) throw new Error('The floor sent other content.');
 }
 
 const order = JSON.parse(readFileSync(0, 'utf8')) as TransferOrder;

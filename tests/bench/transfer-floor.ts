@@ -29,7 +29,7 @@ const server = createServer((request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the floor has no address');
+  if (typeof address !== 'object' || address === null) throw new Error('The floor has no address.');
   console.log(JSON.stringify({ ready: true, url: `http://127.0.0.1:${address.port}` }));
 });
 process.once('SIGINT', () => process.exit(0));

@@ -32,7 +32,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   const floor = await startProgram(['tests/bench/transfer-floor.ts', folder], benchFolder());
   const server = await startServer();
   const [trainer, idler] = await enrol(server, 2);
-  if (trainer === undefined || idler === undefined) throw new Error('two workers are needed');
+  if (trainer === undefined || idler === undefined) throw new Error('The benchmark needs two workers.');
   const storage = await startAttempt(server, trainer);
   const sources: TransferFile[] = [];
   for (let n = 0; n < filesAtOnce; n += 1) sources.push(await writeSource(folder, `source-${n}`));
@@ -82,14 +82,18 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   return [
     { what: 'worker to orchestrator, MiB', figure: up, unit: '/s' },
     { what: '  floor, MiB', figure: floorUp, unit: '/s' },
-    { what: '  beside the floor', figure: up / floorUp, unit: 'x', atLeast: 0.9 },
+    { what: '  relative to the floor', figure: up / floorUp, unit: 'x', atLeast: 0.9 },
     { what: 'orchestrator to worker, MiB', figure: down, unit: '/s' },
     { what: '  floor, MiB', figure: floorDown, unit: '/s' },
-    { what: '  beside the floor', figure: down / floorDown, unit: 'x', atLeast: 0.9 },
+    { what: '  relative to the floor', figure: down / floorDown, unit: 'x', atLeast: 0.9 },
     { what: 'heartbeats without a transfer: p99', figure: idleP99, unit: 'ms' },
-    { what: 'heartbeats beside the floor: p99', figure: percentile(beatsBesideFloor, 0.99), unit: 'ms' },
+    {
+      what: 'heartbeats during a transfer of the floor: p99',
+      figure: percentile(beatsBesideFloor, 0.99),
+      unit: 'ms',
+    },
     { what: 'heartbeats during a transfer: p99', figure: busyP99, unit: 'ms' },
-    { what: '  beside no transfer', figure: busyP99 / idleP99, unit: 'x', atMost: 1.5 },
+    { what: '  relative to no transfer', figure: busyP99 / idleP99, unit: 'x', atMost: 1.5 },
   ];
 }
 
@@ -128,7 +132,7 @@ async function removeArtifact(
 ): Promise<void> {
   const url = new URL(`/api/queue/${job}/artifacts/${key}`, server.url);
   const answer = await fetch(url, { method: 'DELETE', headers: adminHeadersOf(server) });
-  if (isThere && !answer.ok) throw new Error(`${key} was not removed: ${await answer.text()}`);
+  if (isThere && !answer.ok) throw new Error(`Could not delete ${key}: ${await answer.text()}`);
 }
 
 /** The seconds that a client process needs. */
@@ -153,7 +157,7 @@ async function beatUntil(
   for (let n = 0; end === null ? n < idleBeats : !end.aborted; n += 1) {
     const startedAt = performance.now();
     const { status } = await lane.call('/api/workers/heartbeat', idleBeat(worker));
-    if (status !== 200) throw new Error(`a heartbeat was answered ${status}`);
+    if (status !== 200) throw new Error(`A heartbeat returned ${status}.`);
     latencies.push(performance.now() - startedAt);
     await delay(beatEveryMs);
   }

@@ -44,7 +44,7 @@ async function measure(program: string, folder: string, server: TestServer): Pro
 export async function measureWorker(rounds: number): Promise<readonly Line[]> {
   const folder = benchFolder();
   const { executable } = await buildWorker(root, folder);
-  if (executable === null) throw new Error('there is no Node for Linux x64 to build it with');
+  if (executable === null) throw new Error('No Node for Linux x64 is available to build the worker.');
   const server = await startTestServer({ workerPrograms: folder });
   const program = join(folder, 'fetched');
   const fetched = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
@@ -56,7 +56,7 @@ export async function measureWorker(rounds: number): Promise<readonly Line[]> {
   rmSync(folder, { recursive: true });
   const of = (part: keyof Figures): number => median(all.map(each => each[part]));
   return [
-    { what: 'worker, from its start until it is registered', figure: of('registeredMs'), unit: 'ms' },
-    { what: 'worker, resident when idle', figure: of('residentMib'), unit: 'MiB', atMost: 60 },
+    { what: 'worker: start to registration', figure: of('registeredMs'), unit: 'ms' },
+    { what: 'worker: resident memory when idle', figure: of('residentMib'), unit: 'MiB', atMost: 60 },
   ];
 }

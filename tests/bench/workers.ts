@@ -56,7 +56,7 @@ export async function register(lane: Lane, { id }: Identity, more: object = {}):
     start_id: `start of ${id}`,
   };
   const { status, text } = await lane.call('/api/workers/register', JSON.stringify({ ...body, ...more }));
-  if (status !== 200) throw new Error(`${id} could not register: ${status} ${text}`);
+  if (status !== 200) throw new Error(`The registration of ${id} returned ${status}: ${text}`);
   return JSON.parse(text) as RegisterReply;
 }
 
@@ -79,14 +79,14 @@ export const followOrders = (
 export async function report(lane: Lane, { job_id: job, attempt_id }: Offer, status: string): Promise<void> {
   const answer = await lane.call(`/api/workers/job/${job}/status`, JSON.stringify({ status, attempt_id }));
   if (answer.status !== 200)
-    throw new Error(`"${status}" of ${job} was answered ${answer.status}: ${answer.text}`);
+    throw new Error(`The report "${status}" of ${job} returned ${answer.status}: ${answer.text}`);
 }
 
 /** Submits a job as people and scripts do; throws when it is refused. */
 export async function submit(lane: Lane, mark: number): Promise<void> {
   const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
   const { status, text } = await lane.call('/api/queue/submit', body);
-  if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
+  if (status !== 200) throw new Error(`The submit returned ${status}: ${text}`);
 }
 
 /** A config of typical size, with a mark that identifies it. */

@@ -31,7 +31,7 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
     const sentAt = wallNow();
     const isProbe = n % (reportsASecond / probesASecond) === 0;
     const job = server.running[n % server.running.length];
-    if (job === undefined) throw new Error('no job runs');
+    if (job === undefined) throw new Error('No job is running.');
     const isTaken = isProbe ? await probe(firstMark + n) : await report(server, job, firstMark + n);
     if (!isTaken) failed += 1;
     else if (isProbe) probes.set(String(firstMark + n), { sentAt, answeredAt: wallNow() });
@@ -73,7 +73,7 @@ export async function ask(
 ): Promise<unknown> {
   const headers = { authorization: `Bearer ${server.adminToken}` };
   const { status, text } = await send(server.url, method, path, headers, body);
-  if (status !== 200) throw new Error(`${method} ${path} was answered ${status}: ${text}`);
+  if (status !== 200) throw new Error(`${method} ${path} returned ${status}: ${text}`);
   return JSON.parse(text);
 }
 

@@ -20,7 +20,7 @@ const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T
 async function until(page: Page, expression: string): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
   while (!(await found<boolean>(page, expression))) {
-    if (performance.now() > giveUpAt) throw new Error(`waited for ${expression} in vain`);
+    if (performance.now() > giveUpAt) throw new Error(`Timed out waiting for ${expression}`);
     await page.waitForTimeout(50);
   }
 }
@@ -48,10 +48,14 @@ export async function measureFirstTable(
       unit: 'ms',
       atMost: 500,
     },
-    { what: `${path}: the same, the worst of ${runs}`, figure: Math.max(...shown), unit: 'ms' },
-    { what: `${path}: data of the first table`, figure: (first?.bytes ?? Number.NaN) / 1024, unit: 'KB' },
+    { what: `${path}: the same, worst of ${runs}`, figure: Math.max(...shown), unit: 'ms' },
     {
-      what: `${path}: longest task until then`,
+      what: `${path}: size of the first table's data`,
+      figure: (first?.bytes ?? Number.NaN) / 1024,
+      unit: 'KB',
+    },
+    {
+      what: `${path}: longest task before that`,
       figure: Math.max(...all.map(each => each.longestTask)),
       unit: 'ms',
     },
@@ -109,9 +113,7 @@ export async function measureWhole(page: Page, server: LargeServer): Promise<rea
   await until(page, 'bench.loaded()?.liveAt != null');
   const { tableAt, liveAt } = await found<Loaded>(page, 'bench.loaded()');
   const rest = (liveAt ?? Number.NaN) - tableAt;
-  return [
-    { what: '/jobs: first table until all jobs that have not ended are there', figure: rest, unit: 'ms' },
-  ];
+  return [{ what: '/jobs: first table to all active jobs loaded', figure: rest, unit: 'ms' }];
 }
 
 /** Navigates as a link does, so that the panel keeps its data. */
@@ -139,13 +141,13 @@ async function measureChanges(
   const { marks, events, ms, tasks } = await found<Watched>(page, 'bench.watched()');
   const times = timesOf(marks, probes);
   return [
-    { what: `${path}: events a second`, figure: (events / ms) * 1_000, unit: '/s' },
+    { what: `${path}: events per second`, figure: (events / ms) * 1_000, unit: '/s' },
     {
-      what: `${path}: changes that were looked for, and not shown`,
+      what: `${path}: expected changes not shown`,
       figure: probes.size - times.length,
       unit: '',
     },
-    { what: `${path}: calls that failed`, figure: failed, unit: '' },
+    { what: `${path}: failed calls`, figure: failed, unit: '' },
     ...spread(
       `${path}: event to change in the page`,
       times.map(time => time.shown),
@@ -160,10 +162,10 @@ async function measureChanges(
       times.map(time => time.floor),
     ),
     ...spread(
-      `${path}: answer of the call to change in the page`,
+      `${path}: response to change in the page`,
       times.map(time => time.afterAnswer),
     ),
-    { what: `${path}: longest task under these events`, figure: Math.max(0, ...tasks), unit: 'ms' },
+    { what: `${path}: longest task during these events`, figure: Math.max(0, ...tasks), unit: 'ms' },
   ];
 }
 
@@ -274,9 +276,9 @@ export async function measureScrolling(
   const processor = traced.map(task => task.processor);
   const long = traced.filter(({ wall }) => wall > 50);
   return [
-    { what: `${path}: rows that were scrolled through`, figure: rows, unit: 'rows' },
-    { what: `${path}: time for that`, figure: ms, unit: 'ms' },
-    { what: `${path}: frames a second`, figure: (frames / ms) * 1_000, unit: '/s' },
+    { what: `${path}: rows scrolled`, figure: rows, unit: 'rows' },
+    { what: `${path}: scroll time`, figure: ms, unit: 'ms' },
+    { what: `${path}: frames per second`, figure: (frames / ms) * 1_000, unit: '/s' },
     // Wall time includes the other processes of the machine. The page's own processor time is below.
     { what: `${path}: tasks over 50 ms`, figure: tasks.length, unit: '', atMost: 0 },
     {
@@ -286,25 +288,25 @@ export async function measureScrolling(
       atMost: 50,
     },
     {
-      what: `${path}: longest task in time of the processor`,
+      what: `${path}: longest task in CPU time`,
       figure: Math.max(0, ...processor),
       unit: 'ms',
       atMost: 50,
     },
     {
-      what: `${path}: tasks over 50 ms of the processor`,
+      what: `${path}: tasks over 50 ms of CPU time`,
       figure: processor.filter(time => time > 50).length,
       unit: '',
       atMost: 0,
     },
-    { what: `${path}: tasks over 50 ms in that scroll`, figure: long.length, unit: '' },
+    { what: `${path}: tasks over 50 ms during the scroll`, figure: long.length, unit: '' },
     {
-      what: `${path}: the most that one of these had of the processor`,
+      what: `${path}: highest CPU time of such a task`,
       figure: Math.max(0, ...long.map(task => task.processor)),
       unit: 'ms',
     },
-    { what: `${path}: longest time between two turns of a timer`, figure: longestGap, unit: 'ms' },
-    { what: `${path}: rows in the page, at most`, figure: maxRows, unit: 'rows', atMost: 60 },
+    { what: `${path}: longest gap between two timer callbacks`, figure: longestGap, unit: 'ms' },
+    { what: `${path}: most rows in the page`, figure: maxRows, unit: 'rows', atMost: 60 },
   ];
 }
 
@@ -315,7 +317,7 @@ export async function measureParsing(page: Page): Promise<readonly Line[]> {
     `bench.parseMs('/api/admin/workers')`,
   );
   return [
-    { what: 'list of all workers', figure: bytes / 1024, unit: 'KB' },
-    { what: 'JSON.parse of it', figure: ms, unit: 'ms' },
+    { what: 'worker list: size', figure: bytes / 1024, unit: 'KB' },
+    { what: 'worker list: JSON.parse', figure: ms, unit: 'ms' },
   ];
 }

@@ -12,7 +12,7 @@ export function readStart(): { readonly peer: Peer; readonly place: string; read
   const place = process.env[placeVariable] ?? '';
   const peer = peers[name];
   if (peer === undefined)
-    throw new Error(`there is no ${name}: choose from ${Object.keys(peers).join(', ')}`);
+    throw new Error(`Unknown queue ${name}. Choose from ${Object.keys(peers).join(', ')}`);
   return { peer, place, atOnce: Number(atOnce) };
 }
 

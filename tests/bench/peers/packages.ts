@@ -19,7 +19,7 @@ export function fetchPackages(say: (line: string) => void): string | null {
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetch-'));
   try {
-    say('BullMQ and graphile-worker are fetched from the npm registry, once');
+    say('Downloading BullMQ and graphile-worker from the npm registry…');
     for (const name of ['package.json', 'package-lock.json'])
       copyFileSync(join(import.meta.dirname, name), join(work, name));
     const { status, stderr, error } = spawnSync(
@@ -35,7 +35,7 @@ export function fetchPackages(say: (line: string) => void): string | null {
       return folder;
     }
     const cause = error?.message ?? stderr.split('\n').find(line => line.startsWith('npm error')) ?? '';
-    say(`BullMQ and graphile-worker were not measured: npm could not fetch them (${cause})`);
+    say(`Skipped BullMQ and graphile-worker: npm could not download them (${cause}).`);
     return null;
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -29,11 +29,11 @@ export async function startTalker(
   child.stdin.on('error', () => {});
   const program = argv.slice(0, 2).join(' ');
   const failAtEnd = async (): Promise<never> => {
-    throw new Error(`${program} ended with ${await exited}`);
+    throw new Error(`${program} exited with ${await exited}`);
   };
   const failWhenLate = async (): Promise<never> => {
     await setTimeout(answerMs, null, { ref: false });
-    throw new Error(`${program} has not answered for ${answerMs / 1_000} s`);
+    throw new Error(`${program} has not responded for ${answerMs / 1_000} s`);
   };
   const nextLine = (): Promise<string> =>
     Promise.race([new Promise<string>(resolve => lines.once('line', resolve)), failAtEnd(), failWhenLate()]);
