@@ -16,6 +16,7 @@ interface Room {
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
+  'tests browser': ['tests/support/browser.ts'],
   'trainers face': ['trainers/index.ts'],
   'main/cli feed': ['main/cli/event-feed.ts'],
   'main/cli toolkit': [
@@ -177,7 +178,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['commander'],
   },
   tests: { files: ['tests/**'], rooms: ['**'], packages: ['**'], node: true },
-  config: { files: ['*.config.ts'], rooms: ['config'], packages: ['**'], node: true },
+  config: { files: ['*.config.ts'], rooms: ['config', 'tests browser'], packages: ['**'], node: true },
 };
 
 const policies = Object.entries(rooms).map(([name, room]) => ({

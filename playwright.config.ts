@@ -1,7 +1,8 @@
 import { defineConfig } from '@playwright/test';
+import { findChromium } from './tests/support/browser.ts';
 
-/** Debian's own: none is downloaded. */
-export const chromium = '/usr/bin/chromium';
+/** The path of the browser; null when this machine has none. */
+export const chromium = await findChromium();
 
 /** The specs of `npm test`: every page, and what people do most. The others need minutes (`npm run test:all`). */
 const core = /\/(?:budget|data|frame|keyboard|permissions|recovery|stream|versions|work|worker)\.spec\.ts$/;
@@ -18,7 +19,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 800 },
     trace: 'retain-on-failure',
     launchOptions: {
-      executablePath: chromium,
+      ...(chromium !== null && { executablePath: chromium }),
       args: [
         ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
         '--disable-background-networking',

@@ -4,7 +4,7 @@
  * change starts with the server's timestamp of the event. `--out DIR`: the folder for `panel.json`; by default a new
  * temporary one.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -68,8 +68,8 @@ async function signIn(context: BrowserContext, server: LargeServer) {
 }
 
 async function main(): Promise<void> {
-  if (!existsSync(chromiumPath)) {
-    console.log(`Skipped the panel: ${chromiumPath} is not installed (apt-get install chromium).`);
+  if (chromiumPath === null) {
+    console.log('Skipped the panel: there is no Chromium (on Debian: apt-get install chromium).');
     return;
   }
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;

@@ -109,8 +109,8 @@ async function main(): Promise<number> {
     else drivers.set('electron', electron);
     if (registry !== null) drivers.set('electron-33', withApp(registry, join(folder, 'electron-33')));
     else without('electron-33', display.name === null ? noDisplay : 'it could not be fetched');
-    if (existsSync(chromium)) drivers.set('stand-in', '');
-    else without('stand-in', `there is no ${chromium} (apt-get install chromium)`);
+    if (chromium !== null) drivers.set('stand-in', '');
+    else without('stand-in', 'there is no Chromium (on Debian: apt-get install chromium)');
     const wanted = (process.env['TRAINYARD_DESKTOP_NEEDS'] ?? '').split(',').filter(Boolean);
     const missing = wanted.filter(name => ![...drivers.keys()].some(driver => driver === name));
     if (missing.length > 0) {

@@ -3,7 +3,6 @@
  * has just run. `--all`: also the specs that take minutes. Other arguments go to Playwright.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chromium } from '../../playwright.config.ts';
 
 const run = (command: string, ...args: readonly string[]): void => {
@@ -14,9 +13,9 @@ const run = (command: string, ...args: readonly string[]): void => {
 const given = process.argv.slice(2);
 const isNamed = given.some(argument => !argument.startsWith('-'));
 if (given.includes('--all') || isNamed) process.env['TRAINYARD_ALL_SPECS'] = '1';
-if (existsSync(chromium)) {
+if (chromium !== null) {
   if (!given.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
   run('playwright', 'test', ...given.filter(argument => argument !== '--built' && argument !== '--all'));
 } else {
-  console.log(`Browser tests skipped: there is no ${chromium} (apt-get install chromium)`);
+  console.log('Browser tests skipped: there is no Chromium (on Debian: apt-get install chromium)');
 }

@@ -77,7 +77,7 @@ const shim = (preload: string): string => `{
 let browser: Promise<BrowserContext> | null = null;
 const launch = (userData: string): Promise<BrowserContext> =>
   chromium.launchPersistentContext(`${userData}/chromium`, {
-    executablePath,
+    ...(executablePath !== null && { executablePath }),
     viewport: { width: 1_280, height: 840 },
     args: [
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Chromium of Debian and Ubuntu. */
+const installed = '/usr/bin/chromium';
+
+/**
+ * Returns the path of a Chromium for the tests: the installed one, or on Linux x64 the headless one of an npm package, whose
+ * hash npm has checked. Null when there is none.
+ */
+export async function findChromium(): Promise<string | null> {
+  if (existsSync(installed)) return installed;
+  if (process.platform !== 'linux' || process.arch !== 'x64') return null;
+  const { default: packaged, inflate } = await import('@sparticuz/chromium');
+  // The package has the libraries that machines without a browser lack.
+  const folder = dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium')));
+  const libraries = await inflate(join(folder, '../bin/al2023.tar.br'));
+  const paths = [join(libraries, 'lib'), process.env['LD_LIBRARY_PATH'] ?? ''].filter(path => path !== '');
+  process.env['LD_LIBRARY_PATH'] = paths.join(':');
+  return packaged.executablePath();
+}
