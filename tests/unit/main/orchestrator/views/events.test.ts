@@ -10,7 +10,7 @@ import type { UiEvent } from '../../../../../protocol/events.ts';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
 import { type Fleet, ada } from '../../../../support/fleet.ts';
 import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
-import { quietParts } from '../../../../contract/store/builders.ts';
+import { quietDeps } from '../../../../contract/store/builders.ts';
 
 // Causes a few events of several kinds.
 async function causeEvents(fleet: Fleet): Promise<void> {
@@ -140,7 +140,7 @@ test('delivers the same event objects to all readers', async () => {
 });
 
 test('loads the state for an event once for all readers, and never without readers', async () => {
-  const parts = quietParts();
+  const parts = quietDeps();
   const store = openSqliteStore(':memory:', parts);
   onTestFinished(() => store.close());
   let looks = 0;
