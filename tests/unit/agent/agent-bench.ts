@@ -23,27 +23,27 @@ export interface AgentBench {
   readonly state: StateFolder;
   /** The report that is on disk. */
   kept(): FinalReport | null;
-  /** The trainers that were started, each in the test's hands. */
+  /** The started trainers, each under the test's control. */
   readonly runs: readonly HeldRun[];
   readonly said: readonly string[];
-  /** Resolves when a trainer has been started, the `nth` from 1. */
+  /** Resolves when the nth trainer, counted from 1, has started. */
   started(nth?: number): Promise<HeldRun>;
-  /** Resolves when a stream is open, the `nth` from 1. */
+  /** Resolves when the nth stream, counted from 1, is open. */
   connected(nth?: number): Promise<void>;
-  /** Resolves when something with these words has been said, for the `nth` time. */
+  /** Resolves when the agent has logged these words for the nth time. */
   says(words: string, nth?: number): Promise<void>;
 }
 
-/** Every wait of the agent is in the test's hands; sockets go their own way. */
+/** Fakes the timers of the agent. Sockets still run in real time. */
 export function holdTime(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 }
 
-/** Lets time pass: beats, backoffs and graces within it come due. */
+/** Advances the fake time: heartbeats, back-offs and grace periods within it fire. */
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-/** Lets time pass, ten times as fast as on the wall, until this has come: for waits of which nobody knows when they begin. */
+/** Advances the fake time at ten times real time until `coming` resolves, because a wait may begin at any moment. */
 export async function passUntil<T>(coming: Promise<T>, stepMs = 90): Promise<T> {
   let isHere = false;
   void coming.then(() => (isHere = true));
@@ -116,7 +116,7 @@ export function startAgent(
     },
     telemetry: () => ({ gpu_utilization: 42 }),
     gpuFigures: async () => ({}),
-    // Waits are as short as they may be.
+    // Makes every jittered wait as short as possible.
     random: () => 0,
     log: message => {
       said.push(message);
@@ -152,7 +152,7 @@ export interface Busy extends AgentBench {
   readonly run: HeldRun;
 }
 
-/** An agent whose first job runs. */
+/** Starts an agent with a running first job. */
 export async function startBusy(parts: Parameters<typeof startAgent>[1] = {}): Promise<Busy> {
   const orchestrator = await startOrchestrator();
   const bench = startAgent(orchestrator, parts);
@@ -163,6 +163,6 @@ export async function startBusy(parts: Parameters<typeof startAgent>[1] = {}): P
   return { ...bench, orchestrator, run };
 }
 
-/** Lets time pass until the next beat has been answered; by then the answer to the one before has been obeyed. */
+/** Advances the time to the next heartbeat's response. The agent has then obeyed the previous response. */
 export const beat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
   passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);

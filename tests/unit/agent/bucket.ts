@@ -5,22 +5,22 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { OutstandingReport } from '../../../agent/artifacts/storage.ts';
 
-/** The orchestrator's upload endpoint of an attempt, over HTTP and without an orchestrator behind it. */
+/** A fake HTTP upload endpoint of one attempt. */
 export interface Bucket {
   readonly url: string;
-  /** By key. */
+  /** The stored contents by key. */
   readonly files: Map<string, string>;
-  /** All that came along. */
+  /** All received upload tokens. */
   readonly tokens: Set<unknown>;
-  /** As it was last reported. */
+  /** The last reported outstanding uploads. */
   outstanding: OutstandingReport | null;
-  /** It answers nobody. */
+  /** While true, no request gets a response. */
   isAway: boolean;
 }
 
 const etagOf = (content: string): string => `"${createHash('sha256').update(content).digest('hex')}"`;
 
-/** Below `/store/outputs`; gone after the test. */
+/** Opens an endpoint below `/store/outputs` that closes after the test. */
 export async function openBucket(): Promise<Bucket> {
   const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false, outstanding: null };
   const server = createServer((request, response) => {

@@ -59,7 +59,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   ...parts,
 });
 
-/** A job that runs a script of Node's. */
+/** A job that runs a Node script. */
 export const scriptJob = (folder: string, script: string, ...args: readonly string[]): PreparedJob => ({
   argv: [process.execPath, '-e', script, ...args],
   folder,
@@ -76,7 +76,7 @@ export const minimalFlags: Flags = {
   'worker-token': 'wt_secret',
 };
 
-/** Settings from these sources alone: the machine's own config file is out of the way. */
+/** Loads the settings from these sources only, without the machine's own config file. */
 export function load(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>> = {},
@@ -90,7 +90,7 @@ export function loaded(flags: Flags, env: Readonly<Record<string, string | undef
   return config.value;
 }
 
-/** Why the settings were refused. */
+/** Returns the error for invalid settings. */
 export function refusal(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
   const config = load(flags, env);
   if (config.ok) throw new Error('the settings were taken');
@@ -115,7 +115,7 @@ export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
   cause: new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) }),
 });
 
-/** Answers given one after the other, the last one for ever; `calls` holds what was asked. */
+/** Returns these answers in turn, repeating the last. `calls` records the arguments. */
 export function scripted<A extends readonly unknown[], R>(
   answers: readonly R[],
 ): { readonly calls: readonly A[]; readonly answer: (...args: A) => Promise<R> } {
@@ -131,7 +131,7 @@ export function scripted<A extends readonly unknown[], R>(
   };
 }
 
-/** An address where nothing listens any more. */
+/** Returns the URL of a closed port. */
 export async function nobodyThere(): Promise<string> {
   const server = createServer();
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));

@@ -45,7 +45,7 @@ export interface GuardHere {
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;
-  /** As the agent follows it. */
+  /** Follows the guard like the agent. */
   attend(ears?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
@@ -60,7 +60,7 @@ export interface GuardHereOptions {
   readonly run?: RunFolder;
 }
 
-/** A guard in the process of the test, with a real trainer. */
+/** Runs a guard in the test process with a real trainer. */
 export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): GuardHere {
   const run = options.run ?? { path: join(tempFolder(), 'a1') };
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
@@ -108,7 +108,7 @@ export interface Heard {
   readonly progress: readonly Progress[];
 }
 
-/** Runs a job to its end under a guard, and keeps all that the agent hears of it. */
+/** Runs a job to its end under a guard and records everything the agent receives. */
 export async function runToEnd(job: PreparedJob, options: GuardHereOptions = {}): Promise<Heard> {
   const lines: string[] = [];
   const progress: Progress[] = [];

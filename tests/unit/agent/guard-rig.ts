@@ -20,25 +20,25 @@ export interface RigTimes {
   readonly graceMs: number;
 }
 
-/** A machine with a worker whose processes are real, and an orchestrator that is not. */
+/** A machine with real worker processes and a scripted orchestrator. */
 export interface Rig {
   readonly orchestrator: ScriptedOrchestrator;
   readonly folder: string;
   readonly stateDir: string;
   /** Starts the worker's program; it is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
-  /** ... and gives it this job; resolves when its trainer says that it is ready. */
+  /** Starts the worker and offers this job. Resolves when the trainer reports ready. */
   startBusy(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
   readonly run: RunFolder;
   guard(): Promise<ProcessRef>;
   trainer(): Promise<ProcessRef>;
-  /** What the trainer wrote beside its script, when there is something. */
+  /** Resolves with the file the trainer wrote next to its script, once it is not empty. */
   note(name: string): Promise<string>;
 }
 
 const defaults: RigTimes = { timeoutMs: 120_000, graceMs: 20_000 };
 
-/** Waits for something that only looking can tell. */
+/** Polls until `look` returns a value. */
 export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
   vi.waitFor(
     async () => {
@@ -51,7 +51,7 @@ export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_
 
 export const lives = (ref: ProcessRef): Promise<boolean> => isRunning(processes, ref);
 
-/** Resolves when the whole group is gone, with the ms that it took. */
+/** Resolves with the time in ms until the whole group has ended. */
 export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<number> {
   const began = performance.now();
   await until(async () => ((await processes.groupLives(pid)) ? null : true), timeout);
@@ -59,9 +59,9 @@ export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<
 }
 
 /**
- * What a trainer's script begins with: `note` appends to a file in the folder of the script, `step` tells progress, and
- * `deaf` ignores SIGTERM but for a note, and `family` starts a child and a grandchild that ignore it and calls when they
- * are there.
+ * The start of a trainer's script: `note` appends to a file in the folder of the script, `step` prints progress,
+ * `deaf` ignores SIGTERM except for a note, and `family` starts a child and a grandchild that ignore it and calls back
+ * when both run.
  */
 const prelude = `
   const { appendFileSync, readFileSync, existsSync } = require('node:fs');
@@ -142,7 +142,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
   };
 }
 
-/** The steps that the orchestrator was told, in order. */
+/** The steps reported to the orchestrator, in order. */
 export const stepsTold = ({ orchestrator }: Rig): readonly number[] =>
   orchestrator.calls.flatMap(({ body }) => {
     const progress = body['progress'];

@@ -9,7 +9,7 @@ export interface HeldRun {
   readonly stops: readonly number[];
   readonly orders: readonly Order[];
   readonly contacts: readonly Contact[];
-  /** Whether the agent looks after it no longer. */
+  /** Whether the agent has stopped following the run. */
   readonly isLeft: () => boolean;
   readonly end: (
     code: number | null,
@@ -17,7 +17,7 @@ export interface HeldRun {
     tail?: string,
     rest?: Partial<ExitRecord>,
   ) => void;
-  /** Its guard goes without a word. */
+  /** Ends the guard without a record. */
   readonly vanish: () => void;
 }
 
@@ -56,17 +56,17 @@ export function holdRun(
   };
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Lets all pending callbacks run. */
 export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-/** The last element, which has to be there. */
+/** Returns the last element; throws for an empty list. */
 export function newest<T>(list: readonly T[]): T {
   const last = list.at(-1);
   if (last === undefined) throw new Error('nothing has happened yet');
   return last;
 }
 
-/** Ends a run and lets happen what follows from it. */
+/** Ends a run and waits for the effects. */
 export function endRun({ end }: HeldRun, ...how: Parameters<HeldRun['end']>): Promise<void> {
   end(...how);
   return turn();

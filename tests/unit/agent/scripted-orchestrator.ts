@@ -8,7 +8,7 @@ type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs'
 export interface Call {
   readonly name: CallName;
   readonly token: string | undefined;
-  /** For a report: the job id in its path. */
+  /** The job id in the path of a report. */
   readonly jobId: string | null;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: object;
 }
 
-/** Every answer may be given late, or never. */
+/** A promise delays the response, perhaps forever. */
 type Answers = { [Name in CallName]: (call: Call) => Answer | Promise<Answer> };
 
 export interface ScriptedOrchestrator {
@@ -27,19 +27,19 @@ export interface ScriptedOrchestrator {
   /** Replaced by tests. */
   readonly answers: Answers;
   readonly logs: LogBook;
-  /** The first call that fits and has been answered, or will be. */
+  /** Resolves with the first past or future call that matches, once it was answered. */
   until(fits: (call: Call) => boolean): Promise<Call>;
-  /** The `nth` call of this name, from 1, when it has been answered. */
+  /** Resolves with the nth call of this name, counted from 1, once it was answered. */
   nth(name: CallName, nth?: number): Promise<Call>;
-  /** ... or as soon as it is there. */
+  /** Like `nth`, but resolves as soon as the call arrives. */
   arrived(name: CallName, nth?: number): Promise<Call>;
-  /** A report with this word. */
+  /** Resolves with a report of this status. */
   reported(status: StatusReportBody['status'], attempt?: string): Promise<Call>;
   count(name: CallName): number;
   push(command: WorkerCommand): void;
   endStream(): void;
   breakStream(): void;
-  /** Hangs up on whoever calls, until it is called again with false. */
+  /** Closes every connection until it is called with false. */
   vanish(gone: boolean): void;
 }
 
@@ -75,7 +75,7 @@ export const registerReply = (parts: object = {}): Answer =>
 export const beatReply = (parts: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
 
-/** As who takes all points that come. */
+/** Accepts all metric points. */
 function metricsReply({ points }: Call['body']): Answer {
   const last: unknown = Array.isArray(points) ? points.at(-1) : undefined;
   const n = typeof last === 'object' && last !== null && 'n' in last ? Number(last.n) : -1;
@@ -94,7 +94,7 @@ async function readBody(request: http.IncomingMessage): Promise<Call['body']> {
   return text === '' ? {} : (JSON.parse(text) as Call['body']);
 }
 
-/** Answers like an orchestrator that has nothing against anybody, until a test replaces an answer. */
+/** Starts an orchestrator that accepts everything until a test replaces an answer. */
 export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const calls: Call[] = [];
   const answered: Call[] = [];

@@ -10,26 +10,26 @@ import { createLogBook, type LogBook } from '../../support/log-book.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { attemptId, unreachable } from './builders.ts';
 
-/** How a chunk is answered. A `CallFailure` happens before the orchestrator has received the chunk. */
+/** The response to a chunk. A `CallFailure` happens before the orchestrator receives the chunk. */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
 export interface ShipperBench {
   readonly clock: VirtualClock;
   readonly book: LogBook;
   readonly chunks: readonly LogChunkBody[];
-  /** Asked for each chunk. */
+  /** Chooses the response to each chunk. */
   answer: (chunk: LogChunkBody) => ChunkAnswer;
   print(output: string | Uint8Array): void;
-  /** All that has been printed. */
+  /** Everything printed so far. */
   printed(): Buffer;
   /** Offset of the first byte that is still on the disk. */
   rotate(place: number): void;
   start(parts?: Partial<LogShipperDeps>): LogShipper;
-  /** As the end of the agent's process: nothing more is heard of it. */
+  /** Ends the shipper like the death of the agent's process. */
   kill(): void;
 }
 
-/** A log in memory, an orchestrator in the test's hands, and time that is made up. */
+/** An in-memory log, an orchestrator under the test's control, and virtual time. */
 export function createShipperBench(book: LogBook = createLogBook()): ShipperBench {
   const clock = createVirtualClock();
   const parts: Uint8Array[] = [];

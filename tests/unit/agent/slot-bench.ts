@@ -16,12 +16,12 @@ interface SentReport {
 
 export interface SlotBench {
   readonly slot: JobSlot;
-  /** What the slot did, in order, but for reports and mentions. */
+  /** The actions of the slot in order, without reports and mentions. */
   readonly did: readonly string[];
   readonly reports: readonly SentReport[];
   readonly mentions: readonly StatusReportBody[];
   readonly runs: readonly HeldRun[];
-  /** What each of them was started with. */
+  /** The origin of each started run. */
   readonly origins: readonly RunOrigin[];
   readonly said: readonly string[];
 }
@@ -51,7 +51,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     },
     report: (_job, attempt, body, signal) =>
       new Promise(resolve => {
-        // As the reporter has it: the signal ends the repetitions.
+        // As in the real reporter, the signal ends the retries.
         signal.addEventListener('abort', () => resolve('aborted'));
         const answer = (given: Answer): Promise<void> => {
           resolve(given);

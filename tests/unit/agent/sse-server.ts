@@ -7,9 +7,9 @@ interface OpenStream {
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly socket: Socket;
-  /** Resolves when the other side is gone. */
+  /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
-  /** Raw bytes, each piece sent by itself. */
+  /** Sends raw bytes, each piece in a separate write. */
   write(...pieces: readonly (string | Uint8Array)[]): Promise<void>;
   end(): void;
   destroy(): void;
@@ -17,13 +17,13 @@ interface OpenStream {
 
 export interface SseServer {
   readonly url: string;
-  /** How many calls have come, refused ones included. */
+  /** The number of calls, including refused ones. */
   readonly calls: () => number;
-  /** The next stream that is opened. */
+  /** Resolves with the next opened stream. */
   readonly opened: () => Promise<OpenStream>;
 }
 
-/** Serves streams and nothing else; `refuse` answers a call in another way and says so. */
+/** Serves only streams. `refuse` may answer a call differently and then returns true. */
 export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {

@@ -12,17 +12,17 @@ export interface Shelf {
   readonly storage: Storage;
   /** The stored files by key. */
   readonly files: Map<string, Buffer>;
-  /** Every call, as `GET key 0`, `PUT key 0` (where it begins), `HEAD key`, `LIST`. */
+  /** Every call as `GET key 0` or `PUT key 0` (with the offset), `HEAD key` or `LIST`. */
   readonly calls: readonly string[];
-  /** The next call that begins so comes to this. */
+  /** Gives the next calls that start with this text these results. */
   fail(call: string, ...fates: readonly Fate[]): void;
-  /** Until the answer is called. */
+  /** Fails all such calls until the returned function is called. */
   failAll(call: string, fate: Fate): () => void;
-  /** As `failAll`, ahead of what was said before. */
+  /** Like `failAll`, but before all earlier rules. */
   failFirst(call: string, fate: Fate): void;
-  /** As it was last reported. */
+  /** The last reported outstanding uploads. */
   readonly outstanding: OutstandingReport | null;
-  /** Called after each one, when it has been answered. */
+  /** Called after each answered call. */
   onCall: (call: string) => void;
 }
 
@@ -46,7 +46,7 @@ export const proxyAnswerOf = (status: number): CallFailure => ({
   detail: `it was answered ${status} with something unexpected: <html>`,
 });
 
-/** The files of a job at an orchestrator, in memory, as agent/artifacts/storage.ts has them. */
+/** An in-memory version of agent/artifacts/storage.ts with the files of a job. */
 export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
   const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
@@ -145,7 +145,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
   });
 }
 
-/** Every wait is over as soon as anything else has had its turn, and the time has passed all the same; a long one is never over. */
+/** Ends every wait at the next turn and advances the time by its length. Waits longer than `maxMs` never end. */
 export function createHastyClock(maxMs = 300_000): Clock {
   let now = 0;
   return {

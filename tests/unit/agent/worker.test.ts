@@ -15,15 +15,15 @@ interface WorkerBench {
   /** Resolves with the exit code. */
   readonly exit: Promise<number>;
   readonly said: readonly string[];
-  /** Resolves when a line with these words has been said. */
+  /** Resolves with the first logged line that contains these words. */
   says(words: string): Promise<string>;
   signal(name: SignalName): void;
-  /** Its parent is gone, or has let go of it. */
+  /** Closes the worker's stdin, as when its parent exits. */
   endInput(): void;
   readonly home: string;
 }
 
-/** A machine with a driver that lists these GPUs, and nothing else on its PATH. */
+/** Creates a PATH with only a GPU tool that lists these GPUs. */
 function machineWith(rows: string): string {
   const bin = tempFolder();
   if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
@@ -72,7 +72,7 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): Wo
 }
 
 const twoGpus = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, GPU-bb\\n';
-/** A trainer that prints where it is and waits to be stopped. */
+/** A trainer that prints its folder and waits to be stopped. */
 const waiting = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
 
 describe('failed starts', () => {
@@ -175,7 +175,7 @@ describe('description of a worker', () => {
   });
 });
 
-/** Somebody who has left the process group, and the session, of the training that has started it. */
+/** Starts a child that leaves the process group and session of the training. */
 const leavesChild = (pidFile: string, appsFile: string): string => `
   const child = require('node:child_process').spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
   require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));

@@ -26,7 +26,7 @@ interface Bench extends ArtifactUploader {
   remove(path: string): void;
   /** Resolves when this file has been sent this many times. */
   sent(key: string, times?: number): Promise<unknown>;
-  /** Resolves when this has been asked so often. */
+  /** Resolves when this call was made this many times. */
   asked(call: string, times: number): Promise<unknown>;
   /** The keys of the sent files, in order. */
   sentKeys(): readonly string[];
@@ -107,7 +107,7 @@ describe('outputs of a trainer', () => {
     bench.shelf.files.set('b.png', Buffer.from('b'));
     bench.shelf.files.set('c.png', Buffer.from('another one'));
     for (const name of ['b.png', 'c.png', 'notes.txt']) bench.write(name, name.slice(0, 1));
-    // Images go before it.
+    // Images are uploaded first.
     await bench.sent('notes.txt');
     expect(bench.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
     bench.finish('completed');
@@ -119,7 +119,7 @@ describe('outputs of a trainer', () => {
     const bench = bring(createShelf(), { files });
     bench.finish('completed');
     expect(await bench.done).toBe(true);
-    // The files of a checkpoint are sent at the same time, and end in any order.
+    // The files of a checkpoint upload concurrently and finish in any order.
     const sent = bench.sentKeys();
     expect(sent.slice(0, -1).toSorted()).toEqual(['checkpoint-2/a/c', 'checkpoint-2/b']);
     expect(sent.at(-1)).toBe('checkpoint-2/checkpoint-manifest.json');
@@ -369,7 +369,7 @@ describe('uploads to a failing server', () => {
 });
 
 describe('images of event files', () => {
-  /** Two images, of which the last look finds the second: all looks between only read. */
+  /** Two images; only the last look finds the second, the looks in between still read. */
   const imagesIn = (looks: number) => {
     const root = tempFolder();
     const calls = { count: 0 };

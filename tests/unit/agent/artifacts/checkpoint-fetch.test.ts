@@ -81,7 +81,7 @@ describe('checkpoint files', () => {
 
   it('downloads a checkpoint with a wrong digest once more, and then gives up', async () => {
     const outputDir = tempFolder();
-    // Half of it is there, of another one.
+    // A partial download of other content exists.
     writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
     const shelf = createShelf({ [file]: '01234567' });
     const { fetched, read } = fetching(shelf, file, outputDir);

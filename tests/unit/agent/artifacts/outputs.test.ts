@@ -63,7 +63,7 @@ interface Story {
   readonly dealt?: Readonly<Record<string, Omit<Dealt, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: 'all' | 'checkpoints';
-  /** How long after the only look the plan is made, in ms. */
+  /** Time from the only look to the plan, in ms. */
   readonly laterMs?: number;
 }
 

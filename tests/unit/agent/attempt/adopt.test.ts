@@ -24,10 +24,10 @@ const guard = { pid: 70, start: 'g' };
 const trainer = { pid: 71, start: 't' };
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
-/** A state folder that an earlier agent has left, on a machine where these processes are alive. */
+/** The state folder of an earlier agent on a machine where these processes are alive. */
 function createBench(
   living: readonly { readonly pid: number; readonly start: string }[],
-  /** Whenever somebody looks whether one of them lives. */
+  /** Called on each check whether a process is alive. */
   onLook: () => void = () => {},
 ) {
   const state = openStateFolder(tempFolder());
@@ -49,7 +49,7 @@ function createBench(
     },
   };
   const parts: LaunchDeps = { ownCommand: [], processes, clock };
-  /** Every wait of it is over at once. */
+  /** Searches with waits that end at once. */
   const find = async (): Promise<Found | null> => {
     let isFound = false;
     const found = findRun(state.runsDir, parts).finally(() => (isFound = true));
@@ -65,7 +65,7 @@ function createBench(
   return { state, find, leave, signals, left: () => readdirSync(state.runsDir), die: () => (alive = []) };
 }
 
-/** What its guard and trainer say of themselves. */
+/** Writes the records of a guard and its trainer into the run folder. */
 function guarded(run: RunFolder): RunFolder {
   takeRun(run, guard);
   writeTrainer(run, trainer);

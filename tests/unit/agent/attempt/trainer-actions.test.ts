@@ -24,7 +24,7 @@ const listening = `
   ${stay}`;
 const both = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
 
-/** A trainer under its guard, and what asks it, as any process of the agent would. */
+/** Starts a trainer under its guard. `ask` sends requests like an agent process. */
 async function openTrainer(
   script = stay,
   requests: unknown = both,
@@ -62,7 +62,7 @@ async function openTrainer(
       writeStop(guard.run, { order: 'cancel', graceMs: 100 });
       await run.finished;
     },
-    /** Answers with what was said. */
+    /** Returns the logged lines. */
     ask: async (what: string) => {
       await ask(held, what);
       return said.splice(0).join('\n');
@@ -193,7 +193,7 @@ describe('actions for SimpleTuner', () => {
 });
 
 describe.runIf(process.platform !== 'win32')('actions for OneTrainer', () => {
-  /** With the class that its real code has at this place, and a reader of the pipe. */
+  /** A checkout with the class that the real code has there and a reader of the pipe. */
   function openCheckout() {
     const folder = tempFolder();
     const commands = join(folder, 'modules/util/commands');
@@ -217,7 +217,7 @@ describe.runIf(process.platform !== 'win32')('actions for OneTrainer', () => {
       },
     );
   const pipeIn = (folder: string): string => join(folder, 'onetrainer-commands');
-  /** As OneTrainer does: it opens the pipe again after each command. */
+  /** Reopens the pipe after each command, as OneTrainer does. */
   const reading = `
 import pickle, sys
 sys.path.insert(0, sys.argv[1])
@@ -237,7 +237,7 @@ while heard < 2:
     execFileSync('mkfifo', [pipeIn(folder)]);
     const reader = spawn('python3', ['-c', reading, checkout, pipeIn(folder)]);
     const heard = createInterface(reader.stdout)[Symbol.asyncIterator]();
-    // The reader has to be there first, as the trainer is: until then nothing listens.
+    // The reader must open the pipe before a request, as the trainer does.
     const asked = (what: string) =>
       until(async () => {
         const said = await ask(what);

@@ -133,7 +133,7 @@ describe('processes of SimpleTuner', () => {
     ];
     const config = { mixed_precision: 'fp16', '--dynamo_backend': 'inductor' };
     expect(argvOf(config, [0, 1, 2, 3])).toEqual(four);
-    // A server of an older version does not say which GPUs the job has.
+    // An older server does not send the GPUs of the job.
     expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
   });
 
@@ -256,7 +256,7 @@ describe('OneTrainer', () => {
     ]);
     const stat = lstatSync(pipe);
     expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
-    // The pipe of an attempt that was killed is in the way of the next one.
+    // The pipe of a killed attempt still exists when the next one starts.
     expect(start().argv).toEqual(argv);
   });
 });
@@ -398,7 +398,7 @@ describe('jobs with the same config', () => {
     expect([first.trainsIn, second.trainsIn]).toEqual([first.outputDir, second.outputDir]);
     expect(second.folder).not.toBe(first.folder);
     expect(readdirSync(second.trainsIn)).toEqual([]);
-    // The first job itself continues from its own files when it is tried again.
+    // A retry of the first job resumes from its own files.
     expect(readdirSync(start('j1').trainsIn)).toEqual(['checkpoint-500']);
   });
 });

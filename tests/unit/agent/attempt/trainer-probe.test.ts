@@ -6,7 +6,7 @@ import { describeTrainer, probeTrainers, type TrainerChoice } from '../../../../
 import { trainerProbe } from '../../../../agent/attempt/trainer.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 
-/** A Python that can import these modules alone, and says how old each of them is. */
+/** A fake Python that can import only these modules and prints their versions. */
 function pythonWith(modules: Readonly<Record<string, string>>): string {
   const cases = Object.entries(modules).map(
     ([name, version]) => `${name}) version=\${version:-${version}} ;;`,

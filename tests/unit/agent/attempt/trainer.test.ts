@@ -68,7 +68,7 @@ describe('job folder', () => {
     taken.clear();
     taken.add(join(folder, 'trainer-a4.log'));
     expect(logOf('a5')).toBe('trainer.log');
-    // Nobody needs the third any more.
+    // The third log is no longer needed.
     expect(logs()).toEqual(['trainer-a4.log', 'trainer-a4.log.1', 'trainer.log', 'trainer.log.1']);
   });
 

@@ -26,7 +26,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return { code, out, err };
 }
 
-/** An orchestrator that sends every worker away at once: enough to see how it introduces itself. */
+/** An orchestrator that refuses every registration, which is enough to read the registration. */
 async function dismissive(): Promise<ScriptedOrchestrator> {
   const orchestrator = await startOrchestrator();
   orchestrator.answers.register = () => refused(401);

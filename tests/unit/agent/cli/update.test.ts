@@ -39,7 +39,7 @@ function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'version
     update,
     path,
     asked,
-    /** Whole, runnable, and alone in its folder. */
+    /** The content and mode of the program, and all files of its folder. */
     now: () => [
       readFileSync(path, 'utf8'),
       (statSync(path).mode & 0o777).toString(8),
@@ -74,7 +74,7 @@ test('accepts only a program that matches the hash of the checksums', async () =
   expect([wrong.now(), wrong.asked]).toEqual([old, ['/agent/SHA256SUMS']]);
 });
 
-/** As a server that is killed, or a network that goes. */
+/** A response that breaks off, as when the server is killed. */
 const cutOff = (): Response =>
   new Response(
     new ReadableStream({

@@ -21,7 +21,7 @@ it('keeps a quiet stream over TLS open', async () => {
   const answer = await fetch(new URL(listener.url), { signal: over.signal });
   const stream = await server.opened();
   const next = answer.body?.getReader().read();
-  // Longer than anything that a library might have thought of.
+  // Longer than any default timeout of a library.
   for (let minute = 0; minute < 60; minute += 1) await vi.advanceTimersByTimeAsync(60_000);
   await stream.write('data: x\n\n');
   expect(Buffer.from((await next)?.value ?? []).toString()).toBe('data: x\n\n');

@@ -33,11 +33,11 @@ async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Prom
   return message;
 }
 
-/** There was a handshake, and it was the last that was heard. */
+/** Expects that nothing arrived after the TLS handshake. */
 async function expectNothingSent(listener: Listener, connections = 1): Promise<void> {
   await listener.ended(connections);
   expect(listener.connections()).toBe(connections);
-  // A TLS record of the handshake (RFC 8446, section 5.1), and no small one.
+  // A TLS handshake record (RFC 8446, section 5.1) of more than trivial size.
   expect(listener.wire()[0]).toBe(22);
   expect(listener.wire().length).toBeGreaterThan(100);
   expect(listener.received()).toBe('');
@@ -113,7 +113,7 @@ describe('connections with a pin', () => {
       const fetch = openNetwork(pinning(ours));
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(1);
-      // One that goes on with a session shows no key: it would have to be refused, or be believed.
+      // A resumed session shows no key, so the client could only refuse it or trust it unchecked.
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(2);
       const before = listener.received();
@@ -244,7 +244,7 @@ describe('redirects', () => {
   });
 });
 
-/** A server without TLS that has one answer for all. */
+/** Starts a server without TLS that gives every request the same response. */
 async function startHttp(answer: string) {
   let calls = 0;
   const server = http.createServer(request => {

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 
-/** Waits no longer than it must, and counts how often. */
+/** Skips the back-off waits and counts them. */
 function hurried() {
   let pauses = 0;
   const clock: Clock = {
@@ -35,7 +35,7 @@ async function* pieces(text: string, breaksAfter = Number.POSITIVE_INFINITY) {
   }
 }
 
-/** Serves these texts, and keeps what was asked for. */
+/** Serves these texts and records the requests. */
 function sourceOf(
   texts: readonly string[],
   answer: (text: string, from: number, nth: number) => OpenedContent = (text, from) => ({

@@ -12,7 +12,7 @@ import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '
 
 interface Pushed {
   readonly data: JobData;
-  /** What the orchestrator has, by its keys. */
+  /** The files stored at the orchestrator, by key. */
   readonly stored: Readonly<Record<string, string>>;
 }
 
@@ -144,7 +144,7 @@ describe('data of a job', () => {
       message:
         "The data of this job cannot be fetched: The data is 15 bytes, but this rig's cache can hold only 10 bytes: free disk space, or raise --data-cache",
     });
-    // The list of files alone.
+    // Only the file list was requested.
     expect(askedFor(shelf)).toBe(1);
   });
 

@@ -17,7 +17,7 @@ const dataOf = (path: string, isFile = false): JobOffer['data'][number] => ({
   is_file: isFile,
 });
 
-/** What the trainer of a rig is given for a job: its config and other files, by their names. */
+/** Returns the config and other files a trainer gets for a job, by name. */
 function prepared(trainer: string, offer: Partial<JobOffer>) {
   const workDir = tempFolder();
   const trainers = parseTrainers([trainer], '/usr/bin/python3');

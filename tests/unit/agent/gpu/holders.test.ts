@@ -17,16 +17,16 @@ const job = JobId.parse('j_now');
 const before = JobId.parse('j_before');
 const none: ReadonlySet<string> = new Set();
 
-/** The trainer is 100, under its guard 99; each process leads a session of its own unless told. */
+/** The trainer is 100, its guard 99. Each process leads its own session unless stated otherwise. */
 const processes: Readonly<Record<number, Partial<ProcessFacts>>> = {
   99: { parent: 1 },
   100: { parent: 99, name: 'python' },
   101: { parent: 100, group: 100, session: 100 },
-  // Its parent has ended, and it is in the group still.
+  // Its parent has ended, but it is still in the group.
   102: { parent: 1, group: 100, session: 100 },
-  // It has gone away from everything but its parent.
+  // It left the group and session but kept its parent.
   103: { parent: 101 },
-  // ... and from that, too.
+  // It lost its parent as well.
   104: { parent: 1, jobId: job },
   200: { parent: 1, name: 'blender' },
   300: { parent: 1, jobId: before, name: 'python' },

@@ -40,7 +40,7 @@ async function startGuard(script: string, options: Parameters<typeof guardHere>[
   return { ...guard, job, trainer };
 }
 
-/** A clock of the machine in the test's hands. */
+/** A machine clock under the test's control. */
 const machine = (now = 1_000_000) => {
   const clock = {
     now,
@@ -175,7 +175,7 @@ describe('runs with on_lost_contact: stop', () => {
     });
     clock.now += 3_000;
     writeContact(run, { sentAt: clock.now, timeoutMs: 4_000, graceMs: 300 });
-    // It looks at the clock as often as into the folder.
+    // The guard reads the clock at each look into the folder.
     const asked = clock.asked;
     await until(() => (clock.asked >= asked + 3 ? true : null));
     clock.now += 3_500;
@@ -253,7 +253,7 @@ it('reports the output of a guard that cannot start as the cause of the failure'
   const { startRun } = await import('../../../../agent/attempt/run.ts');
   const run = { path: join(tempFolder(), 'a1') };
   const job = scriptJob(tempFolder(), '');
-  // The room that is held for the last words is not to be had.
+  // A folder in place of the file reserved for the exit record makes the guard fail.
   mkdirSync(join(run.path, 'exit.room'), { recursive: true });
   const origin = taskOf(job);
   const ears = { onLine: () => {}, onProgress: () => {}, onFigures: () => {} };

@@ -38,7 +38,7 @@ function createBench() {
       ? { ok: true, value: { success: true, next: book.take(chunk) } }
       : { ok: false, failure };
   };
-  /** What a guard has left of a run that has printed this. */
+  /** Creates the files a guard leaves for a run that printed this. */
   const leave = (attempt: string, text = `of ${attempt}\n`): string => {
     const run = state.runOf(attemptId(attempt));
     const logFile = join(run.path, 'trainer.log');
@@ -67,7 +67,7 @@ function createBench() {
     leave,
     start,
     left: () => readdirSync(state.runsDir),
-    /** Resolves when this comes true, as time passes. */
+    /** Advances the time until this is true. */
     comes: (look: () => boolean, stepMs = 300) =>
       until(async () => {
         await clock.advance(stepMs);
@@ -104,7 +104,7 @@ describe('log of an attempt', () => {
     logs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
     expect(left()).toEqual(['a1']);
-    // It is nobody's run any more.
+    // The run has been forgotten.
     expect(await find()).toBeNull();
     expect(left()).toEqual(['a1']);
     fail(null);

@@ -103,7 +103,7 @@ describe('log upload', () => {
     shipper.finish();
     await bench.clock.advance(1_000);
     expect(bench.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
-    // It has not been asked more than now and then.
+    // The shipper retries only now and then.
     expect(bench.chunks.length).toBeLessThan(160);
   });
 
@@ -168,7 +168,7 @@ describe('lost output', () => {
     const shipper = bench.start();
     shipper.finish();
     await bench.clock.advance(5_000);
-    // At the pace of a rig's logs, and no faster.
+    // The upload rate stays within the limit for a rig's logs.
     expect(bench.book.of().next).toBeLessThan(22 * mib);
     expect(bench.book.of().next).toBeGreaterThan(18 * mib);
     await bench.clock.advance(5_000);

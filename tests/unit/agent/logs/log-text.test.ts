@@ -134,7 +134,7 @@ describe('chunks', () => {
         text.push(Buffer.from(`${words.slice(at)}\n`));
         const all = (first?.text ?? '') + (text.take('lines')?.text ?? '');
         const wanted = redact(`so: ${words}\n`, ['known-value']);
-        // A few signs of which nobody could tell what they begin may have gone.
+        // Up to three characters before a redaction may be missing, because they could begin a secret.
         expect(all.replace(/\S{0,3}\[redacted\]/g, '[redacted]')).toBe(
           wanted.replace(/\S{0,3}\[redacted\]/g, '[redacted]'),
         );

@@ -355,7 +355,7 @@ describe('metrics files', () => {
     values: { loss: step },
     wallMs: null,
   });
-  /** Answers each look with the next of these, and then with nothing. */
+  /** Returns the next of these on each look, then nothing. */
   const filesOf = (
     ...looks: readonly (FileFigures | Promise<never>)[]
   ): MetricsFiles & { skipped: number } => {

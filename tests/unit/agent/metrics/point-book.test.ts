@@ -90,7 +90,7 @@ describe('backlog', () => {
     const steps = 100_000;
     for (let step = 1; step <= steps; step += 1) {
       note(book, { step, loss: step }, step, step === 777 ? ['odd'] : []);
-      // As if it were looked at from time to time.
+      // Simulates an occasional look.
       if (step % 50 === 0) book.isEmpty();
     }
     const kept = takeAll(book);
@@ -135,7 +135,7 @@ test('reports when the server accepted no points', () => {
   expect(book.isEmpty()).toBe(false);
   expect(book.batch()).toHaveLength(1);
   expect(book.taken(0)).toBe(false);
-  // Somebody has brought it before.
+  // The server already has later points.
   expect(book.taken(9)).toBe(true);
   expect(book.isEmpty()).toBe(true);
   note(book, { step: 2, loss: 1 });
@@ -184,7 +184,7 @@ describe('adopted runs', () => {
     book.closeStep();
     book.number(reply(2));
     expect(book.isEmpty()).toBe(true);
-    // A step may take minutes, and what the GPUs do meanwhile is news.
+    // A step may take minutes, so GPU figures in between are worth a point.
     book.add({ gpu: 1 }, 11_000);
     expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
   });

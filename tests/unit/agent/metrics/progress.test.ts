@@ -154,7 +154,7 @@ describe('any input', () => {
   });
 });
 
-/** Time of this thread alone, in which a busy machine counts for little; its clock may tick every 10 ms only. */
+/** CPU time of this thread, which a busy machine hardly affects. Its clock may tick only every 10 ms. */
 function cost(lines: readonly string[]): number {
   const text = lines.join('\n');
   const start = process.threadCpuUsage();
@@ -164,8 +164,8 @@ function cost(lines: readonly string[]): number {
 }
 
 /**
- * How much dearer long lines are than the same amount of text in short ones: 1 when the work is linear, the ratio of
- * their lengths when it is quadratic. The least of several comparisons, since noise only ever comes on top.
+ * The cost of long lines relative to the same text in short ones: 1 when the work is linear, the ratio of
+ * their lengths when it is quadratic. Returns the minimum of several runs, because noise only adds time.
  */
 function minRatio(long: readonly string[], short: readonly string[], enough: number): number {
   let least = Infinity;

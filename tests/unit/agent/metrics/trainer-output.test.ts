@@ -16,7 +16,7 @@ const outputOf = (trainer: string): string =>
 const progressIn = (text: string) =>
   readAll(text).flatMap(item => (item.kind === 'progress' ? [item.progress] : []));
 
-/** The curve that it makes, a point a line: step, epoch, values. */
+/** The points of the curve: step, epoch, values. */
 function curveOf(trainer: string): readonly (readonly [number | undefined, number | undefined, object])[] {
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
   for (const progress of progressIn(outputOf(trainer)))
@@ -26,7 +26,7 @@ function curveOf(trainer: string): readonly (readonly [number | undefined, numbe
   return book.batch().map(({ step, epoch, values }) => [step, epoch, values]);
 }
 
-/** All that was said by the end. */
+/** The final progress of the output. */
 const lastOf = (trainer: string) =>
   progressIn(outputOf(trainer)).reduce((all, each) => ({ ...all, ...wireProgress(each) }), {});
 
@@ -154,7 +154,7 @@ describe('any output', () => {
       return performance.now() - began;
     };
     timeOf(100);
-    // Eight times as much may take more than eight times as long on a busy machine, but not sixty-four times.
+    // Eight times the input may take a little more than eight times as long on a busy machine, but not 64 times.
     const [little, much] = [10_000, 80_000].map(count =>
       Math.min(timeOf(count), timeOf(count), timeOf(count)),
     );

@@ -45,7 +45,7 @@ const readAll = async (stream: Readable): Promise<string> => {
   return text;
 };
 
-/** Says that it is ready, and stays for ever. */
+/** Prints "ready" and runs until killed. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
 describe('end of a command', () => {

@@ -22,19 +22,19 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The dead that nobody has collected yet do not count. */
+/** Zombies do not count as running. */
 function isRunning(pid: number): boolean {
   if (!isAlive(pid)) return false;
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // No /proc here, or the process went in between.
+    // There is no /proc here, or the process just ended.
     return isAlive(pid);
   }
 }
 
 const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
-/** Starts a child, and that one a grandchild; prints the pids of both when all three are there. */
+/** Starts a child and a grandchild, and prints both pids when all three run. */
 const family = (childDeaf: boolean, leaderThen: string): string => `
   const { spawn } = require('node:child_process');
   const grandchild = ${JSON.stringify(`${deaf} console.log(process.pid); setInterval(() => {}, 1000);`)};
@@ -47,7 +47,7 @@ const family = (childDeaf: boolean, leaderThen: string): string => `
   spawn(process.execPath, ['-e', child, grandchild], { stdio: ['ignore', 'pipe', 'ignore'] })
     .stdout.once('data', pids => { console.log(String(pids).trim()); ${leaderThen} });`;
 
-/** A group of which the leader has printed the numbers of the others. */
+/** Starts a group and reads the pids of its members from the leader's output. */
 async function start(
   script: string,
 ): Promise<{ readonly group: ProcessGroup; readonly others: readonly number[] }> {
@@ -61,7 +61,7 @@ async function start(
   return { group, others };
 }
 
-// Where nobody collects orphans at once, each of these takes its time.
+// These tests are slow where no init process reaps orphans at once.
 describe.concurrent('process trees', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
     ['after the grace period when all ignore SIGTERM', deaf + family(true, ''), group => group.stop(200)],

@@ -8,7 +8,7 @@ holdTime();
 
 const order = (id: string, attempt: string) => ({ job_id: jobId(id), attempt_id: attemptId(attempt) });
 
-/** Waits for the stop of a run, and ends the run like an obedient trainer. */
+/** Waits for the stop of a run and ends the run like a trainer that obeys. */
 async function expectStop(run: HeldRun): Promise<void> {
   const stopped = (async () => {
     while (run.stops.length === 0) await turn();
@@ -18,7 +18,7 @@ async function expectStop(run: HeldRun): Promise<void> {
   run.end(null, 'SIGTERM');
 }
 
-/** The next job is taken: so the slot is free, and whatever was to be said of the last one has been said. */
+/** Expects that the agent accepts the next job, so its slot is free and the last job fully reported. */
 async function takesNext({ orchestrator, started }: Busy): Promise<void> {
   orchestrator.push(offerOf('j9', 'z1'));
   await passUntil(started(2));
@@ -29,7 +29,7 @@ const words = ({ calls }: ScriptedOrchestrator, attempt: string): readonly unkno
     .filter(({ name, body }) => name === 'status' && body['attempt_id'] === attempt)
     .map(({ body }) => body['status']);
 
-/** The ways in which an order reaches a worker: the stream, and the replies in case that the stream lost it. */
+/** The ways an order reaches a worker: the stream, and responses in case the stream lost it. */
 const ways: Readonly<Record<string, (bench: Busy, parts: object) => Promise<unknown>>> = {
   'the reply to a beat': async ({ orchestrator }, parts) => {
     orchestrator.answers.heartbeat = () => beatReply(parts);

@@ -27,7 +27,7 @@ const left = {
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
 
-/** Starts an agent whose earlier process has left this report on disk. */
+/** Starts an agent whose earlier process left this report on disk. */
 function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentDeps> = {}): AgentBench {
   const stateDir = tempFolder();
   openStateFolder(stateDir).keepReport(left);
@@ -135,7 +135,7 @@ describe('rotated tokens', () => {
     const token = tokenOf({ kind: 'file', path });
     const { orchestrator } = await startBusy({ token });
     writeFile(folder, 'token', 'wt_2');
-    // As on SIGHUP.
+    // SIGHUP does the same.
     expect(token.reload()).toBe(true);
     expect((await beat(orchestrator)).token).toBe('wt_2');
   });

@@ -14,7 +14,7 @@ const beat: Call = api => api.beat({});
 
 function createBench(isAnswered: boolean) {
   const bench = { now: 1_000, noted: [] as number[] };
-  // An answer takes five seconds.
+  // Every response takes five seconds.
   const answer = async (): Promise<never> => {
     bench.now += 5_000;
     return (isAnswered ? { ok: true, value: {} } : { ok: false, failure: unreachable() }) as never;
@@ -39,7 +39,7 @@ it.each<[string, Call, readonly number[]]>([
   ['a registration', api => api.register({}), [1_000]],
   ['a heartbeat', beat, [1_000]],
   ['a claim', report('starting'), [1_000]],
-  // Sent once, on the way: nothing is built on them.
+  // A call that is sent only once does not count as contact.
   ['a progress report', report('running'), []],
   ['a final report', report('completed'), []],
   ['a goodbye', api => api.disconnect(WorkerId.parse('w_1')), []],

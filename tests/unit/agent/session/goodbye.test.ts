@@ -11,7 +11,7 @@ holdTime();
 
 const done: Answer = { status: 200, body: { success: true } };
 
-/** A job has ended, its end is known, and an answer to what was said of it on the way is still to come. */
+/** Starts an agent whose job has ended and been reported while a progress report is still unanswered. */
 async function startLeaving() {
   const bench = await startBusy();
   const { orchestrator, run, agent } = bench;
@@ -19,7 +19,7 @@ async function startLeaving() {
   orchestrator.answers.status = ({ body }: Call) => (body['status'] === 'running' ? answer.promise : done);
   const reports = orchestrator.count('status');
   run.ears.onProgress({ step: 5 });
-  // Within a second of the word that was said at its start nothing is said.
+  // No progress is sent within a second of the start report.
   await passUntil(orchestrator.arrived('status', reports + 1));
   agent.leave();
   run.end(0);
@@ -49,7 +49,7 @@ it('limits the wait for outstanding responses before the goodbye', async () => {
 });
 
 describe('outstanding uploads', () => {
-  /** An agent whose job has just ended. */
+  /** Starts an agent whose job has just ended. */
   const startBringing = async (persistent: boolean, more: Parameters<typeof startBusy>[0] = {}) => {
     const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
     const all = Promise.withResolvers<void>();

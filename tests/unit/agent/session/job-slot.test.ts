@@ -47,7 +47,7 @@ describe('offer to report', () => {
 
   describe('resume checkpoint', () => {
     const resumed = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
-    /** A slot that fetches one, in the test's hands. */
+    /** A slot whose checkpoint download the test controls. */
     const fetching = async () => {
       const fetched = Promise.withResolvers<Fetched>();
       const signals: AbortSignal[] = [];

@@ -17,14 +17,14 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const never = new AbortController().signal;
 const ready = { kind: 'ready' };
 
-/** Keeps to the rule: once, and the same again. */
+/** Exchanges a join token once, and again only for the same worker token. */
 function createServer() {
   const used = new Map<string, string>();
   const valid = new Set(['tj_1', 'tj_2']);
   const server = {
     calls: [] as (readonly [joinToken: string, tokenHash: string])[],
     revoke: (joinToken: string) => void valid.delete(joinToken),
-    /** The worker's token, as the orchestrator would know it. */
+    /** The hash of the worker token known to the orchestrator. */
     tokenHash: '',
   };
   const answer: Join = async (joinToken, tokenHash) => {
@@ -47,7 +47,7 @@ interface MachineOptions {
   readonly over?: AbortSignal;
 }
 
-/** A machine that was given this; `give` puts something else into the place of it. */
+/** A machine that was given this token; `give` replaces it. */
 function startMachine(
   server: Server,
   first: string,
@@ -137,7 +137,7 @@ describe('join token', () => {
     const first = startMachine(server, 'tj_1');
     await first.holder.ready(never);
     const again = startMachine(server, 'tj_1', first);
-    // At once: a report of what was found here may go out before anything else.
+    // The token must be available at once, because a report about an adopted run may be sent first.
     expect(again.holder.current()).toBe(first.holder.current());
     expect(await again.holder.ready(never)).toEqual(ready);
     expect(again.holder.current()).toBe(first.holder.current());

@@ -99,7 +99,7 @@ describe('a valid token', () => {
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
     expect(bench.troubles).toEqual([failure, failure, failure]);
-    // What the worker holds may have changed since the last try.
+    // The worker's job may have changed since the last attempt.
     expect(bench.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
     expect(bench.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
@@ -252,7 +252,7 @@ describe('refused tokens', () => {
 });
 
 describe('join tokens', () => {
-  /** Ready with `wt_1` when it is told so, in the order of the answers. */
+  /** A token holder that returns these answers in turn and has `wt_1` when ready. */
   const joining = (...answers: readonly Ready[]): TokenHolder => {
     let asked = 0;
     return {

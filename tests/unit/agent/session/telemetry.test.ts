@@ -25,7 +25,7 @@ function createBench(report: GpuReport) {
     troubles: () => known,
   };
   const { latest } = createTelemetry(run, report, watch);
-  /** Without the troubles, which stand in each. */
+  /** Returns the telemetry without the GPU problems, which every report contains. */
   const telemetry = () => {
     const { gpu_troubles: troubles, ...figures } = latest();
     expect(troubles).toBe(known);

@@ -47,7 +47,7 @@ describe('lock of a state folder', () => {
 
   it('gives the folder to one of two workers that start together', async () => {
     const dir = tempFolder();
-    // Both see that its owner is gone, before either has written.
+    // Both find the owner dead before either has written.
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
     const both = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);

@@ -54,14 +54,14 @@ interface Bench {
   readonly flaws: readonly string[];
   /** Writes below the output folder. */
   write(path: string, ...content: readonly Uint8Array[]): string;
-  /** One look; returns whether there is more to read. */
+  /** Looks once and returns whether there is more to read. */
   look(): Promise<boolean>;
   /** Looks until everything is read, and returns the keys of all images. */
   keys(): Promise<readonly string[]>;
   contentOf(key: string): Uint8Array;
 }
 
-/** The images of a new attempt; with `earlier`, those that a restarted worker takes up again. */
+/** Opens the images of a new attempt; with `earlier`, those a restarted worker resumes. */
 async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Bench> {
   const { outputDir, folder } = earlier ?? {
     outputDir: tempFolder(),

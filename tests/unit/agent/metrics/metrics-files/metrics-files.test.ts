@@ -26,7 +26,7 @@ function createBench() {
     said,
     files,
     write,
-    /** All that is there, as [step, values]. */
+    /** Reads all points as [step, values]. */
     async live() {
       const { live } = await files.read();
       return live.map(({ step, values }) => [step, values] as const);

@@ -21,7 +21,7 @@ type Logged = readonly (readonly [step: number, key: string, value: number])[];
 
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'recording-'));
 
-/** As transformers prints it: `f'{value:.4g}'`. */
+/** Rounds like transformers, which prints `f'{value:.4g}'`. */
 const printed = (value: number): number => Number(value.toPrecision(4));
 
 function historyOf(name: string, isWanted: (entry: Readonly<Record<string, number>>) => boolean): Logged {
@@ -42,7 +42,7 @@ const eventFileIn = (folder: string): string => {
   return join(folder, name ?? 'none');
 };
 
-/** Each scalar by its tag. */
+/** Reads the scalars of event files by tag. */
 function eventsOf(name: string): Logged {
   const bytes = readFileSync(eventFileIn(outputOf(name)));
   const logged: (readonly [number, string, number])[] = [];
@@ -79,7 +79,7 @@ describe("curve of Hugging Face's Trainer", () => {
   it.each(['hf', 'hf-tensorboard'])('gives the same curve whichever pipe is read first: %s', async name => {
     const run = createReplay(null);
     const chunks = chunksOf(name);
-    // The bar that tqdm draws anew behind a dict arrives before it.
+    // The bar that tqdm redraws after a dict can arrive before it.
     const swapped = chunks.map((chunk, at) => {
       if (chunk.fd === 1) return chunks[at + 1] ?? chunk;
       return chunks[at - 1]?.fd === 1 ? (chunks[at - 1] ?? chunk) : chunk;
@@ -96,7 +96,7 @@ describe("curve of Hugging Face's Trainer", () => {
     );
     const losses = points.filter(({ values }) => Object.hasOwn(values, 'loss'));
     expect(losses).toHaveLength(12);
-    // More digits than were printed, and none that 32 bits have made up.
+    // The file has more digits than the output, without artefacts of 32-bit floats.
     expect(losses[0]?.values).toMatchObject({ loss: 6.945546, learning_rate: 0.000135 });
   });
 
