@@ -41,7 +41,7 @@ test('adds, shows and removes another fleet, and never exposes its token', async
     await fleets.getByRole('button', { name: 'Remove Lab' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await expect(fleets).not.toContainText('Lab');
-    expect(readFileSync(join(beside.dataDir, 'desktop/ipc-handlerstop.json'), 'utf8')).not.toContain(other.token);
+    expect(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')).not.toContain(other.token);
     expect(id).toBeTruthy();
   } finally {
     await other.close();
@@ -66,7 +66,7 @@ test('saves which notifications the user wants', async ({ beside, start }) => {
   await finished.click();
   await expect(finished).not.toBeChecked();
   await expect
-    .poll(() => JSON.parse(readFileSync(join(beside.dataDir, 'desktop/ipc-handlerstop.json'), 'utf8')) as object)
+    .poll(() => JSON.parse(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')) as object)
     .toMatchObject({ notices: { job_completed: false, job_failed: true, worker_lost: true } });
   // The setting of the fleet in the window is disabled.
   await expect(page.getByLabel('Run an orchestrator on this computer')).toBeDisabled();

@@ -94,7 +94,7 @@ test('restores the position of the window', { tag: '@real' }, async ({ beside, s
   }, place);
   first.kill('SIGTERM');
   expect(await first.exited).toBe(0);
-  const kept = JSON.parse(readFileSync(join(beside.dataDir, 'desktop/ipc-handlerstop.json'), 'utf8')) as Record<
+  const kept = JSON.parse(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')) as Record<
     string,
     unknown
   >;

@@ -89,7 +89,7 @@ export function showElsewhere(
   };
   mkdirSync(join(dataDir, 'desktop'), { recursive: true });
   const settings = { fleets: [fleet], shown: fleet.id, runs_own: false };
-  writeFileSync(join(dataDir, 'desktop/ipc-handlerstop.json'), JSON.stringify(settings));
+  writeFileSync(join(dataDir, 'desktop/desktop.json'), JSON.stringify(settings));
 }
 
 const environment = (dataDir: string): Record<string, string> => ({
