@@ -12,9 +12,9 @@ const messages: Readonly<Record<Code, (worker: string) => string>> = {
   old_worker: worker =>
     `Worker ${worker} is SimpleTuner's own, which uploads no files: outputs stay on its machine. Run Trainyard's worker there to get them`,
   off: worker =>
-    `Worker ${worker} uploads no files (--bring none): outputs stay on its machine. Its owner can restart it without --bring`,
+    `Worker ${worker} uploads no files (--upload none): outputs stay on its machine. Its owner can restart it without --upload`,
   checkpoints_only: worker =>
-    `Worker ${worker} uploads checkpoints only (--bring checkpoints): other outputs stay on its machine. Its owner can restart it without --bring`,
+    `Worker ${worker} uploads checkpoints only (--upload checkpoints): other outputs stay on its machine. Its owner can restart it without --upload`,
   no_folder: worker =>
     `The trainer command of worker ${worker} has no {output_dir}: outputs stay on its machine unless the command uploads them itself. Its owner can add {output_dir} to --trainer`,
   own_folder: worker =>

@@ -14,9 +14,9 @@ export const files = {
   'jobs.warning.oldWorker':
     "{worker} runs SimpleTuner's own worker, which uploads no files. Outputs stay on that machine. Run Trainyard's worker there to get them.",
   'jobs.warning.off':
-    '{worker} uploads no files (--bring none). Outputs stay on that machine. Its owner can restart the worker without --bring.',
+    '{worker} uploads no files (--upload none). Outputs stay on that machine. Its owner can restart the worker without --upload.',
   'jobs.warning.checkpointsOnly':
-    '{worker} uploads checkpoints only (--bring checkpoints). Other outputs stay on that machine. Its owner can restart the worker without --bring.',
+    '{worker} uploads checkpoints only (--upload checkpoints). Other outputs stay on that machine. Its owner can restart the worker without --upload.',
   'jobs.warning.noFolder':
     'The trainer command of {worker} has no {placeholder}. Outputs stay on that machine unless the command uploads them itself. Its owner can add {placeholder} to --trainer.',
   'jobs.warning.ownFolder':

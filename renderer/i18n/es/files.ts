@@ -16,9 +16,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.warning.oldWorker':
     '{worker} usa el worker propio de SimpleTuner, que no sube archivos. Los resultados se quedan en esa máquina. Para recibirlos, ejecute allí el worker de Trainyard.',
   'jobs.warning.off':
-    '{worker} no sube archivos (--bring none). Los resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --bring.',
+    '{worker} no sube archivos (--upload none). Los resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --upload.',
   'jobs.warning.checkpointsOnly':
-    '{worker} solo sube checkpoints (--bring checkpoints). Los demás resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --bring.',
+    '{worker} solo sube checkpoints (--upload checkpoints). Los demás resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --upload.',
   'jobs.warning.noFolder':
     'El comando de entrenamiento de {worker} no contiene {placeholder}. Los resultados se quedan en esa máquina, salvo que el propio comando los suba. Su propietario puede añadir {placeholder} a --trainer.',
   'jobs.warning.ownFolder':

@@ -15,9 +15,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.warning.oldWorker':
     '{worker} पर SimpleTuner का अपना वर्कर चलता है, जो फ़ाइलें अपलोड नहीं करता। आउटपुट उसी मशीन पर रहते हैं। उन्हें पाने के लिए वहाँ Trainyard का वर्कर चलाएँ।',
   'jobs.warning.off':
-    '{worker} फ़ाइलें अपलोड नहीं करता (--bring none)। आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --bring के बिना फिर से शुरू कर सकता है।',
+    '{worker} फ़ाइलें अपलोड नहीं करता (--upload none)। आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --upload के बिना फिर से शुरू कर सकता है।',
   'jobs.warning.checkpointsOnly':
-    '{worker} केवल चेकपॉइंट अपलोड करता है (--bring checkpoints)। बाकी आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --bring के बिना फिर से शुरू कर सकता है।',
+    '{worker} केवल चेकपॉइंट अपलोड करता है (--upload checkpoints)। बाकी आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --upload के बिना फिर से शुरू कर सकता है।',
   'jobs.warning.noFolder':
     '{worker} की ट्रेनर कमांड में {placeholder} नहीं है। जब तक कमांड स्वयं अपलोड न करे, आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक --trainer में {placeholder} जोड़ सकता है।',
   'jobs.warning.ownFolder':

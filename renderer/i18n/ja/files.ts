@@ -15,9 +15,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.warning.oldWorker':
     '{worker} では SimpleTuner 付属のワーカーが動いており、ファイルをアップロードしません。出力はそのマシンに残ります。取得するには、そこで Trainyard のワーカーを実行してください。',
   'jobs.warning.off':
-    '{worker} はファイルをアップロードしません（--bring none）。出力はそのマシンに残ります。マシンの所有者は --bring を外してワーカーを再起動できます。',
+    '{worker} はファイルをアップロードしません（--upload none）。出力はそのマシンに残ります。マシンの所有者は --upload を外してワーカーを再起動できます。',
   'jobs.warning.checkpointsOnly':
-    '{worker} はチェックポイントだけをアップロードします（--bring checkpoints）。その他の出力はそのマシンに残ります。マシンの所有者は --bring を外してワーカーを再起動できます。',
+    '{worker} はチェックポイントだけをアップロードします（--upload checkpoints）。その他の出力はそのマシンに残ります。マシンの所有者は --upload を外してワーカーを再起動できます。',
   'jobs.warning.noFolder':
     '{worker} のトレーナーコマンドに {placeholder} がありません。コマンド自身がアップロードしない限り、出力はそのマシンに残ります。マシンの所有者は --trainer に {placeholder} を追加できます。',
   'jobs.warning.ownFolder':

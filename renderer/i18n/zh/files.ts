@@ -15,9 +15,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.warning.oldWorker':
     '{worker} 运行的是 SimpleTuner 自带的工作节点，它不会上传文件。输出会留在那台机器上。要取回输出，请在那里运行 Trainyard 的工作节点。',
   'jobs.warning.off':
-    '{worker} 不上传文件（--bring none）。输出会留在那台机器上。机器的所有者可以去掉 --bring 后重新启动工作节点。',
+    '{worker} 不上传文件（--upload none）。输出会留在那台机器上。机器的所有者可以去掉 --upload 后重新启动工作节点。',
   'jobs.warning.checkpointsOnly':
-    '{worker} 只上传检查点（--bring checkpoints）。其他输出会留在那台机器上。机器的所有者可以去掉 --bring 后重新启动工作节点。',
+    '{worker} 只上传检查点（--upload checkpoints）。其他输出会留在那台机器上。机器的所有者可以去掉 --upload 后重新启动工作节点。',
   'jobs.warning.noFolder':
     '{worker} 的训练命令中没有 {placeholder}。除非命令自行上传，否则输出会留在那台机器上。机器的所有者可以在 --trainer 中加入 {placeholder}。',
   'jobs.warning.ownFolder':
