@@ -65,7 +65,7 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   await page.keyboard.press('Enter');
   const asked = page.getByRole('dialog');
   await expect(asked).toBeVisible();
-  // Whatever the dialog asks, Escape closes it.
+  // Escape closes every dialog.
   await page.keyboard.press('Escape');
   await expect(asked).toHaveCount(0);
   await expectFocus(add);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Exchange, reports } from '../support/chaos-proxy.ts';
+import { type HttpExchange, reports } from '../support/chaos-proxy.ts';
 import { readStored } from '../support/database-evidence.ts';
 import type { Scenario } from './scenario.ts';
 import { beats, endedUntouched, endsUntouched, fieldOf, reportsOf } from './steps.ts';
@@ -98,7 +98,7 @@ export const lostAnswers: readonly Scenario[] = [
 ];
 
 /** The last position that the agent received. */
-const farthest = (calls: readonly Exchange[], path: string): number =>
+const farthest = (calls: readonly HttpExchange[], path: string): number =>
   Math.max(
     ...calls.filter(call => call.path === path).map(({ answer }) => Number(fieldOf(answer?.body, 'next'))),
   );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Exchange } from '../support/chaos-proxy.ts';
+import type { HttpExchange } from '../support/chaos-proxy.ts';
 import { untilDead } from '../support/own-processes.ts';
 import type { Bench, BenchJob, Rig } from './bench.ts';
 
@@ -18,7 +18,7 @@ export async function beats(rig: Rig, count: number): Promise<void> {
 }
 
 /** Reports with this status, in the order in which they were sent. */
-export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly Exchange[] =>
+export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly HttpExchange[] =>
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
 /** The job completed in its first attempt, with one trainer, and no other worker was involved. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Exchange } from '../support/chaos-proxy.ts';
+import type { HttpExchange } from '../support/chaos-proxy.ts';
 import type { Bench, Rig } from './bench.ts';
 import { timeoutS } from './bench-server.ts';
 import type { Scenario } from './scenario.ts';
@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.ts';
 /** An agent gives up a silent stream after T/2 and waits up to 1 s. The rest is a margin for a busy machine. */
 const reconnectWithinMs = (timeoutS * 1_000) / 2 + 1_000 + 1_500;
 
-const streamsOf = (rig: Rig): readonly Exchange[] => rig.proxy.calls('GET /api/workers/stream');
+const streamsOf = (rig: Rig): readonly HttpExchange[] => rig.proxy.calls('GET /api/workers/stream');
 
 /** Breaks the stream of an idle rig. A job that is submitted then is delivered once, over a new stream. */
 async function isDeliveredOnce(

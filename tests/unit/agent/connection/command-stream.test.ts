@@ -42,7 +42,7 @@ function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}
   return { end, opened: opened.promise, commands, pinged: pinged.promise, cut: () => over.abort() };
 }
 
-/** What comes out of a stream into which these bytes are put. */
+/** Returns the commands that the stream parses from these bytes. */
 async function commandsOf(...pieces: readonly (string | Uint8Array)[]): Promise<readonly WorkerCommand[]> {
   const server = await startSseServer();
   const { commands, pinged } = follow(server);

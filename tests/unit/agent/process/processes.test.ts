@@ -145,7 +145,7 @@ describe('macOS', () => {
   it.each(silent)('throws when ps does not answer, and assumes no end: $kind', async answer => {
     const { processes } = machine(() => answer);
     await expect(processes.identify(900)).rejects.toThrow('ps could not be asked for process 900');
-    // What can't be known to be ours is left alone.
+    // A process that may belong to another program is left alone.
     expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
   });
 });
