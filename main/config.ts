@@ -310,12 +310,13 @@ function sourceOf(
 }
 
 function fixedBy(flags: Flags, env: Env, file: ConfigFile): ServerConfig['fixedBy'] {
-  const saying = (name: keyof typeof Settings.shape): string | undefined => sourceOf(name, flags, env, file);
-  const said = panelSettings.flatMap(name => {
-    const by = saying(name) ?? (name === 'ssl' ? saying('ssl-cert') : undefined);
+  const findSource = (name: keyof typeof Settings.shape): string | undefined =>
+    sourceOf(name, flags, env, file);
+  const sources = panelSettings.flatMap(name => {
+    const by = findSource(name) ?? (name === 'ssl' ? findSource('ssl-cert') : undefined);
     return by === undefined ? [] : [[name, by] as const];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(sources);
 }
 
 export interface ConfigFile {

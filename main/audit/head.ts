@@ -55,7 +55,7 @@ const everyMs = 5_000;
 export function keepHead(parts: HeadDeps): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = parts;
   let kept = readHead(file);
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const isSealed = (mark: SealedMark): boolean => seal('head', mark) === mark.seal;
 
   const fits = (): boolean => {
@@ -82,7 +82,7 @@ export function keepHead(parts: HeadDeps): HeadKeeper {
   };
   const beat = (): void => {
     keep();
-    takeBack = clock.after(everyMs, beat);
+    cancelTimer = clock.after(everyMs, beat);
   };
   beat();
   return {
@@ -92,7 +92,7 @@ export function keepHead(parts: HeadDeps): HeadKeeper {
     isSealed: () => kept !== null && kept !== 'unreadable' && isSealed(kept),
     accept: write,
     stop() {
-      takeBack();
+      cancelTimer();
       keep();
     },
   };

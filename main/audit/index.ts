@@ -49,16 +49,16 @@ export async function openAudit(parts: AuditDeps): Promise<Audit> {
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
   if (wasLost && !parts.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
   const rolledBack = parts.isRestored ? null : findRollback(store.audit, witnesses, log);
-  const isTold = parts.isRestored || wasLost ? await recordGap(parts, found, lost) : false;
+  const isRecorded = parts.isRestored || wasLost ? await recordGap(parts, found, lost) : false;
   const keeper = keepHead({
     trail: store.audit,
     file: parts.headFile,
     seal: markSeal,
     clock,
     log,
-    isWithheld: wasLost && !isTold,
+    isWithheld: wasLost && !isRecorded,
   });
-  if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
+  if (isRecorded || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
   if (rolledBack !== null) await recordRollback(parts, rolledBack);
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
   const retention = startRetention({ ...parts, seal: markSeal, days: retentionDays });

@@ -46,9 +46,9 @@ export function isAccountedFor(
 
 function namedHead({ details }: AuditRow): { readonly seq: unknown; readonly hash: unknown } | null {
   try {
-    const said: unknown = JSON.parse(details);
-    if (typeof said !== 'object' || said === null || !('head' in said)) return null;
-    const { head } = said;
+    const parsed: unknown = JSON.parse(details);
+    if (typeof parsed !== 'object' || parsed === null || !('head' in parsed)) return null;
+    const { head } = parsed;
     if (typeof head !== 'object' || head === null || !('seq' in head) || !('hash' in head)) return null;
     return { seq: head.seq, hash: head.hash };
   } catch {

@@ -40,10 +40,10 @@ export function startRetention(parts: RetentionDeps): Retention {
   let days: number | null = null;
   let isOver = false;
   let running: Promise<void> | null = null;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const passIn = (ms: number): void => {
-    takeBack();
-    takeBack = isOver || days === null || running !== null ? () => {} : clock.after(ms, pass);
+    cancelTimer();
+    cancelTimer = isOver || days === null || running !== null ? () => {} : clock.after(ms, pass);
   };
   const pass = (): void => {
     running = trim(parts, () => (isOver ? null : days))
@@ -62,7 +62,7 @@ export function startRetention(parts: RetentionDeps): Retention {
     keepFor,
     async stop() {
       isOver = true;
-      takeBack();
+      cancelTimer();
       await running;
     },
   };

@@ -78,19 +78,19 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
   let sent: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
   let underWay: Promise<void> | null = null;
   let hasFailed = false;
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
 
   const isDue = ({ seq, hash }: AuditRow): boolean => {
     if (sent === null) return true;
     if (hash === sent.hash) return false;
     return clock.mono() - sent.at >= sendWithinMs || Math.abs(seq - sent.seq) >= maxRows;
   };
-  const tell = async (row: AuditRow, withinMs: number): Promise<void> => {
+  const send = async (row: AuditRow, withinMs: number): Promise<void> => {
     const { seq, hash } = row;
-    const over = new AbortController();
-    const cancel = clock.after(withinMs, () => over.abort(new Error('it did not answer in time')));
+    const controller = new AbortController();
+    const cancel = clock.after(withinMs, () => controller.abort(new Error('it did not answer in time')));
     try {
-      await witness.tell({ seq, hash, at: clock.iso(clock.wall()) }, over.signal);
+      await witness.tell({ seq, hash, at: clock.iso(clock.wall()) }, controller.signal);
       sent = { seq, hash, at: clock.mono() };
       hasFailed = false;
     } catch (cause) {
@@ -101,20 +101,20 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
     }
   };
   const newest = (): AuditRow | null => trail.row(trail.lastSeq());
-  const look = (): void => {
-    takeBack = clock.after(lookEveryMs, look);
+  const sendIfDue = (): void => {
+    cancelTimer = clock.after(lookEveryMs, sendIfDue);
     const row = newest();
     if (row === null || underWay !== null || !isDue(row)) return;
-    underWay = tell(row, timeoutMs).finally(() => {
+    underWay = send(row, timeoutMs).finally(() => {
       underWay = null;
     });
   };
   const finish = async (): Promise<void> => {
-    takeBack();
+    cancelTimer();
     const row = newest();
-    if (row !== null && row.hash !== sent?.hash) await tell(row, lastTimeoutMs);
+    if (row !== null && row.hash !== sent?.hash) await send(row, lastTimeoutMs);
   };
   let finished: Promise<void> | null = null;
-  look();
+  sendIfDue();
   return { stop: () => (finished ??= finish()) };
 }

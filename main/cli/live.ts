@@ -65,18 +65,18 @@ async function runSession<T>(
   feed: Feed,
   onReached: () => void,
 ): Promise<T | null> {
-  const over = new AbortController();
+  const controller = new AbortController();
   try {
     const { url, token } = remote.connection();
     return await session(
       numbered(
-        await open({ url, token, fetch: remote.fetch, signal: over.signal, after: feed.after }),
+        await open({ url, token, fetch: remote.fetch, signal: controller.signal, after: feed.after }),
         feed,
         onReached,
       ),
     );
   } finally {
-    over.abort();
+    controller.abort();
   }
 }
 

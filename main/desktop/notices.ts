@@ -95,11 +95,11 @@ export interface BurstDeps {
 export function createBurst({ after, show }: BurstDeps) {
   let waiting: readonly Notice[] = [];
   let windowMs = firstMs;
-  let takeBack: (() => void) | null = null;
+  let cancelTimer: (() => void) | null = null;
   const ring = (): void => {
     const ready = waiting;
     waiting = [];
-    takeBack = null;
+    cancelTimer = null;
     if (ready.length === 0) {
       windowMs = firstMs;
       return;
@@ -107,15 +107,15 @@ export function createBurst({ after, show }: BurstDeps) {
     show(ready);
     windowMs = ready.length > maxAlone ? Math.min(maxMs, windowMs * 4) : firstMs;
     // A quiet period of the same length ends the burst.
-    takeBack = after(windowMs, ring);
+    cancelTimer = after(windowMs, ring);
   };
   return {
     add(notice: Notice): void {
       waiting = [...waiting, notice];
-      takeBack ??= after(windowMs, ring);
+      cancelTimer ??= after(windowMs, ring);
     },
     stop(): void {
-      takeBack?.();
+      cancelTimer?.();
       waiting = [];
     },
   };

@@ -42,22 +42,22 @@ const maxPauseMs = 30_000;
  * state again.
  */
 export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
-  const over = new AbortController();
+  const controller = new AbortController();
   const client = clientFor(line);
   let heard: number | null = null;
   const pause = (ms: number): Promise<void> =>
     new Promise(resolve => {
-      const takeBack = after(ms, resolve);
-      over.signal.addEventListener('abort', () => {
-        takeBack();
+      const cancelTimer = after(ms, resolve);
+      controller.signal.addEventListener('abort', () => {
+        cancelTimer();
         resolve();
       });
     });
   const round = async (): Promise<void> => {
-    const { read, seq } = await readFleet(client, over.signal);
+    const { read, seq } = await readFleet(client, controller.signal);
     let summary = summaryOf(read);
     onSummary(summary, null);
-    const events = await openEvents({ ...line, signal: over.signal, after: heard ?? seq });
+    const events = await openEvents({ ...line, signal: controller.signal, after: heard ?? seq });
     heard ??= seq;
     for await (const event of events) {
       // Too many events were missed to report them one by one.
@@ -73,12 +73,12 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () =
   };
   const keepOn = async (): Promise<void> => {
     let pauseMs = firstPauseMs;
-    while (!over.signal.aborted) {
+    while (!controller.signal.aborted) {
       const before = heard;
       try {
         await round();
       } catch (cause) {
-        if (over.signal.aborted) return;
+        if (controller.signal.aborted) return;
         onSummary(null, reasonOf(cause));
       }
       pauseMs = heard === before ? Math.min(maxPauseMs, pauseMs * 2) : firstPauseMs;
@@ -86,7 +86,7 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () =
     }
   };
   void keepOn();
-  return () => over.abort();
+  return () => controller.abort();
 }
 
 const pageSize = 1_000;

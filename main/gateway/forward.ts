@@ -35,8 +35,8 @@ export async function forward(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const over = new AbortController();
-  response.once('close', () => over.abort());
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
   const { method = 'GET' } = request;
   try {
     const body = method === 'GET' || method === 'HEAD' ? null : await textOf(request);
@@ -44,7 +44,7 @@ export async function forward(
       method,
       headers: { ...taken(name => request.headers[name], sentOn), authorization: `Bearer ${fleet.token}` },
       ...(body === null ? {} : { body }),
-      signal: over.signal,
+      signal: controller.signal,
     });
     response.writeHead(
       answer.status,

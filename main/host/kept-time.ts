@@ -44,7 +44,7 @@ export interface KeptTime extends TrustedTime {
 export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeDeps): KeptTime {
   const found = isTrusted ? null : (readMark(file) ?? lastChange(database));
   const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), found);
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   let isJumpKnown = false;
   const keep = (): void => {
     const jumpMs = time.jumpMs();
@@ -60,13 +60,13 @@ export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTi
   };
   const beat = (): void => {
     keep();
-    takeBack = clock.after(everyMs, beat);
+    cancelTimer = clock.after(everyMs, beat);
   };
   beat();
   return {
     ...time,
     stop() {
-      takeBack();
+      cancelTimer();
       keep();
     },
   };

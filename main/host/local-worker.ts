@@ -55,16 +55,16 @@ const maxLine = 2_000;
  * exited yet.
  */
 export function startLocalWorker(parts: LocalWorkerDeps): LocalWorker {
-  const over = new AbortController();
+  const controller = new AbortController();
   const retired = new AbortController();
   const kept = keepRunning(parts, {
-    over: over.signal,
+    over: controller.signal,
     retired: retired.signal,
-    ended: AbortSignal.any([over.signal, retired.signal]),
+    ended: AbortSignal.any([controller.signal, retired.signal]),
   });
   return {
     stop() {
-      over.abort();
+      controller.abort();
       return kept;
     },
     retire() {
@@ -149,10 +149,10 @@ async function endOf(
   clock: Clock,
   { over, retired }: Orders,
 ): Promise<ProcessEnd> {
-  let takeBack = (): void => {};
+  let cancelTimer = (): void => {};
   const leave = (): void => {
     child.stdin.end();
-    takeBack = clock.after(leaveWithinMs, () => child.kill('SIGKILL'));
+    cancelTimer = clock.after(leaveWithinMs, () => child.kill('SIGKILL'));
   };
   const retire = (): void => void child.kill('SIGTERM');
   try {
@@ -167,7 +167,7 @@ async function endOf(
   } finally {
     over.removeEventListener('abort', leave);
     retired.removeEventListener('abort', retire);
-    takeBack();
+    cancelTimer();
   }
 }
 
@@ -192,11 +192,11 @@ function writeSettings({ folder, settings, url, allowConfigScripts }: LocalWorke
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolved => {
     const done = (): void => {
-      takeBack();
+      cancelTimer();
       signal.removeEventListener('abort', done);
       resolved();
     };
-    const takeBack = clock.after(ms, done);
+    const cancelTimer = clock.after(ms, done);
     signal.addEventListener('abort', done, { once: true });
   });
 }

@@ -38,7 +38,7 @@ export function createWorkerPrograms(find: () => string | null): () => Promise<r
     hash.catch(() => known.delete(key));
     return hash;
   };
-  const look = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
+  const findProgram = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
     const path = join(within, name);
     try {
       const { size: bytes, ino, mtimeMs } = await stat(path);
@@ -51,7 +51,7 @@ export function createWorkerPrograms(find: () => string | null): () => Promise<r
   return async () => {
     const folder = find();
     if (folder === null) return [];
-    return (await Promise.all(programNames.map(name => look(name, folder)))).flat();
+    return (await Promise.all(programNames.map(name => findProgram(name, folder)))).flat();
   };
 }
 

@@ -72,9 +72,9 @@ function followAttempt(
 ): Promise<number | null> {
   let line = first;
   return persist(remote, async onReached => {
-    const over = new AbortController();
+    const controller = new AbortController();
     try {
-      for await (const event of await openLog(remote, { id, attempt, line }, over.signal)) {
+      for await (const event of await openLog(remote, { id, attempt, line }, controller.signal)) {
         onReached();
         if (event.type === 'end') return event.next_attempt;
         printer.lines(event.lines);
@@ -85,7 +85,7 @@ function followAttempt(
       printer.clear();
       throw cause instanceof CommandEnd ? cause : new FeedLost(reasonOf(cause), { cause });
     } finally {
-      over.abort();
+      controller.abort();
     }
     printer.clear();
     throw new FeedLost('the orchestrator ended the stream');

@@ -122,13 +122,13 @@ async function fetchRest(
   }
   onBytes(from);
   if (from === bytes) return;
-  const over = new AbortController();
-  const silence = setTimeout(() => over.abort(), silenceMs);
+  const controller = new AbortController();
+  const silence = setTimeout(() => controller.abort(), silenceMs);
   const etag = `"${sha256}"`;
   const url = urlOf(source.connection().url, artifactsApi.download.path, { id, key: key.split('/') });
   try {
     const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-`, 'if-range': etag } : {};
-    const answer = await openDownload(source, url, { headers, signal: over.signal });
+    const answer = await openDownload(source, url, { headers, signal: controller.signal });
     if (answer.headers.get('etag') !== etag)
       fail(exitCodes.conflict, `${key} changed during the download. Run the command again`);
     // A server without ranges sends the file from the start.

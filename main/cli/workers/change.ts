@@ -64,8 +64,8 @@ function changedLabels(
       exitCodes.conflict,
       `${name} sets the label ${foreign} itself. Remove it from the options of the worker, or override it with another value`,
     );
-  const kept = Object.entries(given).filter(([key]) => !removed.includes(key));
-  return { ...Object.fromEntries(kept), ...set };
+  const remaining = Object.entries(given).filter(([key]) => !removed.includes(key));
+  return { ...Object.fromEntries(remaining), ...set };
 }
 
 export const rename: RemoteSpec = {

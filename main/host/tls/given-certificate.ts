@@ -27,7 +27,7 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
   let tried: Texts | null = null;
   let logged = '';
   const warnOfExpiry = createExpiryWarning(parts.certificateFile, clock, log);
-  let stopLooking = (): void => {};
+  let cancelTimer = (): void => {};
   let isStopped = false;
 
   const read = (): Texts => ({
@@ -42,7 +42,7 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
         'for a certificate that the orchestrator makes itself',
     );
   };
-  const look = async (): Promise<void> => {
+  const reload = async (): Promise<void> => {
     try {
       const texts = read();
       if (texts.key === tried?.key && texts.certificate === tried.certificate) return;
@@ -60,9 +60,9 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
       logged = reason;
     }
   };
-  const lookLater = (): void => {
+  const scheduleReload = (): void => {
     if (shown !== null) warnOfExpiry(shown);
-    if (!isStopped) stopLooking = clock.after(lookEveryMs, () => void look().then(lookLater));
+    if (!isStopped) cancelTimer = clock.after(lookEveryMs, () => void reload().then(scheduleReload));
   };
   return {
     get shown() {
@@ -75,13 +75,13 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
       shown = check(texts);
       tried = texts;
       onChange(shown);
-      lookLater();
+      scheduleReload();
       return await Promise.resolve(shown);
     },
     refresh: () => Promise.resolve(),
     stop() {
       isStopped = true;
-      stopLooking();
+      cancelTimer();
     },
   };
 }

@@ -27,9 +27,9 @@ export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
   const keyFile = join(folder, 'key.pem');
   const certificateFile = join(folder, 'cert.pem');
   let shown: Identity | null = null;
-  let stopLooking = (): void => {};
+  let cancelTimer = (): void => {};
   let isStopped = false;
-  let isTold = false;
+  let hasFailed = false;
 
   const renew = async (key: string, why: Why): Promise<Identity> => {
     const certificate = await makeCertificate(key, certifiable(names()), clock.wall());
@@ -44,29 +44,29 @@ export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
     draft.keep();
     return next;
   };
-  const lookOnce = async (): Promise<void> => {
+  const renewOnce = async (): Promise<void> => {
     if (shown === null) return;
     const why = whyRenew(shown, certifiable(names()), clock.wall());
     if (why === null) return;
     try {
       shown = await renew(shown.key, why);
-      isTold = false;
+      hasFailed = false;
       onChange(shown);
     } catch (cause) {
-      if (!isTold) log.warn('tls.not_renewed', { why, cause });
-      isTold = true;
+      if (!hasFailed) log.warn('tls.not_renewed', { why, cause });
+      hasFailed = true;
     }
   };
   let last = Promise.resolve();
   /** One at a time: concurrent runs would make one certificate each. */
-  const look = (): Promise<void> => (last = last.then(lookOnce));
+  const renewIfNeeded = (): Promise<void> => (last = last.then(renewOnce));
   const first = async (key: string): Promise<Identity> => {
     const made = await renew(key, 'made');
     onChange(made);
     return made;
   };
-  const lookLater = (): void => {
-    if (!isStopped) stopLooking = clock.after(lookEveryMs, () => void look().then(lookLater));
+  const scheduleCheck = (): void => {
+    if (!isStopped) cancelTimer = clock.after(lookEveryMs, () => void renewIfNeeded().then(scheduleCheck));
   };
   return {
     get shown() {
@@ -78,19 +78,19 @@ export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
       const key = keyIn(keyFile);
       const kept = existsSync(certificateFile) ? keptIn(certificateFile, key) : null;
       shown = kept ?? (await first(key));
-      await look();
+      await renewIfNeeded();
       if (shown.expiresAt <= clock.wall()) {
         shown = null;
         throw new Error(`${certificateFile} has expired, and no other could be made: the log says why`);
       }
       if (shown === kept) onChange(shown);
-      lookLater();
+      scheduleCheck();
       return shown;
     },
-    refresh: look,
+    refresh: renewIfNeeded,
     stop() {
       isStopped = true;
-      stopLooking();
+      cancelTimer();
     },
   };
 }

@@ -57,7 +57,7 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
     },
     hasRoom: holder => (counts.get(holder) ?? 0) < maxStreams,
     recheck() {
-      for (const held of streams.values()) look(held);
+      for (const held of streams.values()) endIfForbidden(held);
     },
     endThose(which) {
       for (const [response, { stream }] of streams) if (which(response)) stream.end();
@@ -65,14 +65,14 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
   };
 }
 
-function look({ stream, isAllowed }: Held): boolean {
+function endIfForbidden({ stream, isAllowed }: Held): boolean {
   if (isAllowed === undefined || isAllowed()) return true;
   stream.end();
   return false;
 }
 
 function sendPing(held: Held): void {
-  if (!look(held)) return;
+  if (!endIfForbidden(held)) return;
   if (held.ping === undefined) held.stream.comment('ping');
   else held.stream.send(held.ping);
 }

@@ -21,19 +21,19 @@ export async function discardBody(request: IncomingMessage, response: ServerResp
   if (request.complete || request.destroyed || !hasBody(request)) return;
   response.shouldKeepAlive = false;
   if (isAsking(request)) return;
-  const over = new AbortController();
-  const { signal } = over;
+  const controller = new AbortController();
+  const { signal } = controller;
   let bytes = 0;
   const count = (chunk: Uint8Array): void => {
     bytes += chunk.length;
-    if (bytes > maxBytes) over.abort();
+    if (bytes > maxBytes) controller.abort();
   };
-  const timer = setTimeout(() => over.abort(), withinMs);
+  const timer = setTimeout(() => controller.abort(), withinMs);
   request.on('data', count).resume();
   await Promise.race([once(request, 'end', { signal }), once(request, 'close', { signal })]).catch(
     () => undefined,
   );
   clearTimeout(timer);
   request.removeListener('data', count);
-  over.abort();
+  controller.abort();
 }

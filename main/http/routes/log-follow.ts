@@ -31,27 +31,27 @@ const maxInEvent = { lines: 500, characters: 32_768 };
  */
 export async function followLog(following: LogFollowing): Promise<void> {
   const { files, place, stream, response, log } = following;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
   let changed = Promise.withResolvers<void>();
   const unwatch = files.watch(place.jobId, place.attempt, () => changed.resolve());
   try {
     let next = following.from;
     let sentLine: string | null | undefined;
-    while (!gone.signal.aborted) {
+    while (!controller.signal.aborted) {
       changed = Promise.withResolvers();
       const facts = await files.facts(place.jobId, place.attempt);
       // The log was deleted; a client that reconnects gets an error.
       if (facts === null) return stream.end();
       const before = next;
-      next = await sendLines(following, facts, next, gone.signal);
+      next = await sendLines(following, facts, next, controller.signal);
       if (next !== before) sentLine = next < facts.totalLines ? undefined : facts.openLine;
       if (sentLine !== facts.openLine)
         tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
       sentLine = facts.openLine;
       if (next < facts.totalLines) {
         // Storage limits removed the lines in the meantime.
-        if (next === before) await waitFor(null, shortestMs, gone.signal);
+        if (next === before) await waitFor(null, shortestMs, controller.signal);
         continue;
       }
       if (following.orchestrator.files.isLogOver(place.jobId, place.attempt, facts)) {
@@ -59,8 +59,8 @@ export async function followLog(following: LogFollowing): Promise<void> {
         tell(stream, { type: 'end', next_attempt: after }, next);
         return stream.end();
       }
-      await waitFor(changed.promise, maxMs, gone.signal);
-      await waitFor(null, shortestMs, gone.signal);
+      await waitFor(changed.promise, maxMs, controller.signal);
+      await waitFor(null, shortestMs, controller.signal);
     }
   } catch (cause) {
     log.warn('log.not_read', { job_id: place.jobId, cause });

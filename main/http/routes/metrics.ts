@@ -60,7 +60,7 @@ export function createMetrics({ version, figures }: MetricsDeps): Metrics {
     registers,
   });
 
-  const look = (): void => {
+  const updateGauges = (): void => {
     const now = figures();
     for (const status of workerStatuses) workers.set({ status }, now.workers[status] ?? 0);
     for (const status of jobStatuses) jobs.set({ status }, now.jobs[status] ?? 0);
@@ -79,7 +79,7 @@ export function createMetrics({ version, figures }: MetricsDeps): Metrics {
     },
     text() {
       watchProcess();
-      look();
+      updateGauges();
       return registry.metrics();
     },
     contentType: registry.contentType,

@@ -78,7 +78,7 @@ export async function receiveBody(
   let crc = 0;
   let bytes = 0;
   let seen = 0;
-  const look = setInterval(() => {
+  const paceTimer = setInterval(() => {
     if (bytes - seen < minBytes) request.destroy();
     seen = bytes;
   }, spanMs);
@@ -97,7 +97,7 @@ export async function receiveBody(
     // Else it is the disk that failed.
     if (!request.destroyed || isOfDisk(cause)) throw cause;
   } finally {
-    clearInterval(look);
+    clearInterval(paceTimer);
   }
   await portions.end();
   if (bytes !== length) return { kind: 'broken', bytes };

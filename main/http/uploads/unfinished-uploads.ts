@@ -20,7 +20,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arr
     for await (const { sha256, bytes } of files.parts()) parts.set(sha256, bytes);
     return parts;
   };
-  const look = async (sha256: string, known: Promise<Parts>): Promise<Parts> => {
+  const recountOne = async (sha256: string, known: Promise<Parts>): Promise<Parts> => {
     const parts = await known;
     const bytes = await files.arrived(sha256);
     if (bytes === 0) parts.delete(sha256);
@@ -41,7 +41,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arr
       return parts.entries().reduce((sum, [sha256, bytes]) => sum + (sha256s.has(sha256) ? 0 : bytes), 0);
     },
     changed(sha256) {
-      if (counted !== null) void next(look(sha256, counted));
+      if (counted !== null) void next(recountOne(sha256, counted));
     },
     recount() {
       counted = null;

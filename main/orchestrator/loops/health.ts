@@ -33,15 +33,15 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
   const maxMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
   let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
   let stopped = false;
-  let lookedAt = core.clock.mono();
+  let checkedAt = core.clock.mono();
 
   const setAlarm = (inMs: number): void => {
     alarm?.cancel();
-    alarm = stopped ? null : { at: core.clock.mono() + inMs, cancel: core.clock.after(inMs, look) };
+    alarm = stopped ? null : { at: core.clock.mono() + inMs, cancel: core.clock.after(inMs, check) };
   };
 
-  const look = (): void => {
-    lookedAt = core.clock.mono();
+  const check = (): void => {
+    checkedAt = core.clock.mono();
     if (takeLongPause()) grantGrace(core);
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
     for (const action of plan.actions) enqueueCommand(core, tx => act(core, tx, action));
@@ -55,7 +55,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
       const inMs = Math.min(ms, maxMs);
       if (alarm === null || alarm.at > core.clock.mono() + inMs) setAlarm(inMs);
     },
-    pace: () => ({ sinceMs: core.clock.mono() - lookedAt, maxMs }),
+    pace: () => ({ sinceMs: core.clock.mono() - checkedAt, maxMs }),
     stop() {
       stopped = true;
       alarm?.cancel();

@@ -31,7 +31,7 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
   const base = resumeTime(mark, start);
-  const look = () => {
+  const readClocks = () => {
     const { wall, sinceBoot, bootId } = read();
     const passedMs = sinceBoot - start.sinceBoot;
     const expected = base + Math.floor(passedMs);
@@ -39,19 +39,19 @@ export function createTrustedTime(read: () => ClockReading, mark: ClockMark | nu
     return { wall, sinceBoot, bootId, isAgreed, trusted: isAgreed ? wall : expected };
   };
   const within = (choose: (a: number, b: number) => number) => (): WallMs => {
-    const { wall, trusted } = look();
+    const { wall, trusted } = readClocks();
     return choose(wall, trusted);
   };
   return {
-    now: () => look().trusted,
+    now: () => readClocks().trusted,
     earliest: within(Math.min),
     latest: within(Math.max),
     jumpMs() {
-      const { wall, trusted, isAgreed } = look();
+      const { wall, trusted, isAgreed } = readClocks();
       return isAgreed ? null : wall - trusted;
     },
     mark() {
-      const { trusted, sinceBoot, bootId } = look();
+      const { trusted, sinceBoot, bootId } = readClocks();
       return { trusted, sinceBoot, bootId };
     },
   };

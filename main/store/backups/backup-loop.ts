@@ -21,8 +21,8 @@ interface BackupLoopDeps {
 
 /** Makes a backup every hour, and at startup when the newest one is older. Logs failures and continues. */
 export function startBackups({ store, folder, clock, log }: BackupLoopDeps): BackupLoop {
-  const over = new AbortController();
-  const { signal } = over;
+  const controller = new AbortController();
+  const { signal } = controller;
   let underWay: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
   let cancel = (): void => {};
@@ -62,7 +62,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopDeps): Bac
     now: makeOne,
     hasFailed: () => hasFailed,
     async stop() {
-      over.abort();
+      controller.abort();
       cancel();
       await underWay;
     },

@@ -228,7 +228,7 @@ async function write(
     { to: path, content, mode: now?.mode },
   ];
   const unfinished: Unfinished[] = [];
-  const takeBack = async (): Promise<void> => {
+  const rollBack = async (): Promise<void> => {
     for (const { from } of unfinished) await discard(from);
     // Fails for a folder with content, as intended.
     if (now === null && folder !== root) await rmdir(folder).catch(() => undefined);
@@ -241,20 +241,20 @@ async function write(
       await writeUnfinished(from, part);
     }
   } catch (cause) {
-    await takeBack();
+    await rollBack();
     return notStored(codeOf(cause));
   }
   try {
     await record(change);
   } catch (cause) {
-    await takeBack();
+    await rollBack();
     throw cause;
   }
   const done = await finish(change, async () => {
     for (const { from, to } of unfinished) await rename(from, to);
     syncNames(path);
   });
-  if (!done.ok) await takeBack();
+  if (!done.ok) await rollBack();
   return done;
 }
 

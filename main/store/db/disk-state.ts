@@ -39,10 +39,10 @@ export function createDiskState({ clock, log, probe, onFatal }: DiskStateDeps): 
   const listeners: (() => void)[] = [];
 
   const probeLater = (): void => {
-    cancelProbe = clock.after(probeEveryMs, look);
+    cancelProbe = clock.after(probeEveryMs, retryDisk);
   };
 
-  const look = (): void => {
+  const retryDisk = (): void => {
     try {
       probe();
     } catch (cause) {

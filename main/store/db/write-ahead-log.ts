@@ -30,12 +30,12 @@ interface Checkpointed {
 export function createWriteAheadLog(db: Database): WriteAheadLog {
   db.pragma('wal_autocheckpoint = 0');
   db.pragma(`journal_size_limit = ${maxBytes}`);
-  const look = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(NOOP)');
-  const copy = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(PASSIVE)');
-  const checkpoint = (): void => void copy.get();
+  const countPages = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(NOOP)');
+  const passiveCheckpoint = db.prepare<[], Checkpointed>('PRAGMA wal_checkpoint(PASSIVE)');
+  const checkpoint = (): void => void passiveCheckpoint.get();
   return {
     isLong() {
-      const { log = 0, checkpointed = 0 } = look.get() ?? {};
+      const { log = 0, checkpointed = 0 } = countPages.get() ?? {};
       return log - checkpointed >= maxPages;
     },
     checkpoint,

@@ -35,7 +35,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
   const ears = createEars();
   const { open: take, drop, sync } = createHolding(parts, held);
   let isClosed = false;
-  let takeBack: (() => void) | null = null;
+  let cancelTimer: (() => void) | null = null;
 
   /** Runs inside a turn of the job. The log may be empty. */
   const open = async (job: JobId, attempt: number): Promise<OpenLog> => {
@@ -43,23 +43,23 @@ export function createOpenLogCache(parts: ShelfDeps) {
     arm();
     return opened;
   };
-  const look = async (name: string, known: Held): Promise<void> => {
+  const syncOrDrop = async (name: string, known: Held): Promise<void> => {
     known.isDue = false;
     await sync(name);
     if (clock.mono() - known.usedAt >= idleMs) await drop(name);
   };
   const round = (): void => {
-    takeBack = null;
+    cancelTimer = null;
     for (const [name, known] of held) {
       // The previous round may not be finished on a slow disk.
       if (known.isDue) continue;
       known.isDue = true;
-      void jobLocks.take(known.job, () => look(name, known));
+      void jobLocks.take(known.job, () => syncOrDrop(name, known));
     }
     arm();
   };
   const arm = (): void => {
-    if (!isClosed && held.size > 0) takeBack ??= clock.after(syncAfterMs, round);
+    if (!isClosed && held.size > 0) cancelTimer ??= clock.after(syncAfterMs, round);
   };
   return {
     isClosed: () => isClosed,
@@ -87,7 +87,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
       }),
     async close(): Promise<void> {
       isClosed = true;
-      takeBack?.();
+      cancelTimer?.();
       await jobLocks.done();
       for (const name of held.keys()) {
         await sync(name);
