@@ -30,7 +30,7 @@ const retryMs = 2_000;
  */
 export function followFleet(parts: FollowDeps): () => void {
   const { client, baseUrl, store, may, openStream, onPerson } = parts;
-  const over = new AbortController();
+  const controller = new AbortController();
   const catchUp = createCatchUp(store);
   let reading = new AbortController();
   let flushing: ReturnType<typeof setTimeout> | undefined;
@@ -80,8 +80,8 @@ export function followFleet(parts: FollowDeps): () => void {
     return undefined;
   };
   const askWhoWeAre = async (): Promise<void> => {
-    const answer = await client.call(sessionApi.get, { signal: over.signal });
-    if (!over.signal.aborted && answer.ok) onPerson(personOf(answer.value));
+    const answer = await client.call(sessionApi.get, { signal: controller.signal });
+    if (!controller.signal.aborted && answer.ok) onPerson(personOf(answer.value));
   };
   const take = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
@@ -91,7 +91,7 @@ export function followFleet(parts: FollowDeps): () => void {
     flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));
   };
   const hear = (news: StreamNews): void => {
-    if (over.signal.aborted) return undefined;
+    if (controller.signal.aborted) return undefined;
     if (news.kind === 'frame') return take(news.data);
     if (news.kind === 'open') {
       // Another tab may have changed the signed-in user in the meantime.
@@ -104,7 +104,7 @@ export function followFleet(parts: FollowDeps): () => void {
 
   const close = openStream(urlOf(baseUrl, eventsApi.stream.path, {}, { pings: true }).href, hear);
   return () => {
-    over.abort();
+    controller.abort();
     close();
     stopReading();
     clearTimeout(flushing);

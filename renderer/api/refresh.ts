@@ -61,14 +61,14 @@ export const pollWorkers = (parts: ReadOptions): (() => void) =>
   });
 
 function keepReading({ client, store, page }: ReadOptions, way: Way): () => void {
-  const over = new AbortController();
-  const round = createRound({ client, store, signal: over.signal }, way);
+  const controller = new AbortController();
+  const round = createRound({ client, store, signal: controller.signal }, way);
   let timer: ReturnType<typeof setTimeout> | null = null;
   let dueAt = Number.POSITIVE_INFINITY;
 
   const plan = (at: number): void => {
     const next = Math.max(at, round.restUntil());
-    if (over.signal.aborted || next >= dueAt) return;
+    if (controller.signal.aborted || next >= dueAt) return;
     if (timer !== null) clearTimeout(timer);
     dueAt = next;
     timer = setTimeout(() => void read(), Math.max(0, next - Date.now()));
@@ -92,7 +92,7 @@ function keepReading({ client, store, page }: ReadOptions, way: Way): () => void
   page.addEventListener('visibilitychange', soon);
   soon();
   return () => {
-    over.abort();
+    controller.abort();
     stopListening();
     page.removeEventListener('visibilitychange', soon);
     if (timer !== null) clearTimeout(timer);

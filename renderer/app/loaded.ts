@@ -24,13 +24,13 @@ export function useLoaded<C extends Call>(row: C, input?: CallInput<C>, sign = '
   const reload = useCallback(() => setReloads(count => count + 1), []);
   useEffect(() => {
     if (!isWanted) return undefined;
-    const over = new AbortController();
-    void client.call(row, Object.assign({}, input, { signal: over.signal })).then(result => {
-      if (over.signal.aborted) return;
+    const controller = new AbortController();
+    void client.call(row, Object.assign({}, input, { signal: controller.signal })).then(result => {
+      if (controller.signal.aborted) return;
       if (result.ok) setAnswer({ value: result.value, failure: null });
       else setAnswer(({ value }) => ({ value, failure: result.failure }));
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, row, input, sign, isWanted, reloads]);
   return { ...answer, reload };
 }

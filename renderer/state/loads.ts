@@ -25,8 +25,8 @@ export function sampled(
     const samples = (loads.get(id) ?? []).filter(({ at }) => at > now - keptMs);
     const last = samples.at(-1);
     const isDue = last === undefined || now - last.at >= minGapMs;
-    const isTold = percent !== null && status !== 'offline';
-    const all = isTold && isDue ? [...samples, { at: now, percent }] : samples;
+    const isKnown = percent !== null && status !== 'offline';
+    const all = isKnown && isDue ? [...samples, { at: now, percent }] : samples;
     if (all.length > 0) next.set(id, all);
     else next.delete(id);
   }

@@ -82,14 +82,14 @@ function useEntries(id: JobId) {
     null,
   );
   useEffect(() => {
-    const over = new AbortController();
+    const controller = new AbortController();
     const query = { limit: Math.min(wanted, 500) };
-    void client.call(queueApi.events, { params: { id }, query, signal: over.signal }).then(answer => {
-      if (over.signal.aborted) return;
+    void client.call(queueApi.events, { params: { id }, query, signal: controller.signal }).then(answer => {
+      if (controller.signal.aborted) return;
       if (answer.ok) setRead(answer.value);
       else showFailure(t, answer.failure);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, id, wanted, happened, t]);
   const more = useCallback(() => setWanted(was => was + step), []);
   return { entries: read?.entries ?? null, total: Math.min(read?.total ?? 0, 500), more };

@@ -99,8 +99,8 @@ function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): 
   const askFor = async (what: RequestKind, { id, worker_name: name, worker_id: worker }: JobView) => {
     const answer = await client.call(queueApi.ask, { params: { id }, body: { what } });
     if (!answer.ok) return failed(answer.failure);
-    const said = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
-    tell(t(said, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
+    const messageKey = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
+    tell(t(messageKey, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
   };
   return (act, job) => {
     if (act === 'save' || act === 'sample') return void askFor(act, job);

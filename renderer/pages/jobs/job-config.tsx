@@ -67,13 +67,13 @@ function useFound({ id, config_name: name }: JobDetail): {
   const [found, setFound] = useState<Found | null>(null);
   const [failure, setFailure] = useState<CallFailure | null>(null);
   useEffect(() => {
-    const over = new AbortController();
+    const controller = new AbortController();
     const read = async (): Promise<void> => {
       const [own, now] = await Promise.all([
-        client.call(queueApi.config, { params: { id }, signal: over.signal }),
+        client.call(queueApi.config, { params: { id }, signal: controller.signal }),
         isCompared ? findTraining(client, name) : null,
       ]);
-      if (over.signal.aborted) return;
+      if (controller.signal.aborted) return;
       if (!own.ok) return setFailure(own.failure);
       const { config, dataloader } = own.value;
       setFound({
@@ -82,7 +82,7 @@ function useFound({ id, config_name: name }: JobDetail): {
       });
     };
     void read();
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, id, name, isCompared]);
   return { found, failure };
 }

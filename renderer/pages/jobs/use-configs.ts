@@ -26,11 +26,11 @@ export function useConfigs(
   const [found, setFound] = useState<FoundConfigs | null>(null);
   const [failure, setFailure] = useState<CallFailure | null>(null);
   useEffect(() => {
-    const over = new AbortController();
+    const controller = new AbortController();
     const read = async (): Promise<void> => {
       const query = { q: text.slice(0, 200), limit: maxShown };
-      const answer = await client.call(configsApi.list, { query, signal: over.signal });
-      if (over.signal.aborted) return;
+      const answer = await client.call(configsApi.list, { query, signal: controller.signal });
+      if (controller.signal.aborted) return;
       setFailure(answer.ok ? null : answer.failure);
       if (!answer.ok) return;
       const { folder, entries, next_cursor: next } = answer.value;
@@ -39,7 +39,7 @@ export function useConfigs(
     const timer = setTimeout(() => void read(), text === '' ? 0 : settleMs);
     return () => {
       clearTimeout(timer);
-      over.abort();
+      controller.abort();
     };
   }, [client, text, turn]);
   return { found, failure };

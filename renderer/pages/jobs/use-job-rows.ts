@@ -35,15 +35,15 @@ export function useJobRows(text: string, order: JobOrder) {
   );
   const count = useMemo(createCounting, []);
   const inAnyState = useMemo(() => matcherOf({ ...search, states: [] }), [search]);
-  const { counts: told } = found;
+  const { counts: serverCounts } = found;
   const counts = useMemo(
-    () => (told === null ? count([...live.values()].filter(inAnyState)) : phaseCounts(told)),
-    [told, count, live, inAnyState],
+    () => (serverCounts === null ? count([...live.values()].filter(inAnyState)) : phaseCounts(serverCounts)),
+    [serverCounts, count, live, inAnyState],
   );
   return {
     rows,
     counts,
-    total: told?.total ?? rows.length,
+    total: serverCounts?.total ?? rows.length,
     isLoading: !isWhole && found.cursor === undefined && found.failure === null,
     isLoadingMore: isLoading,
     failure: found.failure,

@@ -15,17 +15,17 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
   const live = useFleet(({ fleet }) => fleet.jobs.get(JobId.safeParse(id).data ?? noId));
   const happened = useLastEvent(id);
   useEffect(() => {
-    const over = new AbortController();
+    const controller = new AbortController();
     const jobId = JobId.safeParse(id);
     if (!jobId.success) return setGone(true);
-    void client.call(queueApi.get, { params: { id: jobId.data }, signal: over.signal }).then(answer => {
-      if (over.signal.aborted) return;
+    void client.call(queueApi.get, { params: { id: jobId.data }, signal: controller.signal }).then(answer => {
+      if (controller.signal.aborted) return;
       if (answer.ok) setRead(answer.value);
       else if (answer.failure.kind === 'problem' && answer.failure.problem.code === 'job_not_found')
         setGone(true);
       else showFailure(t, answer.failure);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, id, happened, t]);
   const job = useMemo(() => read && (live === undefined ? read : { ...read, ...live }), [read, live]);
   return { job, isGone };

@@ -29,19 +29,21 @@ export function useModel(id: string | null): Model | 'loading' {
   const [model, setModel] = useState<Model | 'loading'>(jobId === undefined ? blank : 'loading');
   useEffect(() => {
     if (jobId === undefined) return undefined;
-    const over = new AbortController();
-    void client.call(queueApi.get, { params: { id: jobId }, signal: over.signal }).then(async answer => {
-      if (!answer.ok) {
-        if (over.signal.aborted) return;
-        showFailure(t, answer.failure);
-        return setModel(blank);
-      }
-      const like = answer.value;
-      const origins = await originsOf(client, may, like);
-      if (over.signal.aborted) return;
-      setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
-    });
-    return () => over.abort();
+    const controller = new AbortController();
+    void client
+      .call(queueApi.get, { params: { id: jobId }, signal: controller.signal })
+      .then(async answer => {
+        if (!answer.ok) {
+          if (controller.signal.aborted) return;
+          showFailure(t, answer.failure);
+          return setModel(blank);
+        }
+        const like = answer.value;
+        const origins = await originsOf(client, may, like);
+        if (controller.signal.aborted) return;
+        setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
+      });
+    return () => controller.abort();
   }, [client, may, jobId, t]);
   return model;
 }

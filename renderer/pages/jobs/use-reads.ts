@@ -15,10 +15,10 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
   useEffect(() => {
     const own = createPace({ everyMs, now: () => performance.now(), after, act: reload });
     pace.current = own;
-    const look = (): void => (document.hidden ? own.stop() : own.note());
-    document.addEventListener('visibilitychange', look);
+    const onVisibility = (): void => (document.hidden ? own.stop() : own.note());
+    document.addEventListener('visibilitychange', onVisibility);
     return () => {
-      document.removeEventListener('visibilitychange', look);
+      document.removeEventListener('visibilitychange', onVisibility);
       own.stop();
     };
   }, [reload]);

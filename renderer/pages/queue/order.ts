@@ -45,12 +45,12 @@ export function inLine(
   placed: Placing,
 ): readonly Placed[] {
   const rows: Placed[] = [];
-  const told = new Set(order?.ids);
+  const ordered = new Set(order?.ids);
   for (const [index, id] of (order?.ids ?? []).entries()) {
     const job = jobs.get(id);
     if (job !== undefined && waits(job)) rows.push(placed(job, order?.places?.[index] ?? rows.length + 1));
   }
-  const others = [...jobs.values()].filter(job => waits(job) && !told.has(job.id));
+  const others = [...jobs.values()].filter(job => waits(job) && !ordered.has(job.id));
   return [...rows, ...others.toSorted(byRank).map(job => placed(job, null))];
 }
 

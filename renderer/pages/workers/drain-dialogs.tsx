@@ -33,9 +33,9 @@ export function DrainDialog({ workers, onClose, onOutcome }: DrainDialogProps) {
   const isOne = workers.length === 1;
   const drain = (): void => {
     if (!isOne) start({ kind: 'drained', workers });
-    const said = reason.trim();
+    const trimmed = reason.trim();
     const body = {
-      ...(said === '' ? {} : { reason: said }),
+      ...(trimmed === '' ? {} : { reason: trimmed }),
       ...(minutes === 0 ? {} : { deadline_s: minutes * 60 }),
     };
     void inTurns(workers, atOnce, async ({ id }) => {

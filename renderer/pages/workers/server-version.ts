@@ -14,11 +14,11 @@ export function useServerVersion(): string | null {
   const { client } = usePanel();
   const [version, setVersion] = useState<string | null>(null);
   useEffect(() => {
-    const over = new AbortController();
-    void client.call(systemApi.version, { signal: over.signal }).then(answer => {
-      if (answer.ok && !over.signal.aborted) setVersion(answer.value.version);
+    const controller = new AbortController();
+    void client.call(systemApi.version, { signal: controller.signal }).then(answer => {
+      if (answer.ok && !controller.signal.aborted) setVersion(answer.value.version);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client]);
   return version;
 }

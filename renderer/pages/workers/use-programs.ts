@@ -7,11 +7,11 @@ export function usePrograms(): AgentManifest | null {
   const { client } = usePanel();
   const [programs, setPrograms] = useState<AgentManifest | null>(null);
   useEffect(() => {
-    const over = new AbortController();
-    void client.call(agentApi.manifest, { signal: over.signal }).then(answer => {
-      if (answer.ok && !over.signal.aborted) setPrograms(answer.value);
+    const controller = new AbortController();
+    void client.call(agentApi.manifest, { signal: controller.signal }).then(answer => {
+      if (answer.ok && !controller.signal.aborted) setPrograms(answer.value);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client]);
   return programs;
 }

@@ -48,7 +48,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   const title = titleOf(plan, t);
   const homeless = lines.reduce((sum, each) => sum + each.homeless, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));
-  const said = summary === null ? t('curves.noNumber') : summaryText(summary, plan, axis, t);
+  const summaryLabel = summary === null ? t('curves.noNumber') : summaryText(summary, plan, axis, t);
   return (
     <section className="card curve" aria-labelledby={id}>
       <div className="curve-head">
@@ -57,11 +57,11 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
           {t('curves.asTable')}
         </Button>
       </div>
-      <p className="muted curve-summary">{said}</p>
+      <p className="muted curve-summary">{summaryLabel}</p>
       {isTable && <CurveTable title={title} plan={plan} lines={lines} names={names} />}
       {!isTable && isDrawn && (
         <Plot
-          label={t('curves.label', { title, summary: said })}
+          label={t('curves.label', { title, summary: summaryLabel })}
           {...{ lines, data, shape, range, marks, width, onZoom }}
           onPoint={setPoint}
         />

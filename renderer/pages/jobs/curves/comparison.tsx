@@ -126,12 +126,12 @@ function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
   const [found, setFound] = useState<readonly JobView[] | null>(null);
   useEffect(() => {
     if (!isAsked) return undefined;
-    const over = new AbortController();
+    const controller = new AbortController();
     const query = { limit: maxOffered + maxOthers + 1, ...(text !== '' && { q: text }) };
-    void client.call(queueApi.list, { query, signal: over.signal }).then(answer => {
-      if (!over.signal.aborted && answer.ok) setFound(answer.value.entries);
+    void client.call(queueApi.list, { query, signal: controller.signal }).then(answer => {
+      if (!controller.signal.aborted && answer.ok) setFound(answer.value.entries);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, text, isAsked]);
   return found;
 }

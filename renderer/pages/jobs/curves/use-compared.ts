@@ -28,19 +28,19 @@ export function useCompared(
   const failed = useRef(new Set<JobId>());
   const [from, to] = zoom ?? [];
   useEffect(() => {
-    const over = new AbortController();
+    const controller = new AbortController();
     const range = from === undefined || to === undefined ? null : ([from, to] as const);
     const wish = { axis, zoom: range, points: pointsFor(widthPx, curvesOfEach) };
     for (const id of ids) {
-      void readOne(client, id, wish, over.signal).then(result => {
-        if (over.signal.aborted) return;
+      void readOne(client, id, wish, controller.signal).then(result => {
+        if (controller.signal.aborted) return;
         if (result.ok) setRead(was => new Map(was).set(id, result.value));
         else if (!failed.current.has(id)) showFailure(t, result.failure);
         if (result.ok) failed.current.delete(id);
         else failed.current.add(id);
       });
     }
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, ids, axis, from, to, widthPx, shown, t]);
   return useMemo(() => ids.flatMap(id => read.get(id) ?? []), [ids, read]);
 }

@@ -27,14 +27,14 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
   const isPlaced = widthPx > 0;
   useEffect(() => {
     if (!isPlaced) return undefined;
-    const over = new AbortController();
+    const controller = new AbortController();
     const range = from === undefined || to === undefined ? null : ([from, to] as const);
-    void readCurves(client, id, { axis, zoom: range, points }, over.signal).then(result => {
-      if (over.signal.aborted) return;
+    void readCurves(client, id, { axis, zoom: range, points }, controller.signal).then(result => {
+      if (controller.signal.aborted) return;
       if (result.ok) setSeen(result.value);
       setFailure(result.ok ? null : result.failure);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, id, axis, from, to, points, isPlaced, reads]);
   return { seen, failure, reload };
 }

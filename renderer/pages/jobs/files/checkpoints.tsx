@@ -126,13 +126,13 @@ function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint
   const { id } = job;
   const { name, files: count, bytes } = checkpoint;
   useEffect(() => {
-    const over = new AbortController();
-    void readFilesOf(client, id, { name, files: count }, over.signal).then(read => {
-      if (over.signal.aborted) return;
+    const controller = new AbortController();
+    void readFilesOf(client, id, { name, files: count }, controller.signal).then(read => {
+      if (controller.signal.aborted) return;
       if (read.ok) setFiles(read.value);
       setFailure(read.ok ? null : read.failure);
     });
-    return () => over.abort();
+    return () => controller.abort();
     // Other sizes mean other files.
   }, [client, id, name, count, bytes]);
   if (failure !== null) {

@@ -22,13 +22,13 @@ export function useFiles(job: JobDetail): FilesRead {
   const { reads, reload } = useReads(job);
   const { id } = job;
   useEffect(() => {
-    const over = new AbortController();
-    void readFiles(client, id, pages, over.signal).then(result => {
-      if (over.signal.aborted) return;
+    const controller = new AbortController();
+    void readFiles(client, id, pages, controller.signal).then(result => {
+      if (controller.signal.aborted) return;
       if (result.ok) setRead(result.value);
       setFailure(result.ok ? null : result.failure);
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [client, id, pages, reads]);
   const more = useCallback(() => setPages(was => was + 1), []);
   return { read, failure, reload, more };

@@ -41,7 +41,7 @@ export interface LogBook {
  * at the first read.
  */
 export function createLogBook({ read, follow }: LogSource, wantedAttempt?: number): LogBook {
-  const over = new AbortController();
+  const controller = new AbortController();
   const pages = createLogPages();
   const teller = createTeller();
   let now = nothingYet;
@@ -62,9 +62,12 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     isReading = true;
     const attempt = now.state?.attempt ?? wantedAttempt;
     const of = attempt === undefined ? {} : { attempt };
-    const answer = await read({ limit: pageLines, ...of, ...(line === null ? {} : { line }) }, over.signal);
+    const answer = await read(
+      { limit: pageLines, ...of, ...(line === null ? {} : { line }) },
+      controller.signal,
+    );
     isReading = false;
-    if (over.signal.aborted) return;
+    if (controller.signal.aborted) return;
     if (answer.ok) pages.put(answer.value.lines, line);
     become(answer.ok ? afterPage(now, answer.value) : afterFailure(now, answer.failure));
     teller.atOnce();
@@ -73,7 +76,7 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
   };
   const followOn = (): void => {
     const { state } = now;
-    if (isWatched && state !== null && !state.is_complete && !over.signal.aborted) {
+    if (isWatched && state !== null && !state.is_complete && !controller.signal.aborted) {
       endFollowing ??= follow(state.attempt, () => now.state?.total_lines ?? 0, hear);
       return;
     }
@@ -82,7 +85,7 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     if (now.tail === 'open' || now.tail === 'lost') become({ ...now, tail: 'closed' });
   };
   const hear = (news: LogNews): void => {
-    if (over.signal.aborted) return;
+    if (controller.signal.aborted) return;
     if (news.type === 'lines') pages.put(news.lines, null);
     become(afterNews(now, news));
     if (news.type === 'end') followOn();
@@ -108,7 +111,7 @@ export function createLogBook({ read, follow }: LogSource, wantedAttempt?: numbe
     },
     lookAgain: () => void readOn(true),
     close() {
-      over.abort();
+      controller.abort();
       followOn();
       teller.close();
     },

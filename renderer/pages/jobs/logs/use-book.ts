@@ -18,12 +18,12 @@ export function useBook(id: JobId, attempt: number | undefined): LogBook | null 
       },
       attempt,
     );
-    const look = (): void => opened.watch(document.visibilityState === 'visible');
-    look();
-    document.addEventListener('visibilitychange', look);
+    const onVisibility = (): void => opened.watch(document.visibilityState === 'visible');
+    onVisibility();
+    document.addEventListener('visibilitychange', onVisibility);
     setBook(opened);
     return () => {
-      document.removeEventListener('visibilitychange', look);
+      document.removeEventListener('visibilitychange', onVisibility);
       opened.close();
     };
   }, [client, baseUrl, id, attempt]);

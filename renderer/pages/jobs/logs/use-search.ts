@@ -54,15 +54,15 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   useEffect(() => {
     setHits(null);
     if (text === '') return undefined;
-    const over = new AbortController();
-    void ask(text, 0, over.signal).then(answer => {
-      if (over.signal.aborted) return;
+    const controller = new AbortController();
+    void ask(text, 0, controller.signal).then(answer => {
+      if (controller.signal.aborted) return;
       if (!answer.ok) return setHits({ text, total: null, lines: null, searched: 0 });
       const { matches, total_matches: total, total_lines: searched } = answer.value;
       const lines = matches.length === total ? matches.map(({ line }) => line) : null;
       setHits({ text, total, lines, searched });
     });
-    return () => over.abort();
+    return () => controller.abort();
   }, [ask, text]);
   const busily = useCallback(async (found: Promise<Sought>): Promise<Sought> => {
     setRunning(was => was + 1);
