@@ -83,15 +83,15 @@ const isWatched = (root: string, path: string): boolean => {
 };
 
 function loggerOf(say: Voice): Logger {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return {
     hasWarned: false,
     info: text => say(text),
     warn: text => say(text),
     error: text => say(text),
     warnOnce(text) {
-      if (!told.has(text)) say(text);
-      told.add(text);
+      if (!warned.has(text)) say(text);
+      warned.add(text);
     },
     clearScreen: () => undefined,
     hasErrorLogged: () => false,

@@ -11,14 +11,19 @@ const read = readOptions(process.argv.slice(2), root);
 if (read.kind === 'options') {
   const isColourful = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '';
   const voiceOf = createVoices(text => void process.stdout.write(text), isColourful);
-  const over = new AbortController();
+  const controller = new AbortController();
   const stop = (): void => {
     // The child processes exit with this program.
-    if (over.signal.aborted) process.exit(1);
-    over.abort();
+    if (controller.signal.aborted) process.exit(1);
+    controller.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  process.exitCode = await develop(read.options, { root, env: process.env, voiceOf, over: over.signal });
+  process.exitCode = await develop(read.options, {
+    root,
+    env: process.env,
+    voiceOf,
+    over: controller.signal,
+  });
 } else if (read.kind === 'help') {
   process.stdout.write(usage);
 } else {

@@ -16,11 +16,11 @@ export const demoFleetCommand = (invocation: Invocation): Command =>
 
 /** The second signal exits immediately; the next demo removes the remaining workers. */
 function untilSignal({ onSignal }: Invocation): AbortSignal {
-  const over = new AbortController();
+  const controller = new AbortController();
   const stop = (): void => {
-    if (over.signal.aborted) process.exit(exitCodes.interrupted);
-    over.abort();
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    controller.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) onSignal(signal, stop);
-  return over.signal;
+  return controller.signal;
 }

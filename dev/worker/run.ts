@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { buildWorker } from './build.ts';
 
 const root = resolve(fileURLToPath(new URL('../../', import.meta.url)));
-const begun = performance.now();
+const startedAt = performance.now();
 const { bundle, executable, bytes } = await buildWorker(root, join(root, 'dist/agent'));
-const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 process.stdout.write(
   executable === null || bytes === null
     ? `${bundle}, in ${seconds} s. There is no executable for Linux x64: npm installs the Node for it on that platform alone\n`
