@@ -87,9 +87,9 @@ function violations(evidence: Evidence): readonly string[] {
     ...submitsSurvive(evidence),
     ...historyViolations(evidence.events),
     ...oneLiveAttempt(evidence.stored),
-    ...storedIsTold(evidence),
+    ...eventsMatchStore(evidence),
     ...auditVerifies(evidence.audit),
-    ...auditTellsAll(evidence),
+    ...auditHasAllTransitions(evidence),
     ...streamIsWhole(evidence),
     ...secretsAreKept(evidence),
     ...oldTokensAreDead(evidence),
@@ -128,15 +128,17 @@ function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly strin
 }
 
 /** The last event of each job matches the database. At most one completion of an attempt was accepted. */
-function storedIsTold({ events, stored }: Evidence): readonly string[] {
-  const told = new Map<string, string>();
+function eventsMatchStore({ events, stored }: Evidence): readonly string[] {
+  const lastEvents = new Map<string, string>();
   for (const { kind, type, job_id: id } of events) {
-    if (kind === 'job' && type !== 'job.late_result' && type !== 'job.outstanding' && id) told.set(id, type);
+    if (kind === 'job' && type !== 'job.late_result' && type !== 'job.outstanding' && id)
+      lastEvents.set(id, type);
   }
   const wrong = [...stored.jobs]
-    .filter(([id, status]) => isFinal(status) && told.get(id) !== `job.${status}`)
+    .filter(([id, status]) => isFinal(status) && lastEvents.get(id) !== `job.${status}`)
     .map(
-      ([id, status]) => `I3 ${id} is stored as ${status}, and the last event told of it is ${told.get(id)}`,
+      ([id, status]) =>
+        `I3 ${id} is stored as ${status}, and the last event told of it is ${lastEvents.get(id)}`,
     );
   const completed = stored.attempts.filter(({ outcome }) => outcome === 'completed');
   const twice = [...Map.groupBy(completed, ({ job_id }) => job_id)]
@@ -151,16 +153,16 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
 }
 
 /** Each transition has one audit row, in the order of the events. Rows after the end of the stream have no event here. */
-function auditTellsAll({ events, stored }: Evidence): readonly string[] {
-  const told = events
+function auditHasAllTransitions({ events, stored }: Evidence): readonly string[] {
+  const reported = events
     .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );
-  const at = told.findIndex((word, n) => word !== stored.transitions[n]);
+  const at = reported.findIndex((word, n) => word !== stored.transitions[n]);
   return at < 0
     ? []
-    : [`I5 transition ${at + 1} is told as ${told[at]}, audited as ${stored.transitions[at]}`];
+    : [`I5 transition ${at + 1} is told as ${reported[at]}, audited as ${stored.transitions[at]}`];
 }
 
 function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly string[] {

@@ -75,10 +75,10 @@ export async function openLogStream(
   query = '',
   headers: Readonly<Record<string, string>> = {},
 ) {
-  const over = new AbortController();
+  const controller = new AbortController();
   const response = await fetch(`${url}/api/queue/${id}/logs/stream${query}`, {
     headers: { authorization: `Bearer ${adminToken}`, ...headers },
-    signal: over.signal,
+    signal: controller.signal,
   });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
@@ -100,7 +100,7 @@ export async function openLogStream(
     response,
     events,
     lines,
-    close: () => over.abort(),
+    close: () => controller.abort(),
     /** Reads until the condition holds. */
     async until(holds: () => boolean): Promise<void> {
       while (!holds())

@@ -54,7 +54,7 @@ const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
 
 export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecord {
   const notices = createNotices();
-  const over = new AbortController();
+  const controller = new AbortController();
   const events: EventLine[] = [];
   const faults: string[] = [];
   let last = 0;
@@ -83,7 +83,7 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
     connections += 1;
     let taken = 0;
     const headers = { authorization: `Bearer ${token()}`, 'last-event-id': String(last) };
-    for await (const frame of sseFrames(new URL('/api/events', address), headers, over.signal)) {
+    for await (const frame of sseFrames(new URL('/api/events', address), headers, controller.signal)) {
       take(frame);
       taken += 1;
       if (taken >= breakAfter(connections)) return;
@@ -91,11 +91,11 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
   };
 
   const run = async (): Promise<void> => {
-    while (!over.signal.aborted) {
+    while (!controller.signal.aborted) {
       const address = url();
       const before = last;
       if (address !== null) await follow(address).catch(() => {});
-      if (last === before) await pause(reconnectMs, undefined, { signal: over.signal }).catch(() => {});
+      if (last === before) await pause(reconnectMs, undefined, { signal: controller.signal }).catch(() => {});
     }
   };
   void run();
@@ -140,7 +140,7 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
         timeoutMs,
       ),
     close() {
-      over.abort();
+      controller.abort();
       notices.end(new Error('the record was closed'));
     },
   };

@@ -74,8 +74,8 @@ function train(): void {
   const endFiles = config.until === undefined ? [] : [config.until, `${config.until}.${process.pid}`];
   let step = 0;
   setInterval(() => {
-    const told = endFiles.some(file => existsSync(file));
-    if (told || performance.now() >= endsAt) end();
+    const mustEnd = endFiles.some(file => existsSync(file));
+    if (mustEnd || performance.now() >= endsAt) end();
     step += 1;
     note('tick');
     print(

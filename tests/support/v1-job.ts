@@ -107,13 +107,13 @@ export async function stopCurrentJob(core: V1Core): Promise<void> {
 }
 
 async function awaitEnd(core: V1Core, run: FakeRun): Promise<void> {
-  const over = new AbortController();
-  const grace = core.wait(GRACE_MS, 'grace', over.signal).then(
+  const controller = new AbortController();
+  const grace = core.wait(GRACE_MS, 'grace', controller.signal).then(
     () => false,
     () => false,
   );
   const hasEnded = await Promise.race([run.exited.then(() => true), grace]);
-  over.abort();
+  controller.abort();
   if (!hasEnded) run.signal('SIGKILL');
 }
 
@@ -143,8 +143,8 @@ async function askForMoreJobs(core: V1Core): Promise<boolean> {
     .io(core.http.get(path, POST_TIMEOUT_MS))
     .catch(() => ({ status: null, body: null }));
   const { body } = answer;
-  const isTold = typeof body === 'object' && body !== null && 'has_jobs' in body && Boolean(body.has_jobs);
-  const hasJobs = answer.status === 200 && isTold;
+  const mayStay = typeof body === 'object' && body !== null && 'has_jobs' in body && Boolean(body.has_jobs);
+  const hasJobs = answer.status === 200 && mayStay;
   core.emit({ kind: 'queueAsked', answerStatus: answer.status, hasJobs });
   return hasJobs;
 }

@@ -42,13 +42,13 @@ function nameResumed(resume: StreamEvent): string {
 export async function followStream(core: V1Core): Promise<void> {
   const { state, loop } = core;
   const workerId = state.workerId ?? 'None';
-  const over = new AbortController();
+  const controller = new AbortController();
   const path = `/api/workers/stream?worker_id=${encodeURIComponent(workerId)}`;
   const noteHeld = (text: string): void => {
     if (loop.isBlocked) core.emit({ kind: 'lineHeld', text });
   };
-  const opening = core.http.stream(path, over.signal, noteHeld);
-  void beat(core, over.signal);
+  const opening = core.http.stream(path, controller.signal, noteHeld);
+  void beat(core, controller.signal);
   try {
     const stream = await loop.io(opening);
     if (!isSuccess(stream.status)) throw new V1StatusError('the stream', stream.status);
@@ -61,7 +61,7 @@ export async function followStream(core: V1Core): Promise<void> {
       await handleLine(core, item.text);
     }
   } finally {
-    over.abort();
+    controller.abort();
   }
 }
 

@@ -18,9 +18,9 @@ export interface Watch {
 export async function watchEvents(url: string, token: string): Promise<Watch> {
   const seen: UiEvent[] = [];
   const waiting = new Set<() => void>();
-  const over = new AbortController();
+  const controller = new AbortController();
   let ended: string | null = null;
-  const events = await openEvents({ url, token, signal: over.signal });
+  const events = await openEvents({ url, token, signal: controller.signal });
   const pump = async (): Promise<void> => {
     for await (const event of events) {
       seen.push(event);
@@ -67,6 +67,6 @@ export async function watchEvents(url: string, token: string): Promise<Watch> {
           ? event.worker
           : null,
       ),
-    close: () => over.abort(),
+    close: () => controller.abort(),
   };
 }

@@ -50,8 +50,8 @@ const both = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
 
 test('serves the worker programs without a token, with the hashes of the manifest', async () => {
   const { ask, manifest } = await open(both);
-  const { version: told, programs, sha256: texts } = valueOf(await manifest());
-  expect(told).toBe(version);
+  const { version: reportedVersion, programs, sha256: texts } = valueOf(await manifest());
+  expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
     // An invalid token does not count as a failure either.

@@ -3,7 +3,7 @@ import { auditApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
-const over = new AbortController();
+const controller = new AbortController();
 let server: TestServer;
 let rig: { readonly id: string; readonly token: string };
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
   await asRig('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 1 });
 });
 afterAll(() => {
-  over.abort();
+  controller.abort();
   return server.close();
 });
 
@@ -21,7 +21,7 @@ const asRig = (path: string, body?: object): Promise<Response> =>
   fetch(server.url + path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    signal: over.signal,
+    signal: controller.signal,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 

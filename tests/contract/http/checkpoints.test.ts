@@ -181,7 +181,7 @@ describe('listing and pruning checkpoints', () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
     await measure(Object.entries(loss).map(([step, value]) => [Number(step), value]));
     for (const step of Object.keys(loss)) await bring(`checkpoint-000${step}.bin`);
-    expect((await list()).map(({ step, best, loss: told }) => [step, best, told])).toEqual([
+    expect((await list()).map(({ step, best, loss: reportedLoss }) => [step, best, reportedLoss])).toEqual([
       [600, false, 3],
       [500, false, 3],
       [200, true, 1],

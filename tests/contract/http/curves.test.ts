@@ -282,10 +282,10 @@ test("derives points from the progress of SimpleTuner's own worker, one per step
     expect(answer.status).toBe(200);
   };
   await call('/api/workers/register', { name: 'old', gpu_info: { count: 1 }, persistent: true });
-  const over = new AbortController();
+  const controller = new AbortController();
   await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
     headers: { 'x-worker-token': token },
-    signal: over.signal,
+    signal: controller.signal,
   });
   const old = await server.submit({ config: {}, worker_labels: { age: 'old' } });
   const path = `/api/workers/job/${old}/status`;
@@ -301,7 +301,7 @@ test("derives points from the progress of SimpleTuner's own worker, one per step
     );
   }
   await call(path, { status: 'completed', exit_code: 0 });
-  over.abort();
+  controller.abort();
   const { attempts } = await read({ keys: 'loss,learning_rate' }, old);
   const [loss, rate] = attempts[0]?.series ?? [];
   expect([loss?.key, rate?.key]).toEqual(['loss', 'learning_rate']);

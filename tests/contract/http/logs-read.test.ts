@@ -160,12 +160,12 @@ describe('missing logs', () => {
     const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
     const body = '{"gpu_count": 1, "gpu_name": "A100", "gpu_vram_gb": 80, "accelerator_type": "cuda"}';
     await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
-    const over = new AbortController();
-    await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, { headers, signal: over.signal });
+    const controller = new AbortController();
+    await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, { headers, signal: controller.signal });
     valueOf(await server.admin.call(workersApi.update, { params: { id }, body: { labels: { kind: 'v1' } } }));
     const jobId = await server.submit({ config: {}, worker_labels: { kind: 'v1' } });
     await server.watch.job(jobId, 'dispatched');
     expect(await refused(jobId)).toEqual([404, 'log_not_found', expect.stringMatching(/rig-v1.*own agent/)]);
-    over.abort();
+    controller.abort();
   });
 });

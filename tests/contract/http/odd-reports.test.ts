@@ -23,8 +23,8 @@ interface Rig {
 async function addRig(name: string): Promise<Rig> {
   const { id, token } = await server.createWorker({ name, labels: { rig: name } });
   const own = ['x-worker-token', token] as const;
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const rig: Rig = {
     id,
     post: (path, body) =>
@@ -36,7 +36,7 @@ async function addRig(name: string): Promise<Rig> {
       }),
     async openStream(of) {
       const url = `${server.url}/api/workers/stream?worker_id=${of}`;
-      const response = await fetch(url, { headers: [[...own]], signal: over.signal });
+      const response = await fetch(url, { headers: [[...own]], signal: controller.signal });
       return response.status;
     },
   };

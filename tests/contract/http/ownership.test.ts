@@ -209,8 +209,8 @@ describe('event stream of a token with .own permissions', () => {
     await watch.until('the deletion', event => ('type' in event && event.type === 'job.deleted') || null);
     const text = JSON.stringify(watch.seen);
     for (const secret of ['alice', foreign, 'rig-unseen']) expect(text).not.toContain(secret);
-    const told = watch.seen.map(event => ('type' in event ? event.type : event.kind));
-    expect(told).toEqual([
+    const received = watch.seen.map(event => ('type' in event ? event.type : event.kind));
+    expect(received).toEqual([
       'hidden',
       'hidden',
       'hidden',
@@ -229,9 +229,12 @@ describe('event stream of a token with .own permissions', () => {
     await submit(alice);
     await server.createWorker({ name: 'rig-seen' });
     const headers = { authorization: `Bearer ${ops.token}`, 'last-event-id': String(before) };
-    const over = new AbortController();
-    onTestFinished(() => over.abort());
-    const response = await fetch(urlOf(server.url, eventsApi.stream.path), { headers, signal: over.signal });
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const response = await fetch(urlOf(server.url, eventsApi.stream.path), {
+      headers,
+      signal: controller.signal,
+    });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     let text = '';
     while (!text.includes('worker.created'))

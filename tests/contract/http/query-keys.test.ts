@@ -62,8 +62,8 @@ test("accepts a worker's stream and job queries without a worker id", async () =
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 1 });
   await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
-  const over = new AbortController();
-  const stream = await fetch(`${server.url}/api/workers/stream`, { headers, signal: over.signal });
+  const controller = new AbortController();
+  const stream = await fetch(`${server.url}/api/workers/stream`, { headers, signal: controller.signal });
   expect([stream.status, stream.headers.get('content-type')]).toEqual([
     200,
     'text/event-stream; charset=utf-8',
@@ -72,7 +72,7 @@ test("accepts a worker's stream and job queries without a worker id", async () =
   expect((await fetch(`${server.url}/api/workers/queue`, { headers })).status).toBe(200);
   const other = await fetch(`${server.url}/api/workers/stream?worker_id=w_other`, { headers });
   expect(other.status).toBe(403);
-  over.abort();
+  controller.abort();
 });
 
 test('gives every call an object schema with known keys for its query', () => {

@@ -174,9 +174,9 @@ test('refuses to delete a running job, and deletes an ended one', async () => {
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 1 });
   await fetch(`${to.url}/api/workers/register`, { method: 'POST', headers, body });
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
-  await fetch(`${to.url}/api/workers/stream?worker_id=${id}`, { headers, signal: over.signal });
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  await fetch(`${to.url}/api/workers/stream?worker_id=${id}`, { headers, signal: controller.signal });
   await to.watch.worker(id, 'idle');
   const running = await to.submit({ config: {} });
   const waiting = await to.submit({ config: {} });
@@ -211,9 +211,9 @@ test('returns the events of one job newest first, without addresses', async () =
   const [job, other] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
   await send(`/api/queue/${job}/top`);
   await send(`/api/queue/${other}/cancel`);
-  const told = async (query: object = {}) =>
+  const listEvents = async (query: object = {}) =>
     valueOf(await server.admin.call(queueApi.events, { params: { id: job }, query }));
-  const all = await told();
+  const all = await listEvents();
   expect(all.total).toBe(2);
   expect(all.entries).toEqual([
     expect.objectContaining({ event_type: 'job.moved_to_top', actor_type: 'admin', actor_id: 'admin' }),
@@ -223,7 +223,7 @@ test('returns the events of one job newest first, without addresses', async () =
     expect(Object.keys(entry).toSorted()).toEqual(
       ['seq', 'at', 'event_type', 'actor_type', 'actor_id', 'details'].toSorted(),
     );
-  expect((await told({ limit: 1, offset: 1 })).entries).toEqual(all.entries.slice(1));
+  expect((await listEvents({ limit: 1, offset: 1 })).entries).toEqual(all.entries.slice(1));
   const get = (path: string) => send(path, { method: 'GET' });
   expect(await get('/api/queue/j_none/events')).toMatchObject({ status: 404, code: 'job_not_found' });
   expect(await get(`/api/queue/${job}/events?limit=501`)).toMatchObject({ status: 400 });

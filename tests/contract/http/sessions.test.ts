@@ -56,8 +56,11 @@ type Headers = Readonly<Record<string, string>>;
 
 // Follows the event stream like a browser tab with this cookie.
 async function follow(cookie: string) {
-  const over = new AbortController();
-  const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie }, signal: over.signal });
+  const controller = new AbortController();
+  const { body } = await fetch(`${server.url}/api/events`, {
+    headers: { cookie },
+    signal: controller.signal,
+  });
   if (body === null) throw new Error('the stream has no body');
   const parts = body.pipeThrough(new TextDecoderStream()).getReader();
   const readUntil = async (isEnough: (text: string, done: boolean) => boolean): Promise<void> => {
@@ -72,7 +75,7 @@ async function follow(cookie: string) {
   return {
     waitForEnd: () => readUntil((_, done) => done),
     waitForWord: (word: string) => readUntil(text => text.includes(word)),
-    leave: () => over.abort(),
+    leave: () => controller.abort(),
   };
 }
 

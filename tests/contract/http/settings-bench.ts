@@ -48,11 +48,11 @@ export const isLive = (url: string): Promise<boolean> =>
 
 // An event stream. `ended` resolves when the server closes it.
 export async function follow(server: TestServer, url: string) {
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const response = await fetch(url + eventsApi.stream.path, {
     headers: { authorization: `Bearer ${server.adminToken}` },
-    signal: over.signal,
+    signal: controller.signal,
   });
   let isOver = false;
   const ended = response.text().then(

@@ -8,10 +8,10 @@ import { openRig, startJob } from '../../support/upload-bench.ts';
 async function firstFrames(query: string, pattern: RegExp): Promise<string> {
   const server = await startTestServer();
   onTestFinished(() => server.close());
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const headers = { authorization: `Bearer ${server.adminToken}`, 'last-event-id': '0' };
-  const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: over.signal });
+  const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: controller.signal });
   expect(response.status).toBe(200);
   await server.submit({ config: {} });
   return readUntil(response, pattern);

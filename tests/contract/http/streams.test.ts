@@ -12,9 +12,9 @@ afterAll(() => server.close());
 
 // Reads a stream as raw bytes, as any HTTP client sees it.
 async function openStream(path: string, headers: Readonly<Record<string, string>>) {
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
-  const response = await fetch(server.url + path, { headers, signal: over.signal });
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  const response = await fetch(server.url + path, { headers, signal: controller.signal });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = '';
   return {
@@ -27,7 +27,7 @@ async function openStream(path: string, headers: Readonly<Record<string, string>
       }
       return text;
     },
-    close: () => over.abort(),
+    close: () => controller.abort(),
   };
 }
 

@@ -133,20 +133,20 @@ describe('a disk that refuses changes', () => {
   test('notifies all recovery listeners on each recovery', async () => {
     const bench = openBench();
     const { store, clock, logged } = bench;
-    const told: string[] = [];
+    const notified: string[] = [];
     store.onRecovery(() => {
       throw new Error('no');
     });
     store.onRecovery(() => {
-      void put(store, makeJob(told.length + 1)).then(() => told.push('stored'));
+      void put(store, makeJob(notified.length + 1)).then(() => notified.push('stored'));
     });
     for (const times of [1, 2]) {
       const heal = await refusing(bench);
       await clock.advance(5_000);
-      expect(told).toHaveLength(times - 1);
+      expect(notified).toHaveLength(times - 1);
       heal();
       await clock.advance(5_000);
-      expect(told).toHaveLength(times);
+      expect(notified).toHaveLength(times);
     }
     expect(store.pendingJobs()).toHaveLength(2);
     expect(logged.filter(event => event === 'store.recovery_listener_failed')).toHaveLength(2);

@@ -70,7 +70,7 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
     // The order is part of the answer, so it needs no stream.
     const hasHeard =
       of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
-    if (trainer.isAlive && !trainer.isTold && hasHeard)
+    if (trainer.isAlive && !trainer.isStopRequested && hasHeard)
       scene.violate('a worker stops an abandoned job', `${trainer.jobId} still runs on ${trainer.machine}`);
   });
 }

@@ -31,7 +31,7 @@ export interface Trainer {
   /** Whether any process of the group still runs. */
   readonly isAlive: boolean;
   /** Whether it was told to end, whatever its reaction. */
-  readonly isTold: boolean;
+  readonly isStopRequested: boolean;
   /** Sends SIGTERM (`term`) or SIGKILL (`kill`) to the group. */
   term(): void;
   kill(): void;
@@ -89,7 +89,7 @@ function runTrainer(
   const mourners: ((exit: Exit) => void)[] = [];
   let exit: Exit | null = null;
   let isAlive = true;
-  let isTold = false;
+  let isStopRequested = false;
   let step = 0;
 
   const groupEnds = (): void => {
@@ -118,11 +118,11 @@ function runTrainer(
     get isAlive() {
       return isAlive;
     },
-    get isTold() {
-      return isTold;
+    get isStopRequested() {
+      return isStopRequested;
     },
     term() {
-      isTold = true;
+      isStopRequested = true;
       if (nature.onTerm === 'dies')
         machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
       if (nature.onTerm === 'finishes')
@@ -131,7 +131,7 @@ function runTrainer(
       if (exit !== null) machine.after(random.int(5, 900), groupEnds);
     },
     kill() {
-      isTold = true;
+      isStopRequested = true;
       leaderEnds({ code: null, signal: 'SIGKILL' });
       groupEnds();
     },
