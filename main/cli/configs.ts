@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { configsApi, type ConfigView } from '../../protocol/configs-api.ts';
 import { exitCodes, fail } from './failure.ts';
 import { isOn, textOf } from './flags.ts';
-import { readConfig, readConfigWithFiles } from './jobs/config-argument.ts';
+import { readConfigWithFiles } from './jobs/config-argument.ts';
+import { readConfig } from './jobs/config-source.ts';
 import { printOne, printRows } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Remote } from './remote.ts';
@@ -83,15 +84,15 @@ const put: RemoteSpec = {
   ],
   shape: command =>
     withConfigArgument(command)
-      .argument('<file>', 'JSON, YAML or TOML file')
+      .argument('<file>', 'JSON, YAML or TOML file, or - for standard input')
       .option('--replace', 'replace an existing config')
       .option('--config-only', 'send only the config, because the server has the files that it names'),
   async act(remote, [word, file = '']) {
     const name = configName(word);
     const headers: Record<string, string> = isOn(remote.flags, 'replace') ? {} : { 'if-none-match': '*' };
     const { config, files } = isOn(remote.flags, 'config-only')
-      ? { config: readConfig(file), files: {} }
-      : await readConfigWithFiles(file);
+      ? { ...(await readConfig(file, remote.terminal)), files: {} }
+      : await readConfigWithFiles(file, remote.terminal);
     const params = { name };
     const answer =
       Object.keys(files).length === 0

@@ -12,6 +12,8 @@ export interface CliTerminal extends Terminal {
   readonly errScreen: () => Screen | null;
   /** Asks the person at the terminal; resolves to null without an answer. The function itself is null when nobody can be asked. */
   readonly ask: ((question: string) => Promise<string | null>) | null;
+  /** Reads standard input to its end; null when it is a terminal. */
+  readonly stdin: (() => Promise<string>) | null;
 }
 
 /** What a command uses besides its arguments. */

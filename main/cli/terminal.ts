@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { text } from 'node:stream/consumers';
 import { WriteStream } from 'node:tty';
 import type { CliTerminal, Invocation, Screen } from './invocation.ts';
 
@@ -33,12 +34,13 @@ function processTerminal(env: Readonly<Record<string, string | undefined>>): Cli
       ? { columns: stream.columns || 80, rows: stream.rows || 24 }
       : null;
   return {
-    out: text => void stdout.write(text),
-    err: text => void stderr.write(text),
+    out: output => void stdout.write(output),
+    err: output => void stderr.write(output),
     isErrBehind: () => stderr.writableLength > maxUnread,
     outScreen: screenOf(stdout),
     errScreen: screenOf(stderr),
     ask: stdin.isTTY && stderr.isTTY ? askPerson : null,
+    stdin: stdin.isTTY ? null : () => text(stdin),
   };
 }
 

@@ -90,6 +90,31 @@ describe('trainyard configs', () => {
     expect(await configs(['delete', 'with-data', '--yes'])).toMatchObject({ code: 0 });
   });
 
+  test('stores a config from standard input, in any format', async () => {
+    for (const input of ['{"steps": 3}', '# a comment\nsteps: 3\n', 'steps = 3\n']) {
+      const made = await configs(['put', 'piped', '-', '--replace'], { input });
+      expect(made).toMatchObject({ code: 0, err: '' });
+      expect(JSON.parse((await configs(['get', 'piped'])).out)).toEqual({ steps: 3 });
+    }
+    expect(await configs(['delete', 'piped', '--yes'])).toMatchObject({ code: 0 });
+  });
+
+  test('reports standard input without a config', async () => {
+    const atTerminal = await configs(['put', 'piped', '-']);
+    expect(atTerminal).toMatchObject({ code: 2, out: '' });
+    expect(atTerminal.err).toContain('reads the config from standard input, but that is the terminal');
+    const empty = await configs(['put', 'piped', '-'], { input: ' \n' });
+    expect(empty).toMatchObject({ code: 2, err: 'Standard input is empty: it must be a config\n' });
+    const broken = await configs(['put', 'piped', '-'], { input: '{"steps": ' });
+    expect(broken).toMatchObject({ code: 2, out: '' });
+    expect(broken.err).toContain('Standard input is not valid JSON');
+    const missing = await configs(['put', 'piped', '-'], {
+      input: '{"model_family": "flux", "data_backend_config": "none.json"}',
+    });
+    expect(missing).toMatchObject({ code: 2, out: '' });
+    expect(missing.err).toContain('Standard input names none.json (data_backend_config)');
+  });
+
   test('lists 100 configs at most without --all, and filters them with --search', async () => {
     for (let n = 0; n < 120; n += 1) server.config(`run-${n}`, {});
     server.config('other', {});

@@ -84,6 +84,17 @@ describe('jobs commands without a worker', () => {
     await jobs(['cancel', job.id]);
   });
 
+  test('submits a config from standard input as "stdin", and says so when nothing is piped in', async () => {
+    const input = 'steps: 3\n';
+    const run = await jobs(['submit', '-', '-o', 'job_id', '--label', 'gpu=none'], { input });
+    expect(run.code).toBe(0);
+    const [id = ''] = run.out.trim().split('\n');
+    expect((await jobs(['get', id, '-o', 'config_name'])).out).toBe('stdin\n');
+    await jobs(['cancel', id]);
+    const waiting = await jobs(['submit', '-']);
+    expect([waiting.code, waiting.err]).toEqual([2, expect.stringContaining('that is the terminal')]);
+  });
+
   test('asks for an id when a config name matches two jobs', async () => {
     for (let at = 0; at < 2; at += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
     const run = await jobs(['cancel', 'digits']);

@@ -409,7 +409,14 @@ describe('jobs list', () => {
     const ids: string[] = [];
     for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
     const flags = { 'data-dir': server.dataDir };
-    const terminal = { out: ignore, err: ignore, outScreen: () => null, errScreen: () => null, ask: null };
+    const terminal = {
+      out: ignore,
+      err: ignore,
+      outScreen: () => null,
+      errScreen: () => null,
+      ask: null,
+      stdin: null,
+    };
     const remote = openRemote(flags, { env: {}, terminal });
     let pages = 0;
     const busy: Pick<typeof remote, 'request'> = {

@@ -8,6 +8,8 @@ export interface CliOptions {
   readonly screen?: Screen;
   /** The answer of the person at the terminal. By default, there is no person. */
   readonly answer?: string | null;
+  /** Text on standard input, which is a terminal by default. */
+  readonly input?: string;
   /** Called with each piece of output. */
   readonly onText?: (text: string) => void;
 }
@@ -32,7 +34,7 @@ async function record(
   run: (deps: ProgramDeps) => Promise<number>,
   options: CliOptions = {},
 ): Promise<CliRun> {
-  const { env = {}, screen = null, answer, onText } = options;
+  const { env = {}, screen = null, answer, input, onText } = options;
   const texts = { out: '', err: '' };
   const questions: string[] = [];
   const write = (where: 'out' | 'err') => (text: string) => {
@@ -59,6 +61,7 @@ async function record(
               questions.push(question);
               return Promise.resolve(answer);
             },
+      stdin: input === undefined ? null : () => Promise.resolve(input),
     },
     ownCommand: [],
     onSignal: () => undefined,

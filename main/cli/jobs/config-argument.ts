@@ -1,16 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import type { TrainerConfig } from '../../../protocol/job.ts';
-import {
-  type Bundle,
-  formatOf,
-  type FoundFile,
-  gather,
-  parseConfigText,
-  parseFailure,
-  trainerFor,
-} from '../../../trainers/index.ts';
+import { type Bundle, formatOf, type FoundFile, gather, trainerFor } from '../../../trainers/index.ts';
 import { exitCodes, fail, reasonOf } from '../failure.ts';
+import type { CliTerminal } from '../invocation.ts';
+import { isStandardInput, readConfig } from './config-source.ts';
 
 /** What a job trains: a config in the orchestrator's folder, or an inline config with the files that it names. */
 export type ConfigArgument =
@@ -22,17 +16,21 @@ export type ConfigArgument =
       readonly files?: Bundle['files'];
     };
 
-/** Returns true for a word with a config's extension, or with the path of a local file. Config names may contain slashes too. */
+/** Returns true for a word with a config's extension, the path of a local file, or "-". Config names may contain slashes too. */
 const isPath = (word: string): boolean =>
+  isStandardInput(word) ||
   formatOf(word) !== null ||
   /^\.{0,2}[/\\]/.test(word) ||
   isAbsolute(word) ||
   (/[/\\]/.test(word) && statSync(word, { throwIfNoEntry: false })?.isFile() === true);
 
 /** Ends the command when a named file holds no config, or a file that the config names is missing. */
-export async function readConfigArgument(word: string): Promise<ConfigArgument> {
+export async function readConfigArgument(
+  word: string,
+  terminal: Pick<CliTerminal, 'stdin'>,
+): Promise<ConfigArgument> {
   if (!isPath(word)) return { config_name: word };
-  const { config, dataloader, files } = await readBundle(word);
+  const { config, dataloader, files } = await readBundle(word, terminal);
   return {
     config_name: nameOf(word),
     config,
@@ -42,39 +40,26 @@ export async function readConfigArgument(word: string): Promise<ConfigArgument> 
 }
 
 /** Reads a config and every file that it names. Ends the command when one is missing. */
-async function readBundle(path: string): Promise<Bundle> {
-  const config = readConfig(path);
+async function readBundle(path: string, terminal: Pick<CliTerminal, 'stdin'>): Promise<Bundle> {
+  const { config, label } = await readConfig(path, terminal);
   const gathered = await gather(config, trainerFor(config), named => Promise.resolve(findNear(path, named)));
-  return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${path} ${gathered.reason}`);
+  return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
 /** Reads a config and the unchanged texts of the files that it names. Ends the command when one is missing. */
 export async function readConfigWithFiles(
   path: string,
+  terminal: Pick<CliTerminal, 'stdin'>,
 ): Promise<{ readonly config: TrainerConfig; readonly files: Readonly<Record<string, string>> }> {
-  const config = readConfig(path);
+  const { config, label } = await readConfig(path, terminal);
   const files: Record<string, string> = {};
   const gathered = await gather(config, trainerFor(config), named => {
     const found = findNear(path, named);
     if (found.ok) files[named] = found.text;
     return Promise.resolve(found);
   });
-  return gathered.ok ? { config, files } : fail(exitCodes.usage, `${path} ${gathered.reason}`);
+  return gathered.ok ? { config, files } : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
-
-/** Reads the config only. Ends the command when the file holds none. */
-export function readConfig(path: string): TrainerConfig {
-  const format = formatOf(path) ?? 'json';
-  const parsed = parseConfigText(textOf(path), format);
-  if (!parsed.ok)
-    return fail(exitCodes.usage, `${path} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
-  return isObject(parsed.value)
-    ? parsed.value
-    : fail(exitCodes.usage, `${path} is not an object: a config has the form {"key": value, ...}`);
-}
-
-const isObject = (value: unknown): value is TrainerConfig =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Trainers run in their project's folder: the current one, the config's, or one above it. */
 const maxFoldersAbove = 6;
@@ -109,19 +94,9 @@ function findNear(configPath: string, named: string): FoundFile {
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    return fail(
-      exitCodes.usage,
-      `The config cannot be read: ${reasonOf(cause)}. Give a local file, or the name of a config on the orchestrator`,
-    );
-  }
-}
-
 /** Returns the name of the job for lists: that of the config's folder if the file is called `config`. */
 function nameOf(path: string): string {
+  if (isStandardInput(path)) return 'stdin';
   const [file = '', folder = ''] = path.split(/[/\\]/).toReversed();
   const name = basename(file, formatOf(file) === null ? '' : extname(file));
   return name === 'config' && !['', '.', '..'].includes(folder) ? folder : name || 'inline';

@@ -47,7 +47,7 @@ export const submit: RemoteSpec = {
   async act(remote, [word = '']) {
     const { flags } = remote;
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
-    const argument = await readConfigArgument(word);
+    const argument = await readConfigArgument(word, remote.terminal);
     const data = await dataOf(remote, argument, word);
     const body = readInput(
       SubmitRequest,
@@ -90,7 +90,10 @@ function hintAtPaths(cause: unknown): never {
 function addOptions(command: Command): Command {
   return withWaitOptions(
     command
-      .argument('<config>', 'name of a config on the orchestrator, or path of a JSON, YAML or TOML file')
+      .argument(
+        '<config>',
+        'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input',
+      )
       .addOption(
         new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
       )

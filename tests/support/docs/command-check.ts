@@ -11,7 +11,14 @@ export async function createCommands(): Promise<Command> {
     program.addCommand(
       (await load())({
         env: {},
-        terminal: { out: nothing, err: nothing, outScreen: () => null, errScreen: () => null, ask: null },
+        terminal: {
+          out: nothing,
+          err: nothing,
+          outScreen: () => null,
+          errScreen: () => null,
+          ask: null,
+          stdin: null,
+        },
         ownCommand: [],
         onSignal: nothing,
         onClosedPipe: nothing,

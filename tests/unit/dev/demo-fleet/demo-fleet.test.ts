@@ -1,6 +1,6 @@
 /** The plan of a demo: plausible fleets, trainings and jobs, and the same for the same seed. */
 import { describe, expect, test } from 'vitest';
-import { vanishAtTimes } from '../../../../dev/demo-fleet/absences.ts';
+import { disconnectAtRandom } from '../../../../dev/demo-fleet/absences.ts';
 import { createDisplay, statusLine } from '../../../../dev/demo-fleet/display.ts';
 import { isOfDemo, planFleet, type WorkerPlan } from '../../../../dev/demo-fleet/hardware.ts';
 import { createRandom } from '../../../../dev/demo-fleet/random.ts';
@@ -159,7 +159,7 @@ describe('a flaky worker', () => {
     const moments: (readonly ['gone' | 'back', number])[] = [];
     const note = (what: 'gone' | 'back') => () => void moments.push([what, clock.mono() - began]);
     const worker = { vanish: note('gone'), comeBack: note('back') };
-    const end = vanishAtTimes(worker, { clock, tally, log: () => {} }, createRandom('1'));
+    const end = disconnectAtRandom(worker, { clock, tally, log: () => {} }, createRandom('1'));
     return { clock, tally, moments, end };
   };
 
@@ -210,7 +210,7 @@ describe('the demo output', () => {
   const status = { ...newTally(), workers: 3, submitted: null };
   test('shows rare counts in the status line only when they are not zero', () => {
     expect(statusLine(status)).toBe('0 of 3 connected, 0 training, 0 completed, 0 failed');
-    expect(statusLine({ ...status, connected: 1, stopped: 1, away: 1, left: 1, submitted: 7 })).toBe(
+    expect(statusLine({ ...status, connected: 1, stopped: 1, away: 1, ended: 1, submitted: 7 })).toBe(
       '1 of 3 connected, 0 training, 0 completed, 0 failed, 1 stopped, 1 vanished, 1 left, 7 submitted',
     );
   });
@@ -223,6 +223,7 @@ describe('the demo output', () => {
       outScreen: () => screen,
       errScreen: () => screen,
       ask: null,
+      stdin: null,
     };
     const display = createDisplay({ terminal, flags });
     display.status(status);

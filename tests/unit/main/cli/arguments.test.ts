@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, onTestFinished, vi } from 'vitest';
 import { CommandEnd } from '../../../../main/cli/failure.ts';
 import {
   addLabel,
@@ -119,25 +119,30 @@ describe('readConfigArgument', () => {
   test.each(['digits', 'my config', 'v1.5', 'a.jsonl', 'flux/kontext', 'flux.peft-lora+TREAD'])(
     'reads %s as the name of a stored config',
     async word => {
-      expect(await readConfigArgument(word)).toEqual({ config_name: word });
+      expect(await readConfigArgument(word, { stdin: null })).toEqual({ config_name: word });
     },
   );
 
   test('reads a config file by its path, and names the config after the file', async () => {
     const path = file('lora.json', '\ufeff{"steps": 3}');
-    expect(await readConfigArgument(path)).toEqual({ config_name: 'lora', config: { steps: 3 } });
+    expect(await readConfigArgument(path, { stdin: null })).toEqual({
+      config_name: 'lora',
+      config: { steps: 3 },
+    });
   });
 
   test('names a config.json after its folder', async () => {
     const path = file('config.json', '{}');
     const folder = path.split('/').at(-2);
-    expect(await readConfigArgument(path)).toMatchObject({ config_name: folder });
+    expect(await readConfigArgument(path, { stdin: null })).toMatchObject({ config_name: folder });
   });
 
   test('reads YAML and TOML files by their extension', async () => {
-    const yaml = await readConfigArgument(file('a.yaml', 'job: extension\nconfig:\n  name: dog\n'));
+    const yaml = await readConfigArgument(file('a.yaml', 'job: extension\nconfig:\n  name: dog\n'), {
+      stdin: null,
+    });
     expect(yaml).toEqual({ config_name: 'a', config: { job: 'extension', config: { name: 'dog' } } });
-    const toml = await readConfigArgument(file('b.toml', 'lr = 1e-4\n'));
+    const toml = await readConfigArgument(file('b.toml', 'lr = 1e-4\n'), { stdin: null });
     expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
   });
 
@@ -162,11 +167,23 @@ describe('readConfigArgument', () => {
       'config/multidatabackend.json': '[{"id": "images"}]',
       'config/lycoris_config.json': '{"algo": "lokr"}',
     });
-    expect(await readConfigArgument(join(root, 'config/lora/config.json'))).toEqual({
+    expect(await readConfigArgument(join(root, 'config/lora/config.json'), { stdin: null })).toEqual({
       config_name: 'lora',
       config: JSON.parse(simpletuner),
       dataloader: [{ id: 'images' }],
       files: { 'config/lycoris_config.json': '{"algo": "lokr"}' },
+    });
+  });
+
+  test('reads "-" from standard input, with the files beside the current folder', async () => {
+    const stdin = () => Promise.resolve('model_family: flux\ndata_backend_config: data.json\n');
+    const root = project({ 'data.json': '[{"id": "images"}]' });
+    vi.spyOn(process, 'cwd').mockReturnValue(root);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await readConfigArgument('-', { stdin })).toEqual({
+      config_name: 'stdin',
+      config: { model_family: 'flux', data_backend_config: 'data.json' },
+      dataloader: [{ id: 'images' }],
     });
   });
 
@@ -202,7 +219,7 @@ describe('readConfigArgument', () => {
   });
 
   async function expectFailure(path: string, message: RegExp): Promise<void> {
-    const end = await readConfigArgument(path).catch((cause: unknown) => cause);
+    const end = await readConfigArgument(path, { stdin: null }).catch((cause: unknown) => cause);
     expect(end).toBeInstanceOf(CommandEnd);
     expect((end as CommandEnd).failure).toEqual({ code: 2, message: expect.stringMatching(message) });
   }

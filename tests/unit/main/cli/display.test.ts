@@ -58,6 +58,7 @@ describe('following a job', () => {
       outScreen: () => null,
       errScreen: () => screen,
       ask: null,
+      stdin: null,
     });
     for (const job of jobs) show(jobView(job));
     return text

@@ -29,6 +29,7 @@ function printer(flags: Readonly<Record<string, unknown>>, columnsOfScreen: numb
       outScreen: screen,
       errScreen: screen,
       ask: null,
+      stdin: null,
     },
   };
 }
