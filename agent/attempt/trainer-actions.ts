@@ -7,7 +7,7 @@ import type { RunCommand } from '../process/run-command.ts';
 import type { Held } from './held-attempt.ts';
 import { isRunning, type ProcessRef, type Processes } from '../process/processes.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { requestsFile } from './trainer.ts';
+import { requestsFile } from './job-files.ts';
 import {
   nameOfChoice,
   type Requested,

@@ -1,39 +1,38 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, delimiter, join } from 'node:path';
-import { restrictedUses } from '../../protocol/config-policy.ts';
-import { requestsKey } from '../../protocol/requests.ts';
+import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { trainerNamed } from '../../trainers/index.ts';
 import { dataFolderOf, placesOf, withPlaces } from '../datasets/places.ts';
-import { trainerFor, trainerNamed, type TrainerName, withPaths } from '../../trainers/index.ts';
-import { fillPlaceholders } from '../trainers/argv.ts';
-import { createRunCommand } from '../process/run-command.ts';
+import { writeWhole } from '../files/whole-file.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';
+import { createRunCommand } from '../process/run-command.ts';
+import { fillPlaceholders } from '../trainers/argv.ts';
 import {
   type JobPlaces,
   launches,
   nameOfChoice,
-  type TrainerProbeDeps,
   pythonOf,
   spellingOf,
   type TrainerChoice,
+  type TrainerProbeDeps,
 } from '../trainers/index.ts';
-import { writeWhole } from '../files/whole-file.ts';
+import { logFileOf, withFiles, writeDataloader, writeRequests } from './job-files.ts';
+import {
+  type BuiltIn,
+  builtInOf,
+  choiceFor,
+  configRefusal,
+  lacking,
+  refusalOf,
+  type RigOffer,
+} from './trainer-choice.ts';
 
-export interface Rig {
-  /** This worker's name, for messages. */
-  readonly name: string;
+export interface Rig extends RigOffer {
   readonly orchestratorUrl: string;
   readonly workDir: string;
   /** The agent's working directory. Relative paths in a command or a config refer to it. */
   readonly cwd: string;
-  readonly trainers: readonly TrainerChoice[];
-  /** Whether the built-in trainers may run here. */
-  readonly selftest: boolean;
-  /** Restricted config keys that the rig's owner allows. */
-  readonly allowedConfigKeys: readonly string[];
-  /** The command of the sample training, with placeholders; null when it is not on this machine. */
-  readonly sample: readonly string[] | null;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
   /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
@@ -152,98 +151,6 @@ function makePipe(path: string): string | null {
   return spawnSync('mkfifo', ['-m', '600', path]).status === 0 ? path : null;
 }
 
-/** Returns the trainer of this rig for a config; null when the rig has none. */
-function choiceFor({ config }: JobOffer, { trainers }: Pick<Rig, 'trainers'>): TrainerChoice | null {
-  const { name } = trainerFor(config);
-  const own = trainers.find(choice => nameOfChoice(choice) === name);
-  const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
-  // A config of an unknown trainer runs on SimpleTuner, which was the only trainer in earlier versions.
-  const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
-  return own ?? any ?? usual ?? null;
-}
-
-function lacking({ config }: JobOffer, { name, trainers }: Rig): string {
-  const wanted = trainerFor(config);
-  const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
-  return `The config is for ${wanted.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
-}
-
-/** Writes the files that a config refers to. Returns the config with the paths of these files. */
-function withFiles({ config, dataloader, files }: JobOffer, folder: string): JobOffer['config'] {
-  const dataloaderPath = writeDataloader(folder, dataloader);
-  const attached = join(folder, 'files');
-  rmSync(attached, { recursive: true, force: true });
-  const references = trainerFor(config).references(config);
-  const changes = references.flatMap(({ path, at }, index) => {
-    const text = Object.hasOwn(files, path) ? files[path] : undefined;
-    if (text === undefined) return [];
-    mkdirSync(attached, { recursive: true, mode: 0o700 });
-    const file = join(attached, `${index}-${basename(path.replaceAll('\\', '/'))}`);
-    writeWhole(file, text);
-    return [{ in: 'config' as const, at, path: file }];
-  });
-  const moved = withPaths({ config, dataloader, files }, changes).config;
-  return dataloaderPath === null
-    ? moved
-    : { ...moved, [spellingOf(moved, 'data_backend_config')]: dataloaderPath };
-}
-
-/**
- * Returns the file for the attempt's log. Another attempt's log that is still being shipped must stay, and the next rotation would
- * remove it. This attempt then gets a separate file. Removes the separate files of other attempts that have been shipped, so that
- * the space for a job's logs is limited.
- */
-function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
-  const file = join(folder, 'trainer.log');
-  const own = join(folder, `trainer-${attemptId}.log`);
-  for (const name of readdirSync(folder)) {
-    const [, log] = /^(trainer-.+\.log)(?:\.1)?$/.exec(name) ?? [];
-    if (log !== undefined && !isLogTaken(join(folder, log), attemptId))
-      rmSync(join(folder, name), { force: true });
-  }
-  return isLogTaken(file, attemptId) ? own : file;
-}
-
-/** Trainers that need only this program. A config selects them by name, and the rig's owner can disable them. */
-type BuiltIn = 'selftest' | 'digits';
-
-const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
-  trainer === 'selftest' || trainer === 'digits' ? trainer : null;
-
-function refusalOf(builtIn: BuiltIn, rig: Rig): string | null {
-  if (!rig.selftest)
-    return builtIn === 'selftest'
-      ? 'This rig runs no self-tests (--no-selftest)'
-      : 'This rig runs no sample training (--no-selftest)';
-  if (builtIn === 'selftest' || rig.sample !== null) return null;
-  return (
-    'The sample training is not on this rig: it comes with the source code of Trainyard, after npm ci, and not with the ' +
-    'worker alone'
-  );
-}
-
-/** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */
-function configRefusal(offer: JobOffer, rig: Rig, choice: TrainerChoice | null): string | null {
-  const problem = choice?.kind === 'command' ? null : trainerFor(offer.config).problem(offer.config);
-  return problem === null ? restrictedRefusal(offer, rig, choice) : `The config cannot be used: ${problem}`;
-}
-
-/** The message names the keys, the rig, and the flag with which its owner can allow them. */
-function restrictedRefusal(
-  { config, dataloader }: JobOffer,
-  rig: Rig,
-  choice: TrainerChoice | null,
-): string | null {
-  const replaced = choice === null || choice.kind === 'command' ? [] : trainerFor(config).replacedKeys;
-  const refused = restrictedUses(config, dataloader).filter(
-    ({ key }) => !rig.allowedConfigKeys.includes(key) && !replaced.includes(key),
-  );
-  if (refused.length === 0) return null;
-  const named = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
-  const keys = refused.map(({ key }) => key).join(',');
-  return `Worker ${rig.name} does not allow this config to use ${named}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
-}
-
 const builtInArgv = (
   builtIn: BuiltIn,
   rig: Rig,
@@ -252,30 +159,6 @@ const builtInArgv = (
   builtIn === 'digits' && rig.sample !== null
     ? fillPlaceholders(rig.sample, values)
     : [...rig.ownCommand, 'selftest', '--config', values['config_path'] ?? ''];
-
-function writeDataloader(folder: string, dataloader: unknown): string | null {
-  const path = join(folder, 'dataloader.json');
-  if (dataloader === null || dataloader === undefined) {
-    rmSync(path, { force: true });
-    return null;
-  }
-  writeWhole(path, JSON.stringify(dataloader, null, 2));
-  return path;
-}
-
-/** How to send requests to the trainer, for `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */
-export const requestsFile = 'requests.json';
-
-/** `trainer`: the known trainer that was started, which handles requests in its own way. */
-function writeRequests(
-  folder: string,
-  { [requestsKey]: requests }: JobOffer['config'],
-  trainer: TrainerName | null,
-): void {
-  const path = join(folder, requestsFile);
-  if (requests === undefined && trainer === null) rmSync(path, { force: true });
-  else writeWhole(path, JSON.stringify({ [requestsKey]: requests, trainer }));
-}
 
 const pythonOnPath = (env: Rig['env']): string =>
   findExecutable('python', env) ?? findExecutable('python3', env) ?? 'python';

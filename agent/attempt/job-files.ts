@@ -1,0 +1,68 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { requestsKey } from '../../protocol/requests.ts';
+import { trainerFor, type TrainerName, withPaths } from '../../trainers/index.ts';
+import { writeWhole } from '../files/whole-file.ts';
+import type { JobOffer } from '../job.ts';
+import type { LogCheck } from '../logs/attempt-logs.ts';
+import { spellingOf } from '../trainers/index.ts';
+
+/** Writes the files that a config refers to. Returns the config with the paths of these files. */
+export function withFiles({ config, dataloader, files }: JobOffer, folder: string): JobOffer['config'] {
+  const dataloaderPath = writeDataloader(folder, dataloader);
+  const attached = join(folder, 'files');
+  rmSync(attached, { recursive: true, force: true });
+  const references = trainerFor(config).references(config);
+  const changes = references.flatMap(({ path, at }, index) => {
+    const text = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (text === undefined) return [];
+    mkdirSync(attached, { recursive: true, mode: 0o700 });
+    const file = join(attached, `${index}-${basename(path.replaceAll('\\', '/'))}`);
+    writeWhole(file, text);
+    return [{ in: 'config' as const, at, path: file }];
+  });
+  const moved = withPaths({ config, dataloader, files }, changes).config;
+  return dataloaderPath === null
+    ? moved
+    : { ...moved, [spellingOf(moved, 'data_backend_config')]: dataloaderPath };
+}
+
+export function writeDataloader(folder: string, dataloader: unknown): string | null {
+  const path = join(folder, 'dataloader.json');
+  if (dataloader === null || dataloader === undefined) {
+    rmSync(path, { force: true });
+    return null;
+  }
+  writeWhole(path, JSON.stringify(dataloader, null, 2));
+  return path;
+}
+
+/**
+ * Returns the file for the attempt's log. Another attempt's log that is still being shipped must stay, and the next rotation would
+ * remove it. This attempt then gets a separate file. Removes the separate files of other attempts that have been shipped, so that
+ * the space for a job's logs is limited.
+ */
+export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
+  const file = join(folder, 'trainer.log');
+  const own = join(folder, `trainer-${attemptId}.log`);
+  for (const name of readdirSync(folder)) {
+    const [, log] = /^(trainer-.+\.log)(?:\.1)?$/.exec(name) ?? [];
+    if (log !== undefined && !isLogTaken(join(folder, log), attemptId))
+      rmSync(join(folder, name), { force: true });
+  }
+  return isLogTaken(file, attemptId) ? own : file;
+}
+
+/** How to send requests to the trainer, for `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */
+export const requestsFile = 'requests.json';
+
+/** `trainer`: the known trainer that was started, which handles requests in its own way. */
+export function writeRequests(
+  folder: string,
+  { [requestsKey]: requests }: JobOffer['config'],
+  trainer: TrainerName | null,
+): void {
+  const path = join(folder, requestsFile);
+  if (requests === undefined && trainer === null) rmSync(path, { force: true });
+  else writeWhole(path, JSON.stringify({ [requestsKey]: requests, trainer }));
+}

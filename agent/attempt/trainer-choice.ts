@@ -1,0 +1,76 @@
+import { restrictedUses } from '../../protocol/config-policy.ts';
+import { trainerFor, trainerNamed } from '../../trainers/index.ts';
+import type { JobOffer } from '../job.ts';
+import { nameOfChoice, type TrainerChoice } from '../trainers/index.ts';
+
+/** What a rig offers to jobs. */
+export interface RigOffer {
+  /** This worker's name, for messages. */
+  readonly name: string;
+  readonly trainers: readonly TrainerChoice[];
+  /** Whether the built-in trainers may run here. */
+  readonly selftest: boolean;
+  /** Restricted config keys that the rig's owner allows. */
+  readonly allowedConfigKeys: readonly string[];
+  /** The command of the sample training, with placeholders; null when it is not on this machine. */
+  readonly sample: readonly string[] | null;
+}
+
+/** Returns the trainer of this rig for a config; null when the rig has none. */
+export function choiceFor(
+  { config }: JobOffer,
+  { trainers }: Pick<RigOffer, 'trainers'>,
+): TrainerChoice | null {
+  const { name } = trainerFor(config);
+  const own = trainers.find(choice => nameOfChoice(choice) === name);
+  const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
+  // A config of an unknown trainer runs on SimpleTuner, which was the only trainer in earlier versions.
+  const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
+  return own ?? any ?? usual ?? null;
+}
+
+export function lacking({ config }: JobOffer, { name, trainers }: RigOffer): string {
+  const wanted = trainerFor(config);
+  const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
+  return `The config is for ${wanted.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
+}
+
+/** Trainers that need only this program. A config selects them by name, and the rig's owner can disable them. */
+export type BuiltIn = 'selftest' | 'digits';
+
+export const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
+  trainer === 'selftest' || trainer === 'digits' ? trainer : null;
+
+export function refusalOf(builtIn: BuiltIn, rig: RigOffer): string | null {
+  if (!rig.selftest)
+    return builtIn === 'selftest'
+      ? 'This rig runs no self-tests (--no-selftest)'
+      : 'This rig runs no sample training (--no-selftest)';
+  if (builtIn === 'selftest' || rig.sample !== null) return null;
+  return (
+    'The sample training is not on this rig: it comes with the source code of Trainyard, after npm ci, and not with the ' +
+    'worker alone'
+  );
+}
+
+/** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */
+export function configRefusal(offer: JobOffer, rig: RigOffer, choice: TrainerChoice | null): string | null {
+  const problem = choice?.kind === 'command' ? null : trainerFor(offer.config).problem(offer.config);
+  return problem === null ? restrictedRefusal(offer, rig, choice) : `The config cannot be used: ${problem}`;
+}
+
+/** The message names the keys, the rig, and the flag with which its owner can allow them. */
+function restrictedRefusal(
+  { config, dataloader }: JobOffer,
+  rig: RigOffer,
+  choice: TrainerChoice | null,
+): string | null {
+  const replaced = choice === null || choice.kind === 'command' ? [] : trainerFor(config).replacedKeys;
+  const refused = restrictedUses(config, dataloader).filter(
+    ({ key }) => !rig.allowedConfigKeys.includes(key) && !replaced.includes(key),
+  );
+  if (refused.length === 0) return null;
+  const named = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
+  const keys = refused.map(({ key }) => key).join(',');
+  return `Worker ${rig.name} does not allow this config to use ${named}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
+}

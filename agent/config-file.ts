@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { reasonOf } from './files/failure-text.ts';
+import { fail, type Loaded } from './files/loaded.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Windows protects files by other means than mode bits. */
+export const isOpenToOthers = (path: string): boolean =>
+  process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
+
+export const openToOthers = (path: string): string =>
+  `${path} can be read by others. Make it private with "chmod 600 ${path}"`;
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
+  const path = typeof named === 'string' ? named : join(configHome(env), 'config.json');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (typeof named === 'string')
+      return fail(`The config file could not be read: ${reasonOf(cause)}. Check --config`);
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    return isMissing
+      ? { ok: true, value: { path, settings: {} } }
+      : fail(`The config file could not be read: ${reasonOf(cause)}`);
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+      return fail(`${path} must contain a JSON object, such as {"persistent": true}`);
+    }
+    if ('worker-token' in parsed && isOpenToOthers(path)) {
+      return fail(`The config file contains the worker token. ${openToOthers(path)}`);
+    }
+    return { ok: true, value: { path, settings: { ...parsed } } };
+  } catch (cause) {
+    return fail(`${path} is not valid JSON: ${reasonOf(cause)}`);
+  }
+}
+
+/** Returns a folder name for a worker name. Where characters are replaced, a hash keeps different names apart. */
+export function folderName(name: string): string {
+  const safe = name
+    .replaceAll(/[^\w.-]/g, '_')
+    .replace(/^\.+/, '_')
+    .slice(0, 64);
+  return safe === name ? name : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+}
+
+/** The platform's config folder, unless XDG_CONFIG_HOME is set. */
+export function configHome(env: Env): string {
+  if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
+  if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');
+  if (process.platform === 'win32') return join(env['APPDATA'] ?? homedir(), 'trainyard');
+  return join(homedir(), '.config/trainyard');
+}
+
+export function stateHome(env: Env): string {
+  if (env['XDG_STATE_HOME']) return join(env['XDG_STATE_HOME'], 'trainyard');
+  if (process.platform === 'darwin') return join(homedir(), 'Library/Application Support/trainyard-worker');
+  if (process.platform === 'win32') return join(env['LOCALAPPDATA'] ?? homedir(), 'trainyard-worker');
+  return join(homedir(), '.local/state/trainyard');
+}

@@ -1,0 +1,92 @@
+import { restrictedKeys } from '../protocol/config-policy.ts';
+import { fail, type Loaded } from './files/loaded.ts';
+
+const uploadChoices = ['all', 'checkpoints', 'none'] as const;
+/** Which outputs of trainers to upload. */
+export type UploadChoice = (typeof uploadChoices)[number];
+
+export function parseUrl(text: string | null): Loaded<string> {
+  const remedy = 'Set --orchestrator-url http://HOST:8001 or SIMPLETUNER_ORCHESTRATOR_URL';
+  if (text === null) return fail(`The orchestrator URL is missing. ${remedy}`);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return fail(`"${text}" is not an http or https URL. ${remedy}`);
+  if (url.username !== '' || url.password !== '')
+    return fail(
+      'The orchestrator URL contains a user name or password. Remove it, because logs and process lists show URLs',
+    );
+  return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
+}
+
+/** Rejects a token that no request could carry. Here, the message can explain that without showing the token. */
+export function checkToken(token: string): Loaded<string> {
+  if (/\s/.test(token)) {
+    return fail('Invalid token: it contains white space. Copy the worker token again, in one piece');
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    return fail(
+      'Invalid token: it contains a character that no token has. Copy the worker token again, as plain text',
+    );
+  }
+  return { ok: true, value: token };
+}
+
+/** Parses labels from repeated flags `key=value`, or from an object in the file. */
+export function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
+  const list: unknown = typeof given === 'string' ? [given] : given;
+  const pairs: readonly (readonly unknown[])[] = Array.isArray(list)
+    ? list.map(pair => String(pair).split(/=(.*)/s, 2))
+    : Object.entries(typeof list === 'object' && list !== null ? list : {});
+  const labels: Record<string, string> = {};
+  for (const [key, value] of pairs) {
+    if (typeof key !== 'string' || key === '' || typeof value !== 'string') {
+      return fail(`"${String(key)}" is not a label. Use --label key=value`);
+    }
+    labels[key] = value;
+  }
+  return { ok: true, value: labels };
+}
+
+export function parseGpus(given: unknown): Loaded<readonly number[] | null> {
+  if (given === undefined || given === null) return { ok: true, value: null };
+  const parts = typeof given === 'string' ? given.split(',').map(part => part.trim()) : [];
+  const valid = parts.length > 0 && parts.every(part => /^\d{1,4}$/.test(part));
+  if (valid) return { ok: true, value: [...new Set(parts.map(Number))] };
+  return fail(
+    `--gpus ${JSON.stringify(given)} is not a list of GPU numbers. Use numbers between commas, such as "0,1"`,
+  );
+}
+
+export function parseUpload(text: string | null): Loaded<UploadChoice> {
+  const found = uploadChoices.find(choice => choice === (text ?? 'all'));
+  if (found !== undefined) return { ok: true, value: found };
+  return fail(`--upload ${JSON.stringify(text)} is not supported. Use one of: ${uploadChoices.join(', ')}`);
+}
+
+const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** Parses a size in decimal units, as disk sizes are given, into bytes. */
+export function parseSize(text: string | null): Loaded<number | null> {
+  if (text === null) return { ok: true, value: null };
+  const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];
+  const bytes = Number(count) * (unitBytes[unit.toUpperCase()] ?? Number.NaN);
+  if (Number.isFinite(bytes)) return { ok: true, value: Math.round(bytes) };
+  return fail(`--data-cache ${JSON.stringify(text)} is not a size. Use a size such as 200GB or 1.5TB`);
+}
+
+/** Parses config keys from repeated flags, each with one or more keys between commas, or from a list in the file. */
+export function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given ?? ''];
+  const keys = list
+    .flatMap(part => String(part).split(','))
+    .map(key => key.trim().replace(/^-+/, '').replaceAll('-', '_'))
+    .filter(key => key !== '');
+  const unknown = keys.find(key => !restrictedKeys.includes(key));
+  if (unknown === undefined) return { ok: true, value: [...new Set(keys)].toSorted() };
+  return fail(
+    `--allow-config-scripts ${JSON.stringify(unknown)} is not a restricted key. Use one of: ${restrictedKeys.join(', ')}`,
+  );
+}
+
+export const isTrue = (value: unknown): boolean =>
+  value === true || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));
