@@ -46,11 +46,15 @@ export function wordList(text: string): readonly string[] {
   return names;
 }
 
-/** Parses comma-separated names and rejects unknown ones; `what` is the noun for messages. */
-export function wordsAmong(what: string, known: readonly string[]): (text: string) => readonly string[] {
+/** Parses comma-separated names and rejects unknown ones. `what`: the noun for messages; `aliases`: accepted, but not suggested. */
+export function wordsAmong(
+  what: string,
+  known: readonly string[],
+  aliases: readonly string[] = [],
+): (text: string) => readonly string[] {
   return text => {
     const words = wordList(text);
-    const unknown = words.find(word => !known.includes(word));
+    const unknown = words.find(word => !known.includes(word) && !aliases.includes(word));
     if (unknown === undefined) return words;
     throw new InvalidArgumentError(`Unknown ${what} "${unknown}". Known: ${known.join(', ')}.`);
   };
@@ -60,6 +64,16 @@ export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
 }
+
+/** Parses the page size of a list. */
+export function pageSize(text: string): number {
+  const size = wholeNumber(text);
+  if (size >= 1 && size <= maxPageSize) return size;
+  throw new InvalidArgumentError(`Give a whole number from 1 to ${maxPageSize}.`);
+}
+
+/** Maximum page size of the orchestrator. */
+const maxPageSize = 500;
 
 export function decimal(text: string): number {
   if (!/^\d{1,9}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Give a number.');
@@ -114,5 +128,19 @@ export function readInput<T>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = String(issue?.path[0] ?? '');
-  return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}`);
+  const given = givenText(value, issue?.path ?? []);
+  return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}${given}`);
+}
+
+/** Quotes a rejected value if it is short. */
+function givenText(value: unknown, path: readonly PropertyKey[]): string {
+  const found = path.reduce<unknown>(
+    (at, key) =>
+      typeof at === 'object' && at !== null
+        ? Object.entries(at).find(([name]) => name === String(key))?.[1]
+        : undefined,
+    value,
+  );
+  const isShown = typeof found === 'number' || (typeof found === 'string' && found.length <= 100);
+  return isShown ? ` (given: ${JSON.stringify(found)})` : '';
 }

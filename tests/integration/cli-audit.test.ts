@@ -47,10 +47,18 @@ test('counts entries with audit stats, and prints all of them oldest first with 
   expect(exported).toMatchObject({ code: 0, err: '' });
   const lines = exported.out.trimEnd().split('\n');
   expect(lines.map(line => (JSON.parse(line) as { readonly seq: number }).seq)).toEqual([1, 2, 3]);
-  expect(await audit('export', '--since', 'yesterday')).toMatchObject({
+  expect(await audit('export', '--since', 'last week')).toMatchObject({
     code: 2,
     out: '',
-    err: expect.stringContaining('--since'),
+    err: expect.stringMatching(/--since.*last week.*2026-01-31T12:00:00Z.*2h, 3d or yesterday/),
+  });
+  expect(await audit('stats', '--type', 'x'.repeat(60), '--since', '2h')).toMatchObject({ code: 0 });
+  expect((await audit('export', '--type', 'worker.*', '--since', 'yesterday')).out).toBe(exported.out);
+  expect((await audit('export', '--type', 'worker.*', '--until', '2h')).out).toBe('');
+  expect(await audit('list', '--limit', '501')).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/--limit.*'501'.*from 1 to 500/),
   });
   expect(await audit('verify', '--from', '2', '--to', '3', '-o', 'valid,checked')).toMatchObject({
     out: 'true\t2\n',

@@ -111,6 +111,34 @@ describe('jobs commands without a worker', () => {
       });
   });
 
+  test.each([
+    [['--limit', '1000'], /--limit.*'1000'.*from 1 to 500/],
+    [['--limit', '0'], /--limit.*'0'.*from 1 to 500/],
+    [['--user', 'x'.repeat(201)], /^--user: must have at most 200 characters/],
+  ])('exits with 2 for an option that the server would reject: %j', async (options, message) => {
+    const run = await jobs(['list', ...options]);
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toMatch(message);
+  });
+
+  test('suggests only the statuses of the help, and accepts the aliases', async () => {
+    const run = await jobs(['list', '--status', 'runing']);
+    expect(run.code).toBe(2);
+    expect(run.err).toContain('Unknown status "runing". Known: pending, ');
+    expect(run.err).not.toMatch(/queued|training/);
+    expect(await jobs(['list', '--status', 'queued'])).toMatchObject({ code: 0 });
+  });
+
+  test('names the option and the value that a metric filter rejects', async () => {
+    const run = await jobs(['submit', 'digits', '-o', 'job_id', '--label', 'gpu=none']);
+    const id = run.out.trim();
+    expect(await jobs(['metrics', id, '--attempt', '0'])).toMatchObject({
+      code: 2,
+      err: '--attempt: must be at least 1 (given: 0)\n',
+    });
+    await jobs(['cancel', id]);
+  });
+
   test('exits with 2 for an unknown field of -o', async () => {
     const run = await jobs(['list', '-o', 'nosuch']);
     expect([run.code, run.err]).toEqual([

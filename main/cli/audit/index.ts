@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { Flags } from '../../config.ts';
-import { numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
+import { numberOf, pageSize, readInput, textOf, wholeNumber } from '../flags.ts';
 import { printOne, printRows } from '../output.ts';
 import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
+import { moment } from '../time.ts';
 import { verify } from './verify.ts';
 
 /** Adds the filter options that all audit commands share. */
@@ -17,8 +18,12 @@ const withFilter = (command: Command): Command =>
     .option('--event-type <type>', 'same as --type')
     .option('--actor <id>', 'only actions of this token or worker')
     .option('--target <id>', 'only entries about the worker, job or token with this id')
-    .option('--since <time>', 'only entries from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z')
-    .option('--until <time>', 'only entries before this time');
+    .option(
+      '--since <time>',
+      'only entries from this time on: 2026-01-31, 2026-01-31T12:00:00Z (both UTC), or 2h, 3d or yesterday',
+      moment,
+    )
+    .option('--until <time>', 'only entries before this time', moment);
 
 const toFilter = (flags: Flags) => ({
   event_type: textOf(flags, 'type') ?? textOf(flags, 'event-type') ?? undefined,
@@ -54,7 +59,7 @@ const columns: readonly Column<Entry>[] = [
 /** Adds the options for paging. */
 const withPaging = (command: Command): Command =>
   withFilter(command)
-    .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
+    .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', pageSize)
     .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber);
 
 const toPage = ({ flags }: Remote) => ({

@@ -1,7 +1,7 @@
 import type { ReplyOf } from '../../../protocol/call.ts';
 import { type MetricBucket, metricsApi } from '../../../protocol/metrics-api.ts';
 import { exitCodes, fail } from '../failure.ts';
-import { isOn, numberOf, wholeNumber, wordList } from '../flags.ts';
+import { isOn, numberOf, readInput, wholeNumber, wordList } from '../flags.ts';
 import { printRows } from '../output.ts';
 import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
@@ -45,6 +45,7 @@ export const metrics: RemoteSpec = {
     const keys = Array.isArray(flags['keys']) ? flags['keys'].map(String).join(',') : undefined;
     const attempt = numberOf(flags, 'attempt');
     const query = { ...(keys !== undefined && { keys }), ...(attempt !== null && { attempt }) };
+    readInput(metricsApi.read.query, query, { keys: '--keys', attempt: '--attempt' });
     if (isOn(flags, 'csv')) return printDownload(remote, metricsApi.download, { params: { id }, query });
     const answer = await remote.request(metricsApi.read, { params: { id }, query });
     const screen = terminal.outScreen();

@@ -3,7 +3,7 @@ import { WorkerId } from '../../../protocol/ids.ts';
 import { ShownStatus } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes } from '../failure.ts';
-import { isOn, numberOf, textOf, wholeNumber, wordsAmong } from '../flags.ts';
+import { isOn, numberOf, pageSize, readInput, textOf, wholeNumber, wordsAmong } from '../flags.ts';
 import { printOne, printRows } from '../output.ts';
 import { statsFacts } from '../queue/text.ts';
 import type { RemoteSpec } from '../remote-command.ts';
@@ -28,6 +28,7 @@ export const list: RemoteSpec = {
       limit: numberOf(flags, 'limit') ?? undefined,
       offset: numberOf(flags, 'offset') ?? undefined,
     };
+    readInput(queueApi.list.query, query, optionNames);
     const answer = isOn(flags, 'all')
       ? await everyPage(remote, filter)
       : await remote.request(queueApi.list, { query });
@@ -39,12 +40,11 @@ export const list: RemoteSpec = {
 };
 
 function addOptions(command: Command): Command {
-  const names = [...ShownStatus.options, 'queued', 'training'];
   return command
     .addOption(
       new Option('-s, --status <status>', 'only these statuses, separated by commas')
         .choices(ShownStatus.options)
-        .argParser(wordsAmong('status', names)),
+        .argParser(wordsAmong('status', ShownStatus.options, ['queued', 'training'])),
     )
     .option('--active', 'only jobs that have not ended')
     .option('--blocked', 'only jobs that need approval')
@@ -52,10 +52,20 @@ function addOptions(command: Command): Command {
     .addOption(new Option('--mine', 'only your own jobs').conflicts('user'))
     .option('--worker <worker>', 'only jobs of this worker')
     .option('--search <text>', 'only jobs with this text in their id, config, user, worker or error')
-    .option('-l, --limit <count>', 'maximum number of results, up to 500 (default: 50)', wholeNumber)
+    .option('-l, --limit <count>', 'maximum number of results, up to 500 (default: 50)', pageSize)
     .option('--offset <count>', 'number of newest results to skip (default: 0)', wholeNumber)
     .addOption(new Option('--all', 'list all results').conflicts(['limit', 'offset']));
 }
+
+/** The option for each request field, for messages. */
+const optionNames = {
+  status: '--status',
+  user: '--user',
+  worker_id: '--worker',
+  q: '--search',
+  limit: '--limit',
+  offset: '--offset',
+};
 
 async function filterOf(remote: Remote): Promise<JobQuery> {
   const { flags } = remote;

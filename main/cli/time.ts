@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** Parses a moment: a date or time, or how long ago it was, such as 2h. Dates are UTC, as everywhere in the API. */
+export function moment(text: string): string {
+  const now = Date.now();
+  if (text === 'today') return dateOf(now);
+  if (text === 'yesterday') return dateOf(now - (unitMs['d'] ?? 0));
+  const [, figure, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)([smhdw])$/.exec(text) ?? [];
+  if (figure !== undefined) {
+    const at = new Date(now - Number(figure) * (unitMs[unit] ?? 0));
+    if (at.getTime() > 0) return at.toISOString();
+  }
+  if (/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?$/.test(text) && !Number.isNaN(Date.parse(text)))
+    return text;
+  throw new InvalidArgumentError(
+    'Give a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 30m, 2h, 3d or yesterday.',
+  );
+}
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
