@@ -1,6 +1,7 @@
 import { type Composed, compose, FolderInUse } from './compose.ts';
 import type { ComposeDeps } from './compose/deps.ts';
 import type { ServerConfig } from './config.ts';
+import { keepHeapSmall } from './host/heap.ts';
 import { createLog, inTurns } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
 
@@ -47,7 +48,9 @@ export async function runServer(
     const stopped = untilSignal();
     terminal.out(json ? readyLine(composed, config) : greeting(composed, config));
     if (!json && composed.restored !== null) terminal.err(restoredNotice(composed.restored));
+    const leaveHeap = keepHeapSmall();
     const signal = await stopped;
+    leaveHeap();
     log.info('server.stopping', { signal });
     let code: number = exitCodes.failed;
     const cut = setTimeout(() => process.exit(code), stopWithinMs);
