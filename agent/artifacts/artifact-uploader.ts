@@ -3,7 +3,7 @@ import { sizeInWords } from './checkpoint-fetch.ts';
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type BringEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
-import { wordsOfFailure } from '../files/failure-text.ts';
+import { describeFailure } from '../files/failure-text.ts';
 import { decide } from '../retry/decisions.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/waits.ts';
@@ -190,6 +190,6 @@ async function listStored(
   if (end.kind === 'done') return new Map(end.value);
   if (end.kind === 'aborted') return 'over';
   if (end.decision !== 'stop') return end.decision;
-  log(`What this training makes is not brought to the orchestrator: ${wordsOfFailure(end.failure)}`);
+  log(`What this training makes is not brought to the orchestrator: ${describeFailure(end.failure)}`);
   return 'closed';
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../../protocol/artifact.ts';
 import { downloadFile, type DownloadDeps } from './download.ts';
 import { type Content, holdsFile } from '../files/file-digest.ts';
-import { isFullDisk, reasonOf, wordsOfFailure } from '../files/failure-text.ts';
+import { isFullDisk, reasonOf, describeFailure } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/waits.ts';
 import type { Answered } from './upload-token.ts';
@@ -66,12 +66,12 @@ function messageOf(checkpoint: string, why: string): string {
 async function askFor(checkpoint: string, deps: DownloadDeps): Promise<readonly Wanted[] | Flawed> {
   const { storage, signal } = deps;
   const file = await insist(() => storage.progress(checkpoint, signal), deps);
-  if (!file.ok) return { flaw: wordsOfFailure(file.failure) };
+  if (!file.ok) return { flaw: describeFailure(file.failure) };
   if (file.value !== null && file.value.sha256 !== null)
     return [{ key: checkpoint, bytes: file.value.total, sha256: file.value.sha256 }];
   const manifest = await insist(() => readManifest(checkpoint, deps), deps);
   if (!manifest.ok)
-    return { flaw: `neither it nor ${manifestName} in it is there (${wordsOfFailure(manifest.failure)})` };
+    return { flaw: `neither it nor ${manifestName} in it is there (${describeFailure(manifest.failure)})` };
   return filesIn(checkpoint, manifest.value);
 }
 

@@ -2,7 +2,7 @@ import { lstat, open, rm } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import { createBatchWriter } from '../files/batch-writer.ts';
 import { type Content, createRunningDigest, type RunningDigest } from '../files/file-digest.ts';
-import { wordsOfFailure } from '../files/failure-text.ts';
+import { describeFailure } from '../files/failure-text.ts';
 import { decide, type Failure } from '../retry/decisions.ts';
 import { noWait, retry, type RetryAnswer } from '../retry/retry.ts';
 import { waits } from '../retry/waits.ts';
@@ -67,7 +67,7 @@ export async function downloadFile(
   });
   if (end.kind === 'done') return end.value;
   if (end.kind === 'aborted' || end.failure === 'other') return { kind: 'aborted' };
-  const words = wordsOfFailure(end.failure);
+  const words = describeFailure(end.failure);
   return { kind: 'failed', why: end.failure.kind === 'disk' ? words : `${key}: ${words}` };
 }
 

@@ -6,11 +6,11 @@ import { walkOutputs } from './output-walk.ts';
 import {
   type Dealt,
   leftovers,
-  noteLook,
+  recordScan,
   type Output,
   outdated,
   outputsOf,
-  planBringing,
+  planUploads,
 } from './outputs.ts';
 
 export interface OutputBookDeps {
@@ -44,7 +44,7 @@ export interface OutputBook {
 
 const maxNamed = 5;
 
-function wordsOfOutdated(outputs: readonly Output[]): string {
+function describeOutdated(outputs: readonly Output[]): string {
   const named = outputs.slice(0, maxNamed).map(({ name }) => name);
   const more = outputs.length - named.length;
   const names = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
@@ -54,7 +54,7 @@ function wordsOfOutdated(outputs: readonly Output[]): string {
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
   const dealt = new Map<string, Dealt>();
-  let since: ReturnType<typeof noteLook> = new Map();
+  let since: ReturnType<typeof recordScan> = new Map();
   let first: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
   let isKnown = false;
@@ -74,13 +74,13 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       imageKeys = new Set(added.map(([key]) => key));
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));
-      since = noteLook(since, outputs, clock.mono());
+      since = recordScan(since, outputs, clock.mono());
       if (first === null && startedAt !== null) pass(leftovers(outputs, startedAt));
       first ??= outputs;
       return isBehind;
     },
     pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
-    due: (isOver, which) => planBringing({ outputs, since, dealt, now: clock.mono(), isOver, which }),
+    due: (isOver, which) => planUploads({ outputs, since, dealt, now: clock.mono(), isOver, which }),
     note(output, { kind }) {
       if (kind === 'brought' || kind === 'there') return deal(output, 'brought');
       if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
@@ -92,7 +92,7 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
       const skipped = outdated(first ?? [], keys);
       pass(skipped);
       const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));
-      if (missing.length > 0) onFlaw(wordsOfOutdated(missing));
+      if (missing.length > 0) onFlaw(describeOutdated(missing));
     },
     left: which =>
       outputs.filter(

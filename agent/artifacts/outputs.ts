@@ -69,7 +69,7 @@ function outputOf(name: string, kind: Output['kind'], group: Output['files']): O
 }
 
 /** Updates the time since when each output has had its current mark. */
-export function noteLook(since: Since, outputs: readonly Output[], now: number): Since {
+export function recordScan(since: Since, outputs: readonly Output[], now: number): Since {
   return new Map(
     outputs.map(({ name, mark }) => {
       const known = since.get(name);
@@ -78,7 +78,7 @@ export function noteLook(since: Since, outputs: readonly Output[], now: number):
   );
 }
 
-export interface Looked {
+export interface ScanResult {
   readonly outputs: readonly Output[];
   readonly since: Since;
   readonly dealt: ReadonlyMap<string, Dealt>;
@@ -89,7 +89,7 @@ export interface Looked {
 }
 
 /** Returns the outputs to upload now: checkpoints first, then samples, then the rest. Within each kind, the newest comes first. */
-export function planBringing({ outputs, since, dealt, now, isOver, which }: Looked): readonly Output[] {
+export function planUploads({ outputs, since, dealt, now, isOver, which }: ScanResult): readonly Output[] {
   const isDue = ({ name, mark, kind }: Output): boolean => {
     const at = since.get(name)?.at ?? now;
     if (!isOver && now - at < quietMs) return false;

@@ -1,4 +1,4 @@
-import { wordsOfFailure } from '../files/failure-text.ts';
+import { describeFailure } from '../files/failure-text.ts';
 import type { Failure } from '../retry/decisions.ts';
 import { sizeInWords } from './checkpoint-fetch.ts';
 
@@ -21,8 +21,8 @@ const proxyAnswers: ReadonlyMap<number, { readonly what: string; readonly remedy
  * Returns why the upload of a body of this size failed, as text for people. The server refuses an upload with a problem, so any
  * other response is a proxy's own. The text leaves out the proxy's HTML page.
  */
-export function wordsOfUploadFailure(failure: Failure, bytes: number): string {
-  if (failure.kind !== 'unexpected') return wordsOfFailure(failure);
+export function describeUploadFailure(failure: Failure, bytes: number): string {
+  if (failure.kind !== 'unexpected') return describeFailure(failure);
   const { what, remedy } = proxyAnswers.get(failure.status) ?? other;
   const upload = `an upload of ${sizeInWords(bytes)} (${failure.status})`;
   return `A proxy between this worker and the server ${what} ${upload}: ${remedy} (docs/network.md)`;

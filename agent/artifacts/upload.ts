@@ -10,7 +10,7 @@ import { retry, type RetryAnswer } from '../retry/retry.ts';
 import { waits } from '../retry/waits.ts';
 import type { Storage } from './storage.ts';
 import type { Answered } from './upload-token.ts';
-import { wordsOfUploadFailure } from './upload-words.ts';
+import { describeUploadFailure } from './upload-words.ts';
 
 /** The content to upload. */
 interface Whole {
@@ -102,7 +102,7 @@ async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<U
   if (end.kind === 'aborted') return { kind: 'aborted' };
   const { failure, decision } = end;
   if (decision !== 'no_room' && decision !== 'stop') return { kind: decision };
-  const why = wordsOfUploadFailure(failure, Math.min(whole.bytes, isLarge ? part : whole.bytes));
+  const why = describeUploadFailure(failure, Math.min(whole.bytes, isLarge ? part : whole.bytes));
   return { kind: decision === 'stop' ? 'refused' : decision, why };
 }
 

@@ -6,7 +6,7 @@ export interface Attempts {
   has(attemptId: AttemptId): boolean;
 }
 
-const most = 100;
+const maxAttempts = 100;
 
 export function rememberAttempts(): Attempts {
   const known = new Set<AttemptId>();
@@ -14,7 +14,7 @@ export function rememberAttempts(): Attempts {
     add(attemptId) {
       known.delete(attemptId);
       known.add(attemptId);
-      for (const oldest of known) if (known.size > most) known.delete(oldest);
+      for (const oldest of known) if (known.size > maxAttempts) known.delete(oldest);
     },
     has: attemptId => known.has(attemptId),
   };

@@ -22,7 +22,7 @@ export function endReport(exit: ExitRecord | null, order: Order | null): StatusR
   const end = { exit_code: exit.code, signal: exit.signal };
   if (exit.code === 0) return { status: 'completed', ...end };
   if (order === 'cancel') return { status: 'cancelled', ...end };
-  const error = wordsOf(exit);
+  const error = describeExit(exit);
   if (order === 'leave_now')
     return { status: 'failed', cause: 'preempted', error: `The worker was stopped. ${error}`, ...end };
   if (exit.stopped === 'lost_contact') {
@@ -44,7 +44,7 @@ function guardGone(order: Order | null): StatusReportBody {
   return { status: 'failed', cause: 'worker_lost', error };
 }
 
-function wordsOf({ code, signal, tail }: ExitRecord): string {
+function describeExit({ code, signal, tail }: ExitRecord): string {
   const exited = code === null ? 'Training was not started' : `Training exited with code ${code}`;
   const how = signal === null ? exited : `Training was ended by ${signal}`;
   return tail === '' ? how : `${how}\n${tail}`;

@@ -136,7 +136,11 @@ export async function startOffer(
     curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, deps, held);
     await curve.ready;
     await deps.outputs?.follow(offer, prepared.job);
-    const run = await deps.start(prepared.job, origin, earsOf(held, true, curve, deps, secretsOf(offer)));
+    const run = await deps.start(
+      prepared.job,
+      origin,
+      toListeners(held, true, curve, deps, secretsOf(offer)),
+    );
     deps.logs?.follow(held.attemptId, secretsOf(offer));
     deps.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
@@ -200,7 +204,7 @@ export async function attendFound(
   const isLive = kind === 'running';
   if (order !== null) giveOrder(held, order, deps);
   const curve = curveOf(held, origin, true, deps, isLive ? held : undefined);
-  const run = follow(earsOf(held, isLive, curve, deps));
+  const run = follow(toListeners(held, isLive, curve, deps));
   deps.logs?.follow(held.attemptId, []);
   deps.logs?.keepFor(held.attemptId, curve.done);
   if (isLive) deps.log(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
@@ -225,7 +229,7 @@ type CurveSources = Pick<AttemptDeps, 'curve' | 'logs'>;
 /** Opens the curve of an attempt. Its time starts at the claim, which is on disk in the task. */
 const curveOf = (
   { jobId, attemptId }: Held,
-  { contact, outputDir = null }: CurvePlace,
+  { contact, outputDir = null }: CurveInput,
   isAdopted: boolean,
   { curve, reportProgress }: Pick<AttemptDeps, 'curve'> & Partial<Pick<AttemptDeps, 'reportProgress'>>,
   held?: HeldAttempt,
@@ -239,7 +243,7 @@ const curveOf = (
     ...(held && { onProgress: progress => noteFiled(held, progress, reportProgress) }),
   });
 
-interface CurvePlace extends Pick<RunOrigin, 'contact'> {
+interface CurveInput extends Pick<RunOrigin, 'contact'> {
   readonly outputDir?: string | null;
 }
 
@@ -274,9 +278,9 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
   [upload_token, hf_token].filter(token => typeof token === 'string');
 
-const earsOf = (
+const toListeners = (
   held: HeldAttempt,
-  isTold: boolean,
+  reportsProgress: boolean,
   curve: Curve,
   deps: AttemptDeps,
   secrets: readonly string[] = [],
@@ -285,7 +289,7 @@ const earsOf = (
   onFigures: curve.note,
   onProgress: progress => {
     held.progress = { ...held.progress, ...progress };
-    if (isTold) deps.reportProgress(held, { status: 'running', progress: held.progress });
+    if (reportsProgress) deps.reportProgress(held, { status: 'running', progress: held.progress });
   },
   onWords: ({ stage, line }) => {
     held.progress = {
@@ -293,6 +297,6 @@ const earsOf = (
       ...(stage !== null && { stage }),
       ...(line !== null && { last_log: shownLine(line, secrets) }),
     };
-    if (isTold) deps.reportProgress(held, { status: 'running', progress: held.progress });
+    if (reportsProgress) deps.reportProgress(held, { status: 'running', progress: held.progress });
   },
 });

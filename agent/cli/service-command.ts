@@ -234,8 +234,8 @@ async function runAll(commands: readonly (readonly string[])[], run: RunCommand)
   for (const [program = '', ...args] of commands) {
     const result = await run(program, args);
     if (result.kind === 'exited' && result.code === 0) continue;
-    const said =
+    const reason =
       result.kind === 'exited' ? result.stderr.trim().split('\n').at(-1) : result.kind.replaceAll('_', ' ');
-    throw new Error(`"${[program, ...args].join(' ')}" failed: ${said}`);
+    throw new Error(`"${[program, ...args].join(' ')}" failed: ${reason}`);
   }
 }

@@ -107,13 +107,17 @@ async function download(deps: UpdateDeps, draft: string, wanted: string): Promis
     throw new UpdateError(`What came from ${deps.url} is not the program that it has announced: try again`);
 }
 
-async function read(answer: Answer, most: number, take: (piece: Uint8Array) => Promise<void>): Promise<void> {
+async function read(
+  answer: Answer,
+  limit: number,
+  take: (piece: Uint8Array) => Promise<void>,
+): Promise<void> {
   const reader = answer.body?.getReader();
   if (reader === undefined) return;
   let length = 0;
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     length += next.value.length;
-    if (length > most) {
+    if (length > limit) {
       await reader.cancel();
       throw new UpdateError(`${answer.url} is longer than it can be: is that the orchestrator?`);
     }
@@ -122,12 +126,12 @@ async function read(answer: Answer, most: number, take: (piece: Uint8Array) => P
 }
 
 async function tryOut(ask: () => Promise<string>): Promise<string> {
-  const said = await ask().catch((cause: unknown) => {
+  const version = await ask().catch((cause: unknown) => {
     throw new UpdateError(`The new program does not run on this machine: ${reasonOf(cause)}`, { cause });
   });
-  if (!/^\d+\.\d+\.\d+\S*$/.test(said))
+  if (!/^\d+\.\d+\.\d+\S*$/.test(version))
     throw new UpdateError('The new program does not say its version on this machine');
-  return said;
+  return version;
 }
 
 async function sha256Of(path: string): Promise<string> {

@@ -14,7 +14,7 @@ export interface ConnectionWarnings {
   connected(): void;
 }
 
-const atMost = 20;
+const maxLogged = 20;
 
 /** Logs each trouble once, until a call has succeeded again. */
 export function createConnectionWarnings(
@@ -30,7 +30,7 @@ export function createConnectionWarnings(
   const once = (message: string): void => {
     if (logged.has(message)) return;
     // Some proxies never send the same response twice, so the set needs a limit.
-    if (logged.size >= atMost) logged.clear();
+    if (logged.size >= maxLogged) logged.clear();
     logged.add(message);
     log(message);
   };

@@ -41,11 +41,11 @@ const askedWithinMs = 1_000;
  * rejects the request later, the rest is not sent.
  */
 function pipeBodyWhenAsked(body: StreamBody, sent: ClientRequest): void {
-  let isBegun = false;
+  let isStarted = false;
   const begin = (): void => {
     clearTimeout(timer);
-    if (isBegun) return;
-    isBegun = true;
+    if (isStarted) return;
+    isStarted = true;
     pipeBody(body, sent).catch((cause: unknown) =>
       sent.destroy(cause instanceof Error ? cause : new Error(String(cause))),
     );
@@ -55,7 +55,7 @@ function pipeBodyWhenAsked(body: StreamBody, sent: ClientRequest): void {
   sent.once('close', () => clearTimeout(timer));
   sent.once('response', response => {
     clearTimeout(timer);
-    isBegun = true;
+    isStarted = true;
     // A connection with an unfinished body cannot be reused.
     response.once('end', () => {
       if (!sent.writableEnded) sent.destroy();

@@ -6,7 +6,7 @@ import { layOut } from '../../datasets/lay-out.ts';
 import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
 import { type Fetched, sizeInWords } from '../artifacts/checkpoint-fetch.ts';
 import type { DownloadDeps } from '../artifacts/download.ts';
-import { isFullDisk, reasonOf, wordsOfFailure } from '../files/failure-text.ts';
+import { isFullDisk, reasonOf, describeFailure } from '../files/failure-text.ts';
 import { decide } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
 import { waits } from '../retry/waits.ts';
@@ -108,7 +108,7 @@ const sourceOf = (storage: Storage): ContentSource => ({
     const { failure, retryAfterMs } = answer;
     return decide('download', failure) === 'retry'
       ? { kind: 'later', retryAfterMs }
-      : { kind: 'refused', why: wordsOfFailure(failure) };
+      : { kind: 'refused', why: describeFailure(failure) };
   },
 });
 

@@ -14,7 +14,7 @@ export const reasonOf = (cause: unknown): string => (cause instanceof Error ? ca
 export const isFullDisk = (reason: string): boolean => /\b(ENOSPC|EDQUOT)\b/.test(reason);
 
 /** Returns the reason for a failed call, as text for people. */
-export function wordsOfFailure(failure: Failure): string {
+export function describeFailure(failure: Failure): string {
   switch (failure.kind) {
     case 'problem':
       return failure.problem.detail;

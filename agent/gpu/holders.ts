@@ -119,17 +119,17 @@ function troubleOf(
   const more = others === 0 ? '' : ` and ${others} more`;
   switch (owner.kind) {
     case 'left_over': {
-      const said = `process ${pid} (${owner.name})${more} is left over of job ${owner.jobId} and holds its memory: end it with kill -9 ${pid}`;
-      return { ...makeTrouble(gpu, 'held', said), ours: true };
+      const detail = `process ${pid} (${owner.name})${more} is left over of job ${owner.jobId} and holds its memory: end it with kill -9 ${pid}`;
+      return { ...makeTrouble(gpu, 'held', detail), ours: true };
     }
     case 'foreign': {
-      const said = `process ${pid} (${owner.name})${more} holds its memory, and is not this worker's: end it, or leave this GPU out with --gpus`;
-      return makeTrouble(gpu, 'held', said);
+      const detail = `process ${pid} (${owner.name})${more} holds its memory, and is not this worker's: end it, or leave this GPU out with --gpus`;
+      return makeTrouble(gpu, 'held', detail);
     }
     case 'ours':
     case 'unseen': {
-      const said = `a process that is not visible here (${pid} outside)${more} holds its memory: end it, or leave this GPU out with --gpus`;
-      return makeTrouble(gpu, 'held', said);
+      const detail = `a process that is not visible here (${pid} outside)${more} holds its memory: end it, or leave this GPU out with --gpus`;
+      return makeTrouble(gpu, 'held', detail);
     }
   }
 }

@@ -17,44 +17,44 @@ const FORMAT = '--format=csv,noheader,nounits';
 
 /** Error messages of nvidia-smi, which it usually prints on stdout. The first match determines the problem. */
 const COMPLAINTS: readonly {
-  readonly says: string;
+  readonly pattern: string;
   readonly code: GpuProblemCode;
   readonly remedy: string;
 }[] = [
   {
-    says: "couldn't communicate with the NVIDIA driver",
+    pattern: "couldn't communicate with the NVIDIA driver",
     code: 'driver_unreachable',
     remedy:
       'Load the driver (modprobe nvidia, then dmesg for its reason); after a kernel update reinstall it.',
   },
   {
-    says: 'Driver/library version mismatch',
+    pattern: 'Driver/library version mismatch',
     code: 'driver_mismatch',
     remedy: 'The driver was updated while the old kernel module is still loaded: reboot this machine.',
   },
   {
-    says: 'No devices were found',
+    pattern: 'No devices were found',
     code: 'no_devices',
     remedy:
       'The driver is there but sees no GPU: check dmesg for NVRM messages, the power cables and the slot.',
   },
   {
-    says: 'GPU is lost',
+    pattern: 'GPU is lost',
     code: 'gpu_lost',
     remedy: 'A GPU fell off the bus: reboot this machine, then check its power, cooling and slot.',
   },
   {
-    says: 'Unable to determine the device handle',
+    pattern: 'Unable to determine the device handle',
     code: 'gpu_lost',
     remedy: 'A GPU no longer answers: reboot this machine, then check its power, cooling and slot.',
   },
   {
-    says: 'Failed to initialize NVML',
+    pattern: 'Failed to initialize NVML',
     code: 'driver_unreachable',
     remedy: 'Restart the container if this is one, else check the driver (modprobe nvidia, dmesg) or reboot.',
   },
   {
-    says: "couldn't find libnvidia-ml.so",
+    pattern: "couldn't find libnvidia-ml.so",
     code: 'driver_unreachable',
     remedy: "Install the NVIDIA driver's libraries, of the version of the kernel module.",
   },
@@ -130,7 +130,7 @@ function lostProblem(rows: readonly string[][]): GpuProblem | undefined {
 }
 
 function readComplaint(talk: string): GpuProblem | undefined {
-  const complaint = COMPLAINTS.find(({ says }) => talk.includes(says));
+  const complaint = COMPLAINTS.find(({ pattern }) => talk.includes(pattern));
   if (complaint === undefined) return undefined;
   return { code: complaint.code, message: `nvidia-smi says: ${talk.slice(0, 300)} ${complaint.remedy}` };
 }
@@ -162,9 +162,9 @@ export async function probeNvidia(run: RunCommand): Promise<GpuReport> {
     lostProblem(rows.filter(row => gpuOf(row) === undefined)) ??
     memoryProblem(gpus.find(gpu => gpu.vramGb === undefined));
   if (rows.length > 0 || problem !== undefined) return makeReport('cuda', gpus, problem);
-  const said = talk.slice(0, 300) || 'no output';
+  const excerpt = talk.slice(0, 300) || 'no output';
   return makeReport('cuda', [], {
     code: 'probe_failed',
-    message: `nvidia-smi listed no GPU (exit code ${result.code}: ${said}). Run it by hand to see why.`,
+    message: `nvidia-smi listed no GPU (exit code ${result.code}: ${excerpt}). Run it by hand to see why.`,
   });
 }

@@ -17,7 +17,7 @@ export interface GpuProcess {
   readonly memoryMib: number;
 }
 
-export interface ProcessLook {
+export interface ProcessScan {
   readonly processes: readonly GpuProcess[];
   /** Present when the same probe also lists the GPUs. */
   readonly cards?: Cards;
@@ -27,7 +27,7 @@ export interface ProcessLook {
 export async function probeProcesses(deps: {
   readonly run: RunCommand;
   readonly report: GpuReport;
-}): Promise<ProcessLook | null> {
+}): Promise<ProcessScan | null> {
   const { accelerator, gpus } = deps.report;
   if (accelerator === 'cuda') {
     const result = await listNvidiaProcesses(deps.run);
@@ -35,7 +35,7 @@ export async function probeProcesses(deps: {
   }
   if (accelerator !== 'rocm') return { processes: [] };
   const result = await runFirst(deps.run, rocmCommands, ['--showmeminfo', 'vram', '--showpids', '--json']);
-  return succeeded(result) ? rocmLook(result.stdout, gpus) : null;
+  return succeeded(result) ? toRocmScan(result.stdout, gpus) : null;
 }
 
 const succeeded = (result: CommandResult): result is CommandResult & { readonly kind: 'exited' } =>
@@ -69,7 +69,7 @@ const bytesPerMib = 1024 * 1024;
  * Parses `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, number of GPUs, memory in bytes, and two more.
  * The output does not name the GPUs. So the processes count only when this worker has all GPUs of the machine.
  */
-function rocmLook(stdout: string, chosen: readonly Gpu[]): ProcessLook {
+function toRocmScan(stdout: string, chosen: readonly Gpu[]): ProcessScan {
   const smi = parseObject(stdout) ?? {};
   const cards = cardsOf(smi).map(
     (_card, index): Card => ({ index, uuid: undefined, isLost: false, uncorrected: undefined }),

@@ -10,10 +10,10 @@ export interface LogReader {
   /** Skips all of them but the last `bytes`. */
   skipTo(bytes: number): Promise<void>;
   /**
-   * Reads at most `most` bytes at an offset. `from` is greater than `offset` when the bytes there are lost. This does
+   * Reads at most `maxBytes` at an offset. `from` is greater than `offset` when the bytes there are lost. This does
    * not affect `next`.
    */
-  read(offset: number, most: number): Promise<LogPiece>;
+  read(offset: number, maxBytes: number): Promise<LogPiece>;
   /** Returns the offset after the last byte; 0 when nothing was written. */
   end(): Promise<number>;
 }
@@ -40,25 +40,25 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
   const readFile = async (
     { current, previous }: LogPlaces,
     from: number,
-    most: number,
+    maxBytes: number,
   ): Promise<Uint8Array | null> => {
-    if (from >= current) return readAt(file, from - current, room.subarray(0, most));
+    if (from >= current) return readAt(file, from - current, room.subarray(0, maxBytes));
     const bytes = await readAt(
       `${file}.1`,
       from - (previous ?? current),
-      room.subarray(0, Math.min(most, current - from)),
+      room.subarray(0, Math.min(maxBytes, current - from)),
     );
     return bytes.length === 0 ? null : bytes;
   };
 
-  const read = async (offset: number, most: number): Promise<LogPiece> => {
+  const read = async (offset: number, maxBytes: number): Promise<LogPiece> => {
     let from = offset;
     for (;;) {
       const places = readPlaces(run);
       if (places === null) return { from: offset, bytes: new Uint8Array() };
       // Bytes that are in neither file are lost.
       from = Math.max(from, places.previous ?? places.current);
-      const bytes = await readFile(places, from, most);
+      const bytes = await readFile(places, from, maxBytes);
       // The files rotated meanwhile, so these bytes may be from either of them.
       const now = readPlaces(run);
       if (now?.current !== places.current || now.previous !== places.previous) continue;

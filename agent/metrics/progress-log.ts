@@ -6,7 +6,7 @@ import { percentOf, readFields, stepsOf, type Progress } from './progress-figure
 /** A longer line is not parsed, which bounds the work. */
 const maxLength = 4_096;
 /** A dict such as `{'loss': 0.51, ...}` must contain one of these names, since any program may print a dict. */
-const tellers = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
+const knownNames = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
 /** A dict with this name is a summary of the whole run. Its `train_loss` is not the loss of a step. */
 const summary = 'train_runtime';
 /** One entry of a dict. Later versions also quote numbers. */
@@ -35,7 +35,7 @@ export function parseDict(text: string): PrintedDict | undefined {
     });
   const fields = new Map(entries.map(({ name, value }) => [name, value] as const));
   const isSummary = fields.has(summary);
-  if (!isSummary && !tellers.some(name => fields.has(name))) return undefined;
+  if (!isSummary && !knownNames.some(name => fields.has(name))) return undefined;
   const printed = entries.find(({ name }) => name === 'epoch');
   const epoch = printed && epochOf(printed.value, printed.isQuoted);
   return { at, progress: isSummary ? summaryOf(fields) : readFields(fields), ...(epoch && { epoch }) };

@@ -13,9 +13,9 @@ export interface Processes {
   /** Returns null when there is no such process; zombies count as none. Rejects when the system does not answer, which is not an end. */
   identify(pid: number): Promise<ProcessRef | null>;
   /** Spawn options for the leader of a group that can be signalled as a whole. */
-  readonly asLeader: SpawnLook;
+  readonly asLeader: GroupOptions;
   /** Spawn options for a process that must outlive this process and its terminal. */
-  readonly asSurvivor: SpawnLook;
+  readonly asSurvivor: GroupOptions;
   /** Asks the whole group to end (SIGTERM), or ends it (SIGKILL). */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Signals this process only, and not the others in its group. */
@@ -31,7 +31,7 @@ export interface Processes {
  */
 export type Signalled = 'sent' | 'gone' | 'unheard' | 'unable';
 
-export interface SpawnLook {
+export interface GroupOptions {
   readonly detached: boolean;
   readonly windowsHide: true;
 }

@@ -3,7 +3,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import type { JoinCall } from '../connection/api-client.ts';
 import type { Clock } from '../clock.ts';
 import { explainFailure } from '../connection/troubles.ts';
-import { wordsOfFailure } from '../files/failure-text.ts';
+import { describeFailure } from '../files/failure-text.ts';
 import { retry } from '../retry/retry.ts';
 import { policyOf } from '../retry/waits.ts';
 
@@ -41,7 +41,7 @@ export function createJoin({ clock, call, url, random, onTrouble }: JoinDeps): J
     if (end.kind === 'aborted' || signal.aborted) return { kind: 'aborted' };
     const { failure, decision } = end;
     return decision === 'rejected'
-      ? { kind: 'rejected', message: `Invalid token: ${wordsOfFailure(failure)}` }
+      ? { kind: 'rejected', message: `Invalid token: ${describeFailure(failure)}` }
       : { kind: 'refused', message: refusalOf(failure, url) };
   };
 }

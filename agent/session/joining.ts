@@ -42,11 +42,11 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
     if (!kept.ok) return { kind: 'refused', message: kept.message };
     const { joined, pending } = kept.value;
     // An earlier join call may have succeeded or not. The same call with the same token gets the same answer.
-    const isBegun = pending?.joinHash === joinHash;
-    const made = isBegun ? pending : { joinHash, token: newWorkerToken() };
+    const isPending = pending?.joinHash === joinHash;
+    const made = isPending ? pending : { joinHash, token: newWorkerToken() };
     try {
       // Save the token before the call: if this process dies, the orchestrator may already know the token.
-      if (!isBegun) own.keep({ joined, pending: made });
+      if (!isPending) own.keep({ joined, pending: made });
     } catch (cause) {
       return { kind: 'refused', message: `The worker's token can't be kept: ${reasonOf(cause)}` };
     }

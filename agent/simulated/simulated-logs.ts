@@ -21,7 +21,7 @@ export interface SimulatedLogsDeps {
 }
 
 /** Maximum size of a log; older output is lost. */
-const maxBytes = 64 * 1024;
+const maxLogBytes = 64 * 1024;
 
 export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
   const { clock } = deps;
@@ -34,8 +34,8 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
       const end = (): number => from + kept.length;
       const print = (text: string): void => {
         kept = Buffer.concat([kept, Buffer.from(text)]);
-        from += Math.max(0, kept.length - maxBytes);
-        kept = kept.subarray(-maxBytes);
+        from += Math.max(0, kept.length - maxLogBytes);
+        kept = kept.subarray(-maxLogBytes);
       };
       print(`Training ${configName}, as if\n`);
       const shipper = createLogShipper({
@@ -43,9 +43,9 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
         attemptId,
         pace,
         log: {
-          async read(offset, most) {
+          async read(offset, maxBytes) {
             const begin = Math.max(offset, from);
-            return { from: begin, bytes: kept.subarray(begin - from, begin - from + most) };
+            return { from: begin, bytes: kept.subarray(begin - from, begin - from + maxBytes) };
           },
           end: async () => end(),
         },

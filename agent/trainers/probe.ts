@@ -76,8 +76,8 @@ function problemIn(result: CommandResult, python: string): string | null {
   if (result.kind === 'timed_out') return null;
   if (result.kind !== 'exited') return `${python} could not be run`;
   if (result.code === 0) return null;
-  const said = result.stderr.trimEnd().split('\n').at(-1)?.trim().slice(0, 200);
-  return `${python} says "${said ?? ''}"`;
+  const lastLine = result.stderr.trimEnd().split('\n').at(-1)?.trim().slice(0, 200);
+  return `${python} says "${lastLine ?? ''}"`;
 }
 
 const remedyFor = (choice: TrainerChoice, title: string): string =>

@@ -58,8 +58,8 @@ async function askOnetrainer({ kind, folder, choice, run }: TrainerRequest): Pro
   const method = methods[kind];
   const result = await run(python, ['-c', sendCommand, choice.folder, pipe, method]);
   if (result.kind === 'exited' && result.code === 0) return { ok: true, by: method };
-  const said = result.kind === 'exited' ? (result.stderr.trimEnd().split('\n').at(-1) ?? '') : '';
-  return { ok: false, reason: said === '' ? `${python} could not be run` : said };
+  const lastLine = result.kind === 'exited' ? (result.stderr.trimEnd().split('\n').at(-1) ?? '') : '';
+  return { ok: false, reason: lastLine === '' ? `${python} could not be run` : lastLine };
 }
 
 /** How each known trainer is asked for something while it runs. Others are asked as their configs say. */

@@ -3,10 +3,10 @@ import {
   type Dealt,
   type Found,
   leftovers,
-  noteLook,
+  recordScan,
   outdated,
   outputsOf,
-  planBringing,
+  planUploads,
 } from '../../../../agent/artifacts/outputs.ts';
 
 const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
@@ -73,9 +73,9 @@ function planned({ files = {}, dealt = {}, isOver = false, which = 'all', laterM
   const entries = Object.entries(dealt).map(
     ([name, done]) => [name, { mark: markOf(name), ...done }] as const,
   );
-  const since = noteLook(new Map(), all, 1_000_000);
+  const since = recordScan(new Map(), all, 1_000_000);
   const now = 1_000_000 + laterMs;
-  return planBringing({ outputs: all, since, dealt: new Map(entries), now, isOver, which }).map(
+  return planUploads({ outputs: all, since, dealt: new Map(entries), now, isOver, which }).map(
     ({ name }) => name,
   );
 }
@@ -108,11 +108,11 @@ describe('planned uploads', () => {
           ['checkpoint-1/b', found(bytes)],
         ] as const),
       );
-    const first = noteLook(new Map(), look(1), 0);
-    const second = noteLook(first, look(2), 3_000);
-    const third = noteLook(second, look(2), 6_000);
+    const first = recordScan(new Map(), look(1), 0);
+    const second = recordScan(first, look(2), 3_000);
+    const third = recordScan(second, look(2), 6_000);
     const plan = (now: number) =>
-      planBringing({ outputs: look(2), since: third, dealt: new Map(), now, isOver: false, which: 'all' })
+      planUploads({ outputs: look(2), since: third, dealt: new Map(), now, isOver: false, which: 'all' })
         .length;
     expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
   });
