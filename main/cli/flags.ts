@@ -141,6 +141,7 @@ function givenText(value: unknown, path: readonly PropertyKey[]): string {
         : undefined,
     value,
   );
-  const isShown = typeof found === 'number' || (typeof found === 'string' && found.length <= 100);
+  const isShown =
+    typeof found === 'number' || (typeof found === 'string' && found.trim() !== '' && found.length <= 100);
   return isShown ? ` (given: ${JSON.stringify(found)})` : '';
 }

@@ -42,6 +42,23 @@ test('passes every check on a running server, and reports each fault separately'
   const stranger = await doctor(dataDir, '--token-file', file);
   expect(stranger).toMatchObject({ code: 1, results: { ...well, Token: 'failed' } });
   expect(stranger.about('Token')).toContain('Invalid token');
+  const made = await runTrainyard([
+    'tokens',
+    'create',
+    'nightly',
+    '--allow',
+    'queue.view',
+    '-o',
+    'token',
+    '--data-dir',
+    dataDir,
+  ]);
+  writeFileSync(file, made.out, { mode: 0o600 });
+  const limited = await doctor(dataDir, '--token-file', file);
+  expect(limited).toMatchObject({ code: 0, results: well });
+  expect(limited.about('Token')).toBe(
+    'Valid. It lacks the permission admin.workers, which commands for workers need',
+  );
   chmodSync(join(dataDir, 'audit-key'), 0o644);
   const open = await doctor(dataDir);
   expect(open).toMatchObject({ code: 1, results: { ...well, 'Data folder': 'failed' } });

@@ -68,6 +68,21 @@ test('creates, lists, shows, drains, undrains and deletes a worker', async () =>
   expect((await workers(['get', id])).code).toBe(4);
 });
 
+test('warns when another worker has the name of a new one', async () => {
+  const [first, second] = [
+    await workers(['create', 'twin', '-o', 'worker_id']),
+    await workers(['create', 'twin']),
+  ];
+  const older = first.out.trim();
+  const newer = /\((w_\w+)\)/.exec(second.out)?.[1] ?? '';
+  expect(first.err).not.toContain('Warning: 2 workers');
+  expect(second.code).toBe(0);
+  expect(second.err).toContain(
+    `Warning: 2 workers are called twin now: ${newer}, ${older}. Commands need their ids. To rename one, run "trainyard workers rename ${newer} NAME"; to delete one, "trainyard workers delete ${older}"`,
+  );
+  for (const id of [older, newer]) await workers(['delete', id]);
+});
+
 describe('join commands', () => {
   test('returns the join command and the token of a new worker as JSON', async () => {
     const created = await workers(['create', 'rig-json', '--json']);

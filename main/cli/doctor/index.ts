@@ -98,7 +98,15 @@ async function checkToken(flags: Flags, env: Env): Promise<Check> {
   const fetch = tokenFetch(found.value, network.value);
   const client = createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch });
   const result = await client.call(workersApi.list);
-  if (!result.ok) return failed(what, failureOf(result.failure, url).message);
+  if (!result.ok) {
+    const { failure } = result;
+    if (failure.kind === 'problem' && failure.problem.code === 'permission_missing')
+      return passed(
+        what,
+        `Valid. It lacks the permission ${workersApi.list.authority}, which commands for workers need`,
+      );
+    return failed(what, failureOf(failure, url).message);
+  }
   const { total } = result.value;
-  return passed(what, `Accepted. The orchestrator has ${total} ${total === 1 ? 'worker' : 'workers'}`);
+  return passed(what, `Valid. The orchestrator has ${total} ${total === 1 ? 'worker' : 'workers'}`);
 }

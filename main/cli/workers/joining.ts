@@ -8,7 +8,7 @@ import { warnOfLoopback } from '../link.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
-import type { Fact } from '../table.ts';
+import { type Fact, plain } from '../table.ts';
 import { findWorker, withWorkerArgument } from './worker.ts';
 
 /**
@@ -43,12 +43,12 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
 /** The commands to paste on the rig: one for a machine without the program, if available, and one for a machine that has it. */
-const startFacts = ({ install_command: install, connection_command: plain }: Joinable): readonly Fact[] =>
+const startFacts = ({ install_command: install, connection_command: lasting }: Joinable): readonly Fact[] =>
   install === null
-    ? [['Join command', plain]]
+    ? [['Join command', lasting]]
     : [
         ['Join command', install],
-        ['If installed', plain],
+        ['If installed', lasting],
       ];
 
 const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
@@ -86,9 +86,27 @@ export const create: RemoteSpec = {
       { name, worker_type: type, labels: label },
       { name: 'NAME', worker_type: '--type', labels: '--label' },
     );
-    await showIssued(remote, await remote.request(workersApi.create, { body }));
+    const issued = await remote.request(workersApi.create, { body });
+    await showIssued(remote, issued);
+    await warnOfNamesakes(remote, issued);
   },
 };
+
+/** Two workers may have the same name, but commands then need their ids. The worker exists already, so this never fails. */
+async function warnOfNamesakes(
+  { call, terminal }: Remote,
+  { name, worker_id: id }: ValueOf<typeof workersApi.create>,
+): Promise<void> {
+  const found = await call(workersApi.list);
+  const others = found.ok ? found.value.workers.filter(each => each.name === name && each.id !== id) : [];
+  const [other] = others;
+  if (other === undefined) return;
+  terminal.err(
+    `Warning: ${others.length + 1} workers are called ${plain(name)} now: ${[id, ...others.map(each => each.id)].join(', ')}. ` +
+      `Commands need their ids. To rename one, run "trainyard workers rename ${id} NAME"; ` +
+      `to delete one, "trainyard workers delete ${other.id}"\n`,
+  );
+}
 
 export const join: RemoteSpec = {
   name: 'join',
