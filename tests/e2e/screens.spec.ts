@@ -17,7 +17,9 @@ let stage: Stage;
 let empty: Orchestrator;
 test.beforeAll(async () => {
   test.setTimeout(120_000);
-  const args = ['--heartbeat-timeout', String(silenceS)];
+  // The pictures of the documents show an address that rigs can reach.
+  const shared = documents === undefined ? [] : ['--public-url', 'https://yard.example.org'];
+  const args = ['--heartbeat-timeout', String(silenceS), ...shared];
   const orchestrator = await startOrchestrator({ args, hasOwnClock: true });
   stage = { orchestrator, fleet: await showFleet(orchestrator) };
   empty = await startOrchestrator();
