@@ -12,11 +12,11 @@ import type { MarkSeal } from './chain.ts';
 const dayMs = 86_400_000;
 const firstAfterMs = 60_000;
 const everyMs = 6 * 3_600_000;
-/** Rows per transaction; it bounds how long other writers wait. */
-const portion = 1_000;
+/** Rows per transaction. A limit, because other writers wait for each transaction. */
+const batchSize = 1_000;
 
 export interface RetentionDeps {
-  readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
+  readonly store: Pick<Store, 'audit' | 'write' | 'acceptsWrites'>;
   readonly seal: MarkSeal;
   readonly clock: Clock;
   /** Measures age with trusted time, so that a clock jump removes nothing. */
@@ -28,7 +28,7 @@ export interface RetentionDeps {
 
 export interface Retention {
   /** Changes retention from now on; the first pass with the new value runs a minute later. Null keeps all rows. */
-  keepFor(days: number | null): void;
+  setRetention(days: number | null): void;
   stop(): Promise<void>;
 }
 
@@ -53,13 +53,13 @@ export function startRetention(parts: RetentionDeps): Retention {
         passIn(everyMs);
       });
   };
-  const keepFor = (next: number | null): void => {
+  const setRetention = (next: number | null): void => {
     days = next;
     passIn(firstAfterMs);
   };
-  keepFor(parts.days);
+  setRetention(parts.days);
   return {
-    keepFor,
+    setRetention,
     async stop() {
       isOver = true;
       cancelTimer();
@@ -69,7 +69,7 @@ export function startRetention(parts: RetentionDeps): Retention {
 }
 
 /**
- * Runs one pass and reads `daysNow` before each portion; null ends the pass. Each portion is recorded in the transaction that
+ * Runs one pass and reads `daysNow` before each batch; null ends the pass. Each batch is recorded in the transaction that
  * removes it.
  */
 async function trim(
@@ -78,7 +78,7 @@ async function trim(
 ): Promise<void> {
   for (;;) {
     const days = daysNow();
-    if (days === null || !store.takesChanges()) return;
+    if (days === null || !store.acceptsWrites()) return;
     const old = oldest(store.audit, time.earliest() - days * dayMs);
     const last = old.at(-1);
     if (last === undefined) return;
@@ -98,7 +98,7 @@ async function trim(
  * sealed with its hash.
  */
 function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
-  const rows = trail.after(trail.anchor()?.seq ?? 0, portion);
+  const rows = trail.after(trail.anchor()?.seq ?? 0, batchSize);
   const kept = rows.findIndex(({ at, seq }) => at >= cutoff || seq === trail.lastSeq());
   return kept === -1 ? rows : rows.slice(0, kept);
 }

@@ -44,7 +44,7 @@ export function createLifecycle({
     health: healthFacts,
     timeCommit,
     /** Whether the store accepts changes. Reads and heartbeats work in either case. */
-    takesChanges: (): boolean => store.takesChanges(),
+    acceptsWrites: (): boolean => store.acceptsWrites(),
     runLocally,
     holdBackFor,
 

@@ -84,7 +84,7 @@ export function openSqliteStore(file: string, parts: StoreDeps): SqliteStore {
     audit: watched(createAuditTrail(db), disk),
     isNew,
     write: command => writer.write(() => command(tx)),
-    takesChanges: () => disk.now() === 'working',
+    acceptsWrites: () => disk.now() === 'working',
     onRecovery: disk.onRecovery,
     async copyTo(target, signal) {
       const progress = (): number => {

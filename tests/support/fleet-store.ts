@@ -54,7 +54,7 @@ export function openFleetStore(file: string, parts: StoreDeps): FleetStore {
     const store: Store = {
       ...opened,
       write,
-      takesChanges: () => !isFull,
+      acceptsWrites: () => !isFull,
       onRecovery: run => void onRoom.push(run),
     };
     const end = async (crash: boolean): Promise<void> => {

@@ -53,8 +53,8 @@ const healthy = (message: string): Verdict => ({ status: 'healthy', message });
 const degraded = (message: string): Verdict => ({ status: 'degraded', message });
 const unhealthy = (message: string): Verdict => ({ status: 'unhealthy', message });
 
-function judgeDatabase({ takesChanges, commitMs }: Checks): Verdict {
-  if (!takesChanges || commitMs === null)
+function judgeDatabase({ acceptsWrites, commitMs }: Checks): Verdict {
+  if (!acceptsWrites || commitMs === null)
     return unhealthy('The database accepts no changes: the disk is full or fails. Reading still works');
   if (commitMs >= slowCommitMs)
     return degraded(`A commit takes ${(commitMs / 1_000).toFixed(1)} s: the disk is slow`);

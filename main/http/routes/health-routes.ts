@@ -24,7 +24,7 @@ export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
   const { orchestrator, version } = deps;
   router.answer(healthApi.live, () => accept({ status: 'ok' as const }));
   router.answer(healthApi.ready, () =>
-    orchestrator.lifecycle.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
+    orchestrator.lifecycle.acceptsWrites() ? accept({ status: 'ready' as const }) : notReady(),
   );
   router.answer(healthApi.report, async () => {
     const components = judgeHealth(await check(deps));
@@ -54,7 +54,7 @@ const uptime = (): number => Math.round(process.uptime() * 10) / 10;
 async function check({ orchestrator, backups, files, reserveBytes }: HealthDeps): Promise<Checks> {
   const facts = orchestrator.lifecycle.health();
   const [commitMs, freeBytes] = await Promise.all([
-    facts.takesChanges ? orchestrator.lifecycle.timeCommit().catch(() => null) : null,
+    facts.acceptsWrites ? orchestrator.lifecycle.timeCommit().catch(() => null) : null,
     files.freeBytes().catch(() => null),
   ]);
   const newest = backups.list()[0];

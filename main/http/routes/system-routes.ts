@@ -42,7 +42,7 @@ export function mountSystemRoutes(router: Router, parts: SystemDeps): void {
   });
   router.page('/docs', createDocs(describe));
   router.answer(systemApi.ready, () =>
-    orchestrator.lifecycle.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
+    orchestrator.lifecycle.acceptsWrites() ? accept({ status: 'ready' as const }) : notReady(),
   );
   router.stream(systemApi.metrics, (_input, response) => {
     response.set('Content-Type', metrics.contentType);

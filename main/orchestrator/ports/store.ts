@@ -44,7 +44,7 @@ export interface Store extends Read {
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
   /** False while the disk refuses changes. A write then rejects. */
-  takesChanges(): boolean;
+  acceptsWrites(): boolean;
   /**
    * Calls `run` whenever the disk accepts changes again after it refused them (full, or failing). Writes in between
    * were rejected. Reads always work.

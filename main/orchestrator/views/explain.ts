@@ -107,7 +107,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     }));
     const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
-      ...(core.store.takesChanges() ? [] : [noStorage]),
+      ...(core.store.acceptsWrites() ? [] : [noStorage]),
       ...(isUnmanned ? [noLocalWorker] : []),
       ...described,
     ];

@@ -10,7 +10,7 @@ export interface LoopPace {
 
 /** Facts about the orchestrator's own health. */
 export interface HealthFacts {
-  readonly takesChanges: boolean;
+  readonly acceptsWrites: boolean;
   /** Milliseconds by which the wall clock is ahead of the trusted time; null while the clocks agree. */
   readonly clockJumpMs: number | null;
   readonly loop: LoopPace;
@@ -26,7 +26,7 @@ export const createHealthFacts = (core: Core, loop: { pace(): LoopPace }) => ({
     const read = withBatchedReads(core.store);
     const statuses = read.workers().map(worker => statusOf(core, read, worker).status);
     return {
-      takesChanges: core.store.takesChanges(),
+      acceptsWrites: core.store.acceptsWrites(),
       clockJumpMs: core.time.jumpMs(),
       loop: loop.pace(),
       workers: {

@@ -14,7 +14,7 @@ export interface ArtifactSweep {
 }
 
 export interface SweepDeps {
-  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges' | 'uploads'>;
+  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'acceptsWrites' | 'uploads'>;
   readonly files: Pick<ArtifactFiles, 'remove' | 'sizeOf'>;
   /** Drops the uploads of attempts that can no longer finish them. */
   readonly releaseUploads: () => Promise<void>;
@@ -41,7 +41,7 @@ export function startArtifactSweep({
   let cancel = (): void => {};
 
   const giveUp = async (): Promise<void> => {
-    if (!store.takesChanges()) return;
+    if (!store.acceptsWrites()) return;
     await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
     await releaseUploads();
   };
@@ -85,7 +85,7 @@ export function startArtifactSweep({
    * arrived.
    */
   const recount = async (): Promise<void> => {
-    if (!store.takesChanges()) return;
+    if (!store.acceptsWrites()) return;
     await store.write(tx => tx.removeUploads(null));
     for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
       const bytes = await files.sizeOf(jobId, file);

@@ -18,7 +18,7 @@ export interface ContentSweep {
 }
 
 export interface ContentSweepDeps {
-  readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'takesChanges'>;
+  readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'acceptsWrites'>;
   readonly files: ContentFiles;
   /** Shared with the code that stores contents. */
   readonly locks: Locks;
@@ -96,7 +96,7 @@ export function startContentSweep(parts: ContentSweepDeps): ContentSweep {
   const then = (act: () => Promise<void>): void => {
     underWay = underWay
       .then(async () => {
-        if (!isOver && store.takesChanges()) await act();
+        if (!isOver && store.acceptsWrites()) await act();
       })
       .catch((cause: unknown) => log.warn('content.sweep_failed', { cause }));
   };

@@ -73,10 +73,10 @@ describe('a disk that refuses changes', () => {
     const bench = openBench();
     const { store, clock } = bench;
     await put(store, makeJob(1));
-    expect(store.takesChanges()).toBe(true);
+    expect(store.acceptsWrites()).toBe(true);
     const heal = await refusing(bench);
     heal();
-    expect(store.takesChanges()).toBe(false);
+    expect(store.acceptsWrites()).toBe(false);
     let ran = false;
     const late = store.write(() => {
       ran = true;
@@ -86,7 +86,7 @@ describe('a disk that refuses changes', () => {
     await expectRefused(store);
     expect([ran, store.pendingJobs()]).toEqual([false, [makeJob(1)]]);
     await clock.advance(1);
-    expect(store.takesChanges()).toBe(true);
+    expect(store.acceptsWrites()).toBe(true);
     await put(store, makeJob(2));
     expect(store.pendingJobs()).toHaveLength(2);
   });

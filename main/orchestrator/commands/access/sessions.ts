@@ -22,7 +22,7 @@ export interface OpenedSession extends Session {
 export function createSessionCalls(core: Core) {
   const noted = new Map<SessionId, number>();
   const noteUse = ({ id, usedAt }: Session, now: number): void => {
-    if (now - Math.max(noted.get(id) ?? 0, usedAt) < usedWithinMs || !core.store.takesChanges()) return;
+    if (now - Math.max(noted.get(id) ?? 0, usedAt) < usedWithinMs || !core.store.acceptsWrites()) return;
     noted.set(id, now);
     core.enqueue(tx => tx.setSessionUsed(id, now));
   };
@@ -133,7 +133,7 @@ export function createSecurityNotes(core: Core) {
       /** Addresses with the same source share one budget of rows. */
       source = address,
     ): void {
-      if (!core.store.takesChanges()) return;
+      if (!core.store.acceptsWrites()) return;
       core.enqueue(tx => {
         const actor = { type: 'system', address } as const;
         const target = { type: 'call', id: call } as const;

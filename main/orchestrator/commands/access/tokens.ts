@@ -28,7 +28,7 @@ export function createTokenCalls(core: Core) {
   const noted = new Map<TokenId, number>();
 
   const noteUse = ({ id, usedAt }: ApiToken, now: number): void => {
-    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < usedWithinMs || !store.takesChanges()) return;
+    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < usedWithinMs || !store.acceptsWrites()) return;
     noted.set(id, now);
     core.enqueue(tx => tx.setApiTokenUsed(id, now));
   };

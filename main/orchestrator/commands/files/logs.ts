@@ -31,7 +31,7 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       const attempt = ownAttempt(store, worker, jobId, chunk.attempt_id);
       if (attempt === null) {
         const refused = { status: 'log', code: 'not_your_job', attemptId: chunk.attempt_id } as const;
-        if (store.takesChanges()) core.enqueue(tx => noteRefusedReport(core, tx, jobId, worker, refused));
+        if (store.acceptsWrites()) core.enqueue(tx => noteRefusedReport(core, tx, jobId, worker, refused));
         return refuse(
           'not_your_job',
           `Attempt ${chunk.attempt_id} of job ${jobId} was not given to this worker`,
@@ -39,7 +39,10 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       }
       const { after, from, to, text, is_last: isLast } = chunk;
       if (text !== '' && from === to)
-        return refuse('invalid_request', 'text: what has no place could not be told from its repeat');
+        return refuse(
+          'invalid_request',
+          'text: must be empty when "from" equals "to"; otherwise a repeated upload could not be detected',
+        );
       if (files === null) return accept(to);
       return files.append(jobId, attempt.n, { after, from, to, text: cleanOutput(text), isLast });
     },

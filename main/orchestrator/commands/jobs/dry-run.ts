@@ -55,7 +55,7 @@ export function tryOut(
   const about = configWarnings(core, job.spec, () => config);
   const explanation = { ...createExplainer(core, core.store).explain(job), job_id: null };
   const { position, summary: reason } = explanation;
-  const canBeStored = core.store.takesChanges();
+  const canBeStored = core.store.acceptsWrites();
   const workerId = canBeStored ? core.jobQueue.takerFor(core, core.store, job) : null;
   if (workerId !== null) {
     const gpus = gpusFor(job.spec);

@@ -19,7 +19,7 @@ export function noticeTroubles(
   { id, agent }: Worker,
   reported: readonly GpuTrouble[] | undefined,
 ): TroubleNews | null {
-  if (agent === null || reported === undefined || !core.store.takesChanges()) return null;
+  if (agent === null || reported === undefined || !core.store.acceptsWrites()) return null;
   if (reported.length + agent.gpuTroubles.length === 0) return null;
   const doubted = core.connections.doubtedOf(id);
   const plan = planTroubles(agent.gpuTroubles, reported, doubted);

@@ -119,7 +119,7 @@ function changedDatasets(
   { agent }: Worker,
   reported: Heartbeat['datasets'],
 ): readonly string[] | null {
-  if (!reported || agent === null || !core.store.takesChanges()) return null;
+  if (!reported || agent === null || !core.store.acceptsWrites()) return null;
   return reported.join() === agent.datasets?.join() ? null : reported;
 }
 

@@ -89,16 +89,16 @@ describe('startRetention', () => {
     const retention = bench.start(null);
     await bench.clock.advance(13 * 3_600_000);
     expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
-    retention.keepFor(30);
+    retention.setRetention(30);
     await bench.clock.advance(60_000);
     expect(seqs(bench)).toEqual([3, 4, 5, 6]);
-    retention.keepFor(10);
-    retention.keepFor(null);
+    retention.setRetention(10);
+    retention.setRetention(null);
     await bench.clock.advance(13 * 3_600_000);
     expect(seqs(bench)).toEqual([3, 4, 5, 6]);
-    retention.keepFor(10);
+    retention.setRetention(10);
     await retention.stop();
-    retention.keepFor(10);
+    retention.setRetention(10);
     await bench.clock.advance(13 * 3_600_000);
     expect(seqs(bench)).toEqual([3, 4, 5, 6]);
     expect(bench.warned).toEqual([]);
@@ -213,7 +213,7 @@ describe('startRetention', () => {
     const bench = openBench();
     await bench.write(40, 2);
     await bench.write(0, 1);
-    const store = { ...bench.store, takesChanges: () => false };
+    const store = { ...bench.store, acceptsWrites: () => false };
     const log = { info: () => {}, warn: () => {}, error: () => {} };
     const retention = startRetention({
       store,

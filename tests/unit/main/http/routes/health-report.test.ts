@@ -3,7 +3,7 @@ import type { HealthComponent } from '../../../../../protocol/health-api.ts';
 import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-report.ts';
 
 const sound: Checks = {
-  takesChanges: true,
+  acceptsWrites: true,
   clockJumpMs: null,
   loop: { sinceMs: 1_000, maxMs: 30_000 },
   workers: { total: 2, connected: 1, streams: 1 },
@@ -39,7 +39,7 @@ describe('a health report', () => {
   });
 
   it.each<[HealthComponent['name'], Partial<Checks>, HealthComponent['status'], RegExp]>([
-    ['database', { takesChanges: false, commitMs: null }, 'unhealthy', /accepts no changes/],
+    ['database', { acceptsWrites: false, commitMs: null }, 'unhealthy', /accepts no changes/],
     ['database', { commitMs: null }, 'unhealthy', /accepts no changes/],
     ['database', { commitMs: 1_000 }, 'degraded', /takes 1\.0 s/],
     ['database', { commitMs: 999 }, 'healthy', /accepts changes/],
