@@ -25,7 +25,7 @@ export interface AuditRange {
 export interface AuditBook {
   list(filter: AuditPage): ReplyOf<typeof auditApi.list>;
   figures(filter: AuditFilter): ReplyOf<typeof auditApi.stats>;
-  /** Yields entries in portions, oldest first. Rows that are appended during the export are included. */
+  /** Yields batches of entries, oldest first. Rows that are appended during the export are included. */
   export(filter: AuditFilter): Iterable<readonly Entry[]>;
   /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
@@ -37,11 +37,11 @@ export interface BookOptions {
   readonly trail: AuditTrail;
   readonly seal: AuditSeal;
   readonly markSeal: MarkSeal;
-  readonly keeper: Pick<HeadKeeper, 'head' | 'fits' | 'isWithheld'>;
+  readonly keeper: Pick<HeadKeeper, 'head' | 'matchesTrail' | 'isWithheld'>;
 }
 
 const pageSize = 2_000;
-const portionSize = 500;
+const exportBatchSize = 500;
 
 export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions): AuditBook {
   return {
@@ -61,7 +61,7 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
     },
     *export(filter) {
       for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-        const rows = trail.sifted(filter, after, portionSize);
+        const rows = trail.filteredAfter(filter, after, exportBatchSize);
         const last = rows.at(-1);
         if (last === undefined) return;
         yield rows.map(entryOf);
@@ -71,49 +71,49 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
     compare: marks => compare(trail, marks),
     async verify(range) {
       const anchor = trail.anchor();
-      const isAnchorOurs = anchor === null || markSeal('anchor', anchor) === anchor.seal;
+      const isAnchorValid = anchor === null || markSeal('anchor', anchor) === anchor.seal;
       const head = keeper.head();
       const shown = {
         anchor: anchor && shownMark(anchor),
         head: head === null || head === 'unreadable' || head.seq === 0 ? null : shownMark(head),
       };
       let checked = 0;
-      const bad = (seq: number, code: AuditFault): Verdict => ({
+      const invalid = (seq: number, code: AuditFault): Verdict => ({
         valid: false,
         checked,
         first_bad: { seq, problem: problems[code], code },
         ...shown,
       });
-      if (!isAnchorOurs) return bad(anchor.seq, 'anchor_changed');
-      let admitted: { readonly seq: number; readonly code: AuditFault } | null = null;
+      if (!isAnchorValid) return invalid(anchor.seq, 'anchor_changed');
+      let reportedLoss: { readonly seq: number; readonly code: AuditFault } | null = null;
       const to = range.to ?? Number.POSITIVE_INFINITY;
       const start = startOf(trail, anchor, range.from ?? 1);
       let before = start.before;
-      let due = start.due;
+      let nextSeq = start.nextSeq;
       // Row numbers start at 1; the server never wrote a row with a lower number.
-      let from = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : due - 1;
+      let from = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : nextSeq - 1;
       for (;;) {
         const page: readonly AuditRow[] = trail.after(from, pageSize);
         for (const row of page) {
-          if (row.seq > to && due > to) break;
-          if (row.seq < due) return bad(row.seq, 'row_inserted');
-          if (row.seq > due) return bad(due, 'row_missing');
-          if (seal(before, row) !== row.hash) return bad(row.seq, 'row_changed');
-          admitted ??= admittedLoss(row);
+          if (row.seq > to && nextSeq > to) break;
+          if (row.seq < nextSeq) return invalid(row.seq, 'row_inserted');
+          if (row.seq > nextSeq) return invalid(nextSeq, 'row_missing');
+          if (seal(before, row) !== row.hash) return invalid(row.seq, 'row_changed');
+          reportedLoss ??= lossReportedBy(row);
           checked += 1;
-          due += 1;
+          nextSeq += 1;
           before = row.hash;
           from = row.seq;
         }
-        if (page.length < pageSize || due > to) break;
+        if (page.length < pageSize || nextSeq > to) break;
         await nextTurn();
       }
       const last = Math.max(trail.lastSeq(), headSeq(head));
-      if (due <= Math.min(to, last)) return bad(due, 'newest_missing');
-      if (range.to === null && keeper.isWithheld) return bad(Math.max(1, due - 1), 'head_lost');
-      if (range.to === null && !keeper.fits())
-        return bad(headSeq(head) || due, head === 'unreadable' ? 'head_unreadable' : 'head_mismatch');
-      if (admitted !== null) return bad(admitted.seq, admitted.code);
+      if (nextSeq <= Math.min(to, last)) return invalid(nextSeq, 'newest_missing');
+      if (range.to === null && keeper.isWithheld) return invalid(Math.max(1, nextSeq - 1), 'head_lost');
+      if (range.to === null && !keeper.matchesTrail())
+        return invalid(headSeq(head) || nextSeq, head === 'unreadable' ? 'head_unreadable' : 'head_mismatch');
+      if (reportedLoss !== null) return invalid(reportedLoss.seq, reportedLoss.code);
       return { valid: true, checked, first_bad: null, ...shown };
     },
   };
@@ -122,8 +122,8 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions):
 /** Returns the number of the first row to verify and the hash of the row before it. */
 function startOf(trail: AuditTrail, anchor: AuditMark | null, from: number) {
   const first = anchor === null ? 1 : anchor.seq + 1;
-  if (from <= first) return { due: first, before: anchor?.hash ?? null };
-  return { due: from, before: trail.row(from - 1)?.hash ?? null };
+  if (from <= first) return { nextSeq: first, before: anchor?.hash ?? null };
+  return { nextSeq: from, before: trail.row(from - 1)?.hash ?? null };
 }
 
 const headSeq = (head: Head): number => (head === null || head === 'unreadable' ? 0 : head.seq);
@@ -137,7 +137,7 @@ function compare(
   return { ...counts, first_bad: bad && { seq: bad.seq, problem: problems[code], code } };
 }
 
-/** Completes "at row N: ...". For rows that report a loss it also says what to do after you have found the cause. */
+/** Texts that follow "at row N: ". For rows that report a loss, they also say how to verify the rows after it. */
 const problems: Readonly<Record<AuditFault, string>> = {
   anchor_changed: 'the anchor of the rows before it was changed',
   row_inserted: 'the row was inserted',
@@ -147,7 +147,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
   head_unreadable: 'the file audit-head beside the database cannot be read',
   head_mismatch: 'the row does not match the file audit-head beside the database',
   head_lost:
-    'the file audit-head was gone when the server started, so rows before this one may have been removed. Once you know ' +
+    'the file audit-head was missing when the server started, so rows before this one may have been removed. Once you know ' +
     'why, verify from the next row on',
   head_rolled_back:
     'a witness has another row with this number, or one that is missing here: an older database replaced this one. Once you know ' +
@@ -157,8 +157,8 @@ const problems: Readonly<Record<AuditFault, string>> = {
     'next row on',
 };
 
-/** At startup, the orchestrator appends such a row to report rows that were already missing. */
-function admittedLoss(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
+/** Returns the loss that this row reports. The orchestrator appends such rows at startup, when rows are already missing. */
+function lossReportedBy(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };
   const isLossy = row.type === 'audit.restored' && (detailsOf(row.details)['lost'] ?? null) !== null;

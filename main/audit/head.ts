@@ -29,7 +29,7 @@ export interface HeadKeeper {
    * True without a head. Otherwise the head must have a valid seal, and the trail must contain its row unless retention has
    * removed it.
    */
-  fits(): boolean;
+  matchesTrail(): boolean;
   /**
    * The head was missing at startup, and the row that reports it could not be written. A later start that can write the row
    * creates a new head.
@@ -37,28 +37,26 @@ export interface HeadKeeper {
   readonly isWithheld: boolean;
   /** Whether the head has a valid seal. Ignores the trail. */
   isSealed(): boolean;
-  /**
-   * Replaces the head by one for the current trail. Call it only when the trail itself records that a backup replaced it.
-   */
-  accept(): void;
+  /** Replaces the head by one for the current trail. Call it only if the trail itself records why the old head does not match. */
+  acceptTrail(): void;
   /** Writes the head a last time. */
   stop(): void;
 }
 
-/** A power failure can leave this much of the trail uncovered by the head: rows younger than this. */
+/** After a power failure, the head may not cover rows younger than this. */
 const everyMs = 5_000;
 
 /**
  * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row of the
  * head, somebody has truncated the trail; the head then stays unchanged as proof.
  */
-export function keepHead(parts: HeadDeps): HeadKeeper {
-  const { trail, file, seal, clock, log, isWithheld = false } = parts;
+export function keepHead(deps: HeadDeps): HeadKeeper {
+  const { trail, file, seal, clock, log, isWithheld = false } = deps;
   let kept = readHead(file);
   let cancelTimer = (): void => {};
   const isSealed = (mark: SealedMark): boolean => seal('head', mark) === mark.seal;
 
-  const fits = (): boolean => {
+  const matchesTrail = (): boolean => {
     if (kept === null) return true;
     if (kept === 'unreadable' || !isSealed(kept)) return false;
     // Written before the first row: it only proves that a head existed.
@@ -66,7 +64,7 @@ export function keepHead(parts: HeadDeps): HeadKeeper {
     return trail.row(kept.seq)?.hash === kept.hash || isTrimmed(kept, trail);
   };
   const write = (): void => {
-    const newest = newestOf(trail);
+    const newest = newestMark(trail);
     if (kept !== null && kept !== 'unreadable' && kept.hash === newest.hash) return;
     const mark: AuditMark = { ...newest, at: clock.wall() };
     const head = { ...mark, seal: seal('head', mark) };
@@ -78,19 +76,19 @@ export function keepHead(parts: HeadDeps): HeadKeeper {
     }
   };
   const keep = (): void => {
-    if (fits() && !isWithheld) write();
+    if (matchesTrail() && !isWithheld) write();
   };
-  const beat = (): void => {
+  const tick = (): void => {
     keep();
-    cancelTimer = clock.after(everyMs, beat);
+    cancelTimer = clock.after(everyMs, tick);
   };
-  beat();
+  tick();
   return {
     head: () => kept,
-    fits,
+    matchesTrail,
     isWithheld,
     isSealed: () => kept !== null && kept !== 'unreadable' && isSealed(kept),
-    accept: write,
+    acceptTrail: write,
     stop() {
       cancelTimer();
       keep();
@@ -98,12 +96,12 @@ export function keepHead(parts: HeadDeps): HeadKeeper {
   };
 }
 
-const newestOf = (trail: AuditTrail): Omit<AuditMark, 'at'> => {
+const newestMark = (trail: AuditTrail): Omit<AuditMark, 'at'> => {
   const row = trail.row(trail.lastSeq());
-  return row === null ? beforeTheFirst : { seq: row.seq, hash: row.hash };
+  return row === null ? emptyTrailMark : { seq: row.seq, hash: row.hash };
 };
 
-const beforeTheFirst = { seq: 0, hash: '' };
+const emptyTrailMark = { seq: 0, hash: '' };
 
 /** Retention has removed the row of the head and all rows before it. */
 const isTrimmed = ({ seq, hash }: AuditMark, trail: AuditTrail): boolean => {

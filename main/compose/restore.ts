@@ -21,7 +21,7 @@ export function createRestore({
   http,
 }: RestoreDeps): Restoration<KeptBackup, IncomingMessage> {
   const { clock, log, onFatal } = context.parts;
-  let trail: ReturnType<Audit['account']> | null = null;
+  let trail: ReturnType<Audit['describe']> | null = null;
   return createRestoration<KeptBackup, Replacement, IncomingMessage>(
     {
       prepare: name => scope().data.prepare(name),
@@ -33,7 +33,7 @@ export function createRestore({
         await closeFiles(scope());
         await scope().audit.stop();
         // Readable only while the store is open.
-        trail = scope().audit.account();
+        trail = scope().audit.describe();
       },
       save: () => scope().data.backups.make('before-restore'),
       close: () => scope().data.store.close(),

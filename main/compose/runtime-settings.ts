@@ -55,7 +55,7 @@ export function createRuntimeSettings({
     refreshCertificate: certificates.refresh,
     localWorker,
     orchestrator,
-    keepAuditFor: audit.keepFor,
+    keepAuditFor: audit.setRetention,
     about: {
       version,
       configs_dir: config.configsDir,

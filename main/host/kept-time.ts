@@ -58,11 +58,11 @@ export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTi
       log.warn('clock.not_kept', { cause });
     }
   };
-  const beat = (): void => {
+  const tick = (): void => {
     keep();
-    cancelTimer = clock.after(everyMs, beat);
+    cancelTimer = clock.after(everyMs, tick);
   };
-  beat();
+  tick();
   return {
     ...time,
     stop() {

@@ -64,7 +64,7 @@ function webhook(url: string): Witness {
         // Error messages of fetch may contain the whole URL.
         const code =
           cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : 'no answer';
-        throw new Error(`${origin} could not be told: ${code.replaceAll(url, origin)}`);
+        throw new Error(`The mark could not be sent to ${origin}: ${code.replaceAll(url, origin)}`);
       });
       await answer.body?.cancel();
       if (!answer.ok) throw new Error(`${origin} answered with ${answer.status}`);

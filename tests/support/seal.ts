@@ -9,9 +9,9 @@ const key = new Uint8Array(32).fill(7);
 export const testSeal = createSeal(key);
 export const testMarkSeal = createMarkSeal(key);
 
-const noHead: Pick<HeadKeeper, 'head' | 'fits' | 'isWithheld'> = {
+const noHead: Pick<HeadKeeper, 'head' | 'matchesTrail' | 'isWithheld'> = {
   head: () => null,
-  fits: () => true,
+  matchesTrail: () => true,
   isWithheld: false,
 };
 

@@ -73,7 +73,7 @@ export interface AuditTrail {
   /** Rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];
   /** Like `after`, but only rows that the sieve selects. */
-  sifted(filter: AuditFilter, after: number, limit: number): readonly AuditRow[];
+  filteredAfter(filter: AuditFilter, after: number, limit: number): readonly AuditRow[];
   row(seq: number): AuditRow | null;
   figures(filter: AuditFilter): AuditFigures;
   /** The newest row that retention has removed; null if it has removed none. */

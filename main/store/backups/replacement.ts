@@ -12,7 +12,7 @@ import { companions, sizeOf } from '../db/file-check.ts';
 import { knownSchema } from '../db/migrations.ts';
 import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
 import { syncFile, syncNames } from '../db/sync.ts';
-import { carryTrail } from './trail-transfer.ts';
+import { copyTrail } from './trail-transfer.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
@@ -88,7 +88,7 @@ export async function prepareReplacement(
       backup,
       drop,
       async sign(describe) {
-        const fact = describe(await carryTrail(file, ready));
+        const fact = describe(await copyTrail(file, ready));
         await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
       },
       takePlace: () => swap(file),

@@ -5,21 +5,20 @@ import type { AuditRow, AuditSeal } from '../../orchestrator/ports/index.ts';
 import { companions } from '../db/file-check.ts';
 
 /** Rows to copy per turn of the event loop. */
-const rowsATurn = 5_000;
+const rowsPerTurn = 5_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
 type Position = Pick<AuditRow, 'seq' | 'hash'>;
 
 /**
- * Replaces the whole trail of a copy (`to`) by that of the database that it is about to replace (`from`, closed). A restore
- * therefore never removes a row. Returns the newest row that the copy had before, or null. On failure the copy keeps its own
- * trail.
+ * Replaces the trail in `to`, the copy of a backup, by that in `from`, the closed database that the copy will replace. A restore
+ * therefore never removes a row. Returns the newest row that `to` had before, or null. On failure `to` keeps its own trail.
  */
-export async function carryTrail(from: string, to: string): Promise<Position | null> {
+export async function copyTrail(from: string, to: string): Promise<Position | null> {
   const db = new Database(to);
   try {
-    const had = newestRow(db);
+    const replaced = newestRow(db);
     db.prepare('ATTACH ? AS running').run(from);
     db.exec('BEGIN IMMEDIATE');
     const triggers = dropTriggers(db);
@@ -27,14 +26,14 @@ export async function carryTrail(from: string, to: string): Promise<Position | n
       'DELETE FROM audit; DELETE FROM audit_anchor; INSERT INTO audit_anchor SELECT * FROM running.audit_anchor',
     );
     await copyRows(db);
-    // The number of the newest row ever written, even if that row was removed.
+    // SQLite numbers new rows after this value, so that the number of a removed row is never used again.
     db.exec(
       `DELETE FROM sqlite_sequence WHERE name = 'audit';
        INSERT INTO sqlite_sequence SELECT name, seq FROM running.sqlite_sequence WHERE name = 'audit'`,
     );
     for (const trigger of triggers) db.exec(trigger);
     db.exec('COMMIT');
-    return had;
+    return replaced;
   } finally {
     // Closing rolls back an open transaction.
     db.close();
@@ -46,15 +45,12 @@ async function copyRows(db: Database.Database): Promise<void> {
     `INSERT INTO audit (${columns}) SELECT ${columns} FROM running.audit WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
   for (let last = Number.MIN_SAFE_INTEGER; ; last = newestRow(db)?.seq ?? last) {
-    if (copy.run(last, rowsATurn).changes < rowsATurn) return;
+    if (copy.run(last, rowsPerTurn).changes < rowsPerTurn) return;
     await setImmediate();
   }
 }
 
-/**
- * Drops the triggers that forbid what only a restore may do. Returns their definitions, so that they can be restored in the same
- * transaction.
- */
+/** Drops the triggers that forbid changes to the trail. Returns their SQL, so that the same transaction can create them again. */
 function dropTriggers(db: Database.Database): readonly string[] {
   const found = db
     .prepare<[], { readonly name: string; readonly sql: string }>(

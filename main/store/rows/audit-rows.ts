@@ -140,7 +140,7 @@ export function createAuditTrail(db: Database): AuditTrail {
   const after = db.prepare<[number, number], AuditRow>(
     `SELECT ${columns} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
-  const sifted = byFilter(condition =>
+  const selectFiltered = byFilter(condition =>
     db.prepare<[FilterValues & { readonly after: number; readonly limit: number }], AuditRow>(
       `SELECT ${columns} FROM audit WHERE seq > @after AND ${condition} ORDER BY seq LIMIT @limit`,
     ),
@@ -153,7 +153,8 @@ export function createAuditTrail(db: Database): AuditTrail {
       return { rows: listed(filter).all(values), total: sum(filter).get(values)?.total ?? 0 };
     },
     after: (seq, limit) => after.all(seq, limit),
-    sifted: (filter, seq, limit) => sifted(filter).all({ ...valuesOf(filter), after: seq, limit }),
+    filteredAfter: (filter, seq, limit) =>
+      selectFiltered(filter).all({ ...valuesOf(filter), after: seq, limit }),
     row: seq => bySeq.get(seq) ?? null,
     figures(filter) {
       const values = valuesOf(filter);

@@ -23,7 +23,7 @@ const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): Au
   }),
   after: (seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
   lastSeq: () => lastSeq,
-  sifted: (_filter, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+  filteredAfter: (_filter, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
   row: seq => rows.find(row => row.seq === seq) ?? null,
   figures: () => ({ total: rows.length, firstAt: null, lastAt: null, types: [], actors: [] }),
   anchor: () => null,

@@ -38,7 +38,7 @@ function openTrail(count: number): TestTrail {
     },
     list: () => ({ rows, total: rows.length }),
     after: (seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
-    sifted: (_filter, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
+    filteredAfter: (_filter, seq, limit) => rows.filter(row => row.seq > seq).slice(0, limit),
     row: seq => rows.find(row => row.seq === seq) ?? null,
     figures: () => ({ total: rows.length, firstAt: null, lastAt: null, types: [], actors: [] }),
     anchor: () => anchor,
@@ -106,7 +106,7 @@ describe('head of the trail', () => {
     start(trail, file);
     trail.grow(4);
     const { verify, keeper } = start(trail, file);
-    expect(keeper.fits()).toBe(true);
+    expect(keeper.matchesTrail()).toBe(true);
     expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
@@ -202,9 +202,9 @@ describe('head of the trail', () => {
     start(trail, file).keeper.stop();
     trail.cut(3);
     const { keeper, verify } = start(trail, file);
-    expect(keeper.fits()).toBe(false);
+    expect(keeper.matchesTrail()).toBe(false);
     trail.grow(1);
-    keeper.accept();
+    keeper.acceptTrail();
     expect(seqIn(file)).toBe(3);
     expect(await verify()).toMatchObject({ valid: true, checked: 3 });
   });
@@ -215,7 +215,7 @@ describe('head of the trail', () => {
     trail.grow(1);
     trail.trimTo(seq);
     const { keeper, verify } = start(trail, file);
-    expect(keeper.fits()).toBe(true);
+    expect(keeper.matchesTrail()).toBe(true);
     expect(await verify()).toMatchObject({ valid: true, anchor: { seq }, checked: 6 - seq });
   });
 });

@@ -185,7 +185,7 @@ test('continues a trail whose sealed newest row names the head that it replaced,
   expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.restored' });
   expect(bench.logged).toEqual([]);
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 3 } });
-  expect(audit.account()).toEqual({
+  expect(audit.describe()).toEqual({
     was: { seq: 3, hash: newest(bench)?.hash },
     head: { seq: 3, hash: newest(bench)?.hash },
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accountOf, isAccountedFor } from '../../../../main/audit/restored.ts';
+import { describeTrail, isReplacementRecorded } from '../../../../main/audit/restored.ts';
 import type {
   AuditMark,
   AuditRow,
@@ -10,7 +10,7 @@ import { testSeal } from '../../../support/seal.ts';
 import { makeRow } from './builders.ts';
 
 const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'ours' };
-const keeper = { head: () => head, fits: () => false, isSealed: () => true };
+const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
 const naming = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
 /** Creates a row that is sealed after a row or anchor with this hash, or as the first row with null. */
@@ -26,27 +26,27 @@ const trailOf = (rows: readonly AuditRow[], anchor: AuditMark | null = null): Au
     anchor: () => anchor,
   }) as AuditTrail;
 
-const accountsFor = (trail: AuditTrail): boolean => isAccountedFor(trail, testSeal, keeper);
+const isRecorded = (trail: AuditTrail): boolean => isReplacementRecorded(trail, testSeal, keeper);
 
 test('accepts a restore row after another row, after an anchor, and as the first row', () => {
   const other = makeRow({ seq: 6, hash: 'of-six' });
-  expect(accountsFor(trailOf([other, restored('of-six', naming)]))).toBe(true);
+  expect(isRecorded(trailOf([other, restored('of-six', naming)]))).toBe(true);
   const anchor = { seq: 6, hash: 'of-anchor', at: 1_000 };
-  expect(accountsFor(trailOf([restored('of-anchor', naming)], anchor))).toBe(true);
-  expect(accountsFor(trailOf([restored(null, naming)]))).toBe(true);
+  expect(isRecorded(trailOf([restored('of-anchor', naming)], anchor))).toBe(true);
+  expect(isRecorded(trailOf([restored(null, naming)]))).toBe(true);
 });
 
 test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON'])(
   'rejects a restore row with the details %s',
   details => {
-    expect(accountsFor(trailOf([restored(null, details)]))).toBe(false);
+    expect(isRecorded(trailOf([restored(null, details)]))).toBe(false);
   },
 );
 
 test('rejects a trail without rows, and returns no account of it', () => {
-  expect(accountsFor(trailOf([]))).toBe(false);
-  expect(accountOf(trailOf([]), null)).toEqual({ was: null, head: null });
-  expect(accountOf(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({
+  expect(isRecorded(trailOf([]))).toBe(false);
+  expect(describeTrail(trailOf([]), null)).toEqual({ was: null, head: null });
+  expect(describeTrail(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({
     was: { seq: 6, hash: 'of-six' },
     head: { seq: 90, hash: 'of-ninety' },
   });
