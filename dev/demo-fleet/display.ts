@@ -59,15 +59,15 @@ export function createDisplay({ terminal, flags }: Pick<Remote, 'terminal' | 'fl
  * @internal
  */
 export function statusLine(status: FleetStatus): string {
-  const { workers, connected, training, completed, failed, stopped, away, left, submitted } = status;
+  const { workers, connected, training, completed, failed, stopped, away, ended, submitted } = status;
   return [
     `${connected} of ${workers} connected`,
     `${training} training`,
     `${completed} completed`,
     `${failed} failed`,
     stopped > 0 ? `${stopped} stopped` : null,
-    away > 0 ? `${away} vanished` : null,
-    left > 0 ? `${left} left` : null,
+    away > 0 ? `${away} disconnected` : null,
+    ended > 0 ? `${ended} ended` : null,
     submitted === null ? null : `${submitted} submitted`,
   ]
     .filter(part => part !== null)

@@ -3,13 +3,13 @@ import { exitCodes, fail } from '../../main/cli/failure.ts';
 import { decimal, isOn, numberOf, textOf, timeSpan, wholeNumber } from '../../main/cli/flags.ts';
 import type { Remote } from '../../main/cli/remote.ts';
 import type { FleetShape } from './hardware.ts';
-import type { TrainingHabits } from './training-plan.ts';
+import type { TrainingSettings } from './training-plan.ts';
 
 const maxWorkers = 500;
 
 export interface FleetOptions {
   readonly shape: FleetShape;
-  readonly habits: TrainingHabits;
+  readonly habits: TrainingSettings;
   /** Null when the demo submits no jobs. */
   readonly submitEveryMs: number | null;
   readonly seed: string;
@@ -19,7 +19,7 @@ export interface FleetOptions {
 
 export const addFleetOptions = (command: Command): Command =>
   command
-    .option('--workers <count>', `number of workers, up to ${maxWorkers}`, from(1, maxWorkers), 10)
+    .option('--workers <count>', `number of workers, up to ${maxWorkers}`, numberBetween(1, maxWorkers), 10)
     .option('--ephemeral <count>', 'number of workers that leave after one job', wholeNumber, 0)
     .option('--flaky <count>', 'number of workers that disconnect from time to time', wholeNumber, 0)
     .option('--job-seconds <time>', 'duration of a job, plus or minus a third', jobTime, 60)
@@ -47,12 +47,11 @@ export function readOptions(flags: Remote['flags']): FleetOptions {
   };
 }
 
-const from =
-  (least: number, most: number) =>
+const numberBetween =
+  (min: number, max: number) =>
   (text: string): number => {
     const value = wholeNumber(text);
-    if (value < least || value > most)
-      throw new InvalidArgumentError(`Give a number from ${least} to ${most}.`);
+    if (value < min || value > max) throw new InvalidArgumentError(`Give a number from ${min} to ${max}.`);
     return value;
   };
 
@@ -62,11 +61,11 @@ function share(text: string): number {
   return value;
 }
 
-const dayS = 86_400;
+const secondsPerDay = 86_400;
 
 function jobTime(text: string): number {
   const seconds = timeSpan(text);
-  if (seconds < 0.1 || seconds > dayS)
+  if (seconds < 0.1 || seconds > secondsPerDay)
     throw new InvalidArgumentError('Give seconds, or a time such as 90s or 30m, up to a day.');
   return seconds;
 }

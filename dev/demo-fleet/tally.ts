@@ -9,7 +9,7 @@ export interface Tally {
   /** Workers that are currently disconnected without notice. */
   away: number;
   /** Workers that have ended. */
-  left: number;
+  ended: number;
 }
 
 export const newTally = (): Tally => ({
@@ -19,5 +19,5 @@ export const newTally = (): Tally => ({
   failed: 0,
   stopped: 0,
   away: 0,
-  left: 0,
+  ended: 0,
 });

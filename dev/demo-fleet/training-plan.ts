@@ -21,7 +21,7 @@ interface Curve {
   readonly start: number;
   readonly floor: number;
   /** Number of times that the distance to `floor` shrinks by a factor of e. */
-  readonly folds: number;
+  readonly eFoldings: number;
   readonly noise: number;
 }
 
@@ -31,21 +31,21 @@ interface Failure {
   readonly lines: readonly string[];
 }
 
-export interface TrainingHabits {
+export interface TrainingSettings {
   readonly jobSeconds: number;
   /** The share of jobs that fail, 0 to 1. */
   readonly failRate: number;
 }
 
-const warmUp = 0.05;
+const warmUpShare = 0.05;
 
 export function planTraining(
   config: TrainerConfig,
   { gpuCount, accelerator, vramGb }: Machine,
-  { jobSeconds, failRate }: TrainingHabits,
+  { jobSeconds, failRate }: TrainingSettings,
   random: Random,
 ): TrainingPlan {
-  const totalSteps = stepsOf(config) ?? 50 * Math.round(random.between(8, 60));
+  const totalSteps = configuredSteps(config) ?? 50 * Math.round(random.between(8, 60));
   const fails = random.next() < failRate;
   const atStep = Math.max(1, Math.floor(totalSteps * random.between(0.02, 0.9)));
   return {
@@ -56,31 +56,31 @@ export function planTraining(
     curve: {
       start: random.between(0.35, 0.9),
       floor: random.between(0.04, 0.09),
-      folds: random.between(3, 6),
+      eFoldings: random.between(3, 6),
       noise: random.between(0.03, 0.1),
     },
-    failure: fails ? { atStep, code: 1, lines: lastWords(accelerator, vramGb, atStep, random) } : null,
+    failure: fails ? { atStep, code: 1, lines: failureOutput(accelerator, vramGb, atStep, random) } : null,
   };
 }
 
-/** Reads the step count under SimpleTuner's names; null when it is invalid. */
-function stepsOf(config: TrainerConfig): number | null {
+/** Returns the step count that a SimpleTuner config sets; null when it is missing or invalid. */
+function configuredSteps(config: TrainerConfig): number | null {
   const given = config['max_train_steps'] ?? config['--max_train_steps'];
   return typeof given === 'number' && Number.isInteger(given) && given >= 1 && given <= 1e7 ? given : null;
 }
 
-function lastWords(
+function failureOutput(
   accelerator: Machine['accelerator'],
   vramGb: number,
   step: number,
   random: Random,
 ): readonly string[] {
-  const wantedGb = random.between(1.5, 6).toFixed(2);
+  const allocationGb = random.between(1.5, 6).toFixed(2);
   const brand = accelerator === 'rocm' ? 'HIP' : 'CUDA';
   const memory = [
     'Traceback (most recent call last):',
     '  File "simpletuner/train.py", line 41, in <module>',
-    `torch.OutOfMemoryError: ${brand} out of memory. Tried to allocate ${wantedGb} GiB. GPU 0 has a total capacity of ${vramGb}.00 GiB of which 0.41 GiB is free.`,
+    `torch.OutOfMemoryError: ${brand} out of memory. Tried to allocate ${allocationGb} GiB. GPU 0 has a total capacity of ${vramGb}.00 GiB of which 0.41 GiB is free.`,
   ];
   const others = [
     [
@@ -103,8 +103,8 @@ function lastWords(
 export function progressAt(plan: TrainingPlan, step: number, jitter: number): Progress {
   const { totalSteps, durationMs, stepsPerEpoch, curve } = plan;
   const share = step / totalSteps;
-  const fall = Math.exp(-curve.folds * share);
-  const loss = curve.floor + (curve.start - curve.floor) * fall;
+  const decay = Math.exp(-curve.eFoldings * share);
+  const loss = curve.floor + (curve.start - curve.floor) * decay;
   return {
     step,
     total_steps: totalSteps,
@@ -113,14 +113,16 @@ export function progressAt(plan: TrainingPlan, step: number, jitter: number): Pr
     loss: round(loss * (1 + curve.noise * jitter), 5),
     learning_rate: rateAt(plan, share),
     steps_per_second: round((totalSteps / (durationMs / 1000)) * (1 + 0.05 * jitter), 2),
-    metrics: { grad_norm: round(0.2 + fall + 0.1 * Math.abs(jitter), 3) },
+    metrics: { grad_norm: round(0.2 + decay + 0.1 * Math.abs(jitter), 3) },
   };
 }
 
 /** Linear warm-up, then half a cosine. */
 function rateAt({ peakRate }: TrainingPlan, share: number): number {
   const scale =
-    share < warmUp ? share / warmUp : (1 + Math.cos((Math.PI * (share - warmUp)) / (1 - warmUp))) / 2;
+    share < warmUpShare
+      ? share / warmUpShare
+      : (1 + Math.cos((Math.PI * (share - warmUpShare)) / (1 - warmUpShare))) / 2;
   return Number((peakRate * scale).toPrecision(4));
 }
 

@@ -3,11 +3,11 @@ import {
   createSimulatedWorker,
   type SimulatedTraining,
 } from '../../agent/simulated/simulated-worker.ts';
-import { vanishAtTimes } from './absences.ts';
+import { disconnectAtRandom } from './absences.ts';
 import type { Remote } from '../../main/cli/remote.ts';
 import type { WorkerPlan } from './hardware.ts';
 import type { Random } from './random.ts';
-import { planTraining, telemetryOf, type TrainingHabits } from './training-plan.ts';
+import { planTraining, telemetryOf, type TrainingSettings } from './training-plan.ts';
 import type { Tally } from './tally.ts';
 import { train } from './training.ts';
 
@@ -17,7 +17,7 @@ export interface DemoWorkerDeps {
   readonly fetch: Remote['fetch'];
   /** The worker's own token. */
   readonly token: string;
-  readonly habits: TrainingHabits;
+  readonly habits: TrainingSettings;
   readonly random: Random;
   readonly clock: Clock;
   readonly tally: Tally;
@@ -59,16 +59,16 @@ export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
     },
     log,
   });
-  const stopVanishing = plan.isFlaky ? vanishAtTimes(worker, deps, chance.fork('absences')) : () => {};
+  const stopAbsences = plan.isFlaky ? disconnectAtRandom(worker, deps, chance.fork('absences')) : () => {};
   const exited = worker.run().then(code => {
-    stopVanishing();
-    tally.left += 1;
+    stopAbsences();
+    tally.ended += 1;
     return code;
   });
   return {
     exited,
     leaveNow() {
-      stopVanishing();
+      stopAbsences();
       worker.leaveNow();
     },
   };

@@ -211,7 +211,7 @@ describe('the demo output', () => {
   test('shows rare counts in the status line only when they are not zero', () => {
     expect(statusLine(status)).toBe('0 of 3 connected, 0 training, 0 completed, 0 failed');
     expect(statusLine({ ...status, connected: 1, stopped: 1, away: 1, ended: 1, submitted: 7 })).toBe(
-      '1 of 3 connected, 0 training, 0 completed, 0 failed, 1 stopped, 1 vanished, 1 left, 7 submitted',
+      '1 of 3 connected, 0 training, 0 completed, 0 failed, 1 stopped, 1 disconnected, 1 ended, 7 submitted',
     );
   });
 
