@@ -5,7 +5,7 @@ import { createPreferences } from './state/preferences.ts';
 import './ui/theme.css';
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('the page has no place for the panel');
+if (root === null) throw new Error('the page has no element with the id "root"');
 const preferences = createPreferences(localStorage, navigator.languages);
 const client = createPanelClient(location.origin);
 createRoot(root).render(<App client={client} baseUrl={location.origin} preferences={preferences} />);

@@ -1,7 +1,7 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot } from './fleet.ts';
-import { heard } from './losses.ts';
+import { withEvents } from './losses.ts';
 import type { FleetState, FleetStore } from './store.ts';
 
 /** Merges data that is read in parts with events that arrive in the meantime. */
@@ -67,7 +67,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       const { fleet, missed } = advance(current(), events);
       if (missed) return false;
       for (const event of events) if (event.kind === 'job') lastSeqs?.set(event.job_id, event.seq);
-      keep(fleet, { losses: heard(store.getState().losses, events, fleet.jobs) });
+      keep(fleet, { losses: withEvents(store.getState().losses, events, fleet.jobs) });
       return true;
     },
   };

@@ -11,9 +11,9 @@ export interface LossPoint {
 /** The losses of one attempt, sorted by time. */
 interface LossSeries {
   readonly attempt: number;
-  /** Losses read from the server; `points` came from the stream later. */
+  /** Losses read from the server. `points` has the later ones, which the event stream delivered. */
   readonly earlier: readonly LossPoint[];
-  /** Minimum distance between kept points, in milliseconds. The last point is always the newest one. */
+  /** Minimum distance between stored points, in milliseconds. The newest point is always stored. */
   readonly gapMs: number;
   readonly points: readonly LossPoint[];
 }
@@ -23,8 +23,12 @@ export type Losses = ReadonlyMap<JobId, LossSeries>;
 /** A sparkline cannot show more points. */
 const maxPoints = 60;
 
-/** Adds the losses in these events. Drops jobs that have ended or are gone, and earlier attempts. */
-export function heard(losses: Losses, events: readonly UiEvent[], jobs: ReadonlyMap<JobId, JobView>): Losses {
+/** Adds the losses in these events. Drops earlier attempts, and jobs that have ended or were deleted. */
+export function withEvents(
+  losses: Losses,
+  events: readonly UiEvent[],
+  jobs: ReadonlyMap<JobId, JobView>,
+): Losses {
   const next = new Map(losses);
   let hasChanged = false;
   for (const event of events) {
@@ -51,22 +55,22 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
     return { attempt, earlier: [], gapMs: 0, points: [point] };
   const { gapMs, points, earlier } = series;
   const [before, last] = points.slice(-2);
-  const newest = last ?? before;
+  const latest = last ?? before;
   // After a reconnect, some events arrive twice.
-  if (newest !== undefined && point.at < newest.at) return series;
+  if (latest !== undefined && point.at < latest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
-  return { attempt, earlier, ...(all.length > maxPoints ? thinned(all) : { gapMs, points: all }) };
+  return { attempt, earlier, ...(all.length > maxPoints ? halved(all) : { gapMs, points: all }) };
 }
 
 /** Drops every second point, so that the curve still covers the whole time. */
-function thinned(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
+function halved(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
   return { gapMs: spanMs / (maxPoints / 2), points: kept };
 }
 
-/** Adds the losses from before the page opened. They include those that arrived in the meantime. */
+/** Replaces the points of an attempt by all losses that the server has stored so far. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -77,10 +81,10 @@ export function withEarlier(
   return new Map(losses).set(id, { attempt, earlier, gapMs: 0, points: [] });
 }
 
-/** Returns all points. Times of `earlier` come from the rig's clock, so they are shifted to end before the first streamed point. */
+/** Returns all points. `earlier` has times of the rig's clock; it is shifted if it would overlap the streamed points. */
 export function pointsOf({ earlier, points }: LossSeries): readonly LossPoint[] {
-  const tooLate = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
-  return [...earlier.map(({ at, loss }) => ({ at: at - tooLate, loss })), ...points];
+  const aheadMs = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
+  return [...earlier.map(({ at, loss }) => ({ at: at - aheadMs, loss })), ...points];
 }
 
 /** Scales losses from 0 (lowest) to 100 (highest). */
@@ -88,14 +92,14 @@ export function scaled(
   points: readonly LossPoint[],
 ): readonly { readonly at: number; readonly value: number }[] {
   const values = points.map(({ loss }) => loss);
-  const least = Math.min(...values);
-  const span = Math.max(...values) - least;
-  return points.map(({ at, loss }) => ({ at, value: span === 0 ? 50 : (100 * (loss - least)) / span }));
+  const lowest = Math.min(...values);
+  const span = Math.max(...values) - lowest;
+  return points.map(({ at, loss }) => ({ at, value: span === 0 ? 50 : (100 * (loss - lowest)) / span }));
 }
 
-/** A change of less than one percent counts as level. */
+/** Compares two losses. A change of at most one percent is `level`. */
 export function directionOf(first: number, last: number): 'down' | 'up' | 'level' {
-  const least = Math.max(Math.abs(first), Math.abs(last)) / 100;
-  if (Math.abs(last - first) <= least) return 'level';
+  const threshold = Math.max(Math.abs(first), Math.abs(last)) / 100;
+  if (Math.abs(last - first) <= threshold) return 'level';
   return last < first ? 'down' : 'up';
 }

@@ -7,12 +7,12 @@ interface CopyProps {
   /** Names what is copied: "Copy the command". */
   readonly label: string;
   /** Called when the page has no clipboard, as over plain HTTP from another machine. */
-  readonly onRefused: () => void;
+  readonly onFailed: () => void;
 }
 
 const saidForMs = 2_000;
 
-export function Copy({ text, label, onRefused }: CopyProps) {
+export function Copy({ text, label, onFailed }: CopyProps) {
   const t = useT();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -25,7 +25,7 @@ export function Copy({ text, label, onRefused }: CopyProps) {
       await navigator.clipboard.writeText(text);
       setCopied(true);
     } catch {
-      onRefused();
+      onFailed();
     }
   };
   return (

@@ -5,8 +5,8 @@ const OpenerContext = createContext<Element | null>(null);
 export const OpenerProvider = OpenerContext.Provider;
 
 /**
- * Returns the focus when an overlay closes: to the element that had it before, or to the page if that is gone. An overlay without a trigger
- * would otherwise lose the focus. A menu returns the focus before it acts.
+ * Returns a close handler for overlays. It moves the focus back to the element that had it before, or to the page if that element no longer
+ * exists. An overlay without a trigger would otherwise lose the focus. A menu moves the focus back before its action runs.
  */
 export function useReturnedFocus(): (event: Event) => void {
   const opener = useContext(OpenerContext);

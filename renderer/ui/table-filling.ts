@@ -1,7 +1,7 @@
 /** Schedules when rows that scroll into view get their cells. */
 export interface Filling {
   /** Runs `fill` in one of the next frames; the returned function cancels it. */
-  ask(fill: () => void): () => void;
+  schedule(fill: () => void): () => void;
 }
 
 /** Rendering a row takes about a millisecond. A slow turn of the mouse wheel brings about this many rows into view. */
@@ -21,17 +21,17 @@ export function createFilling(inNextFrame: (run: () => void) => void): Filling {
     inNextFrame(nextFrame);
   };
   const nextFrame = (): void => {
-    const most = isFirst ? waiting.size : rowsPerFrame;
+    const count = isFirst ? waiting.size : rowsPerFrame;
     isFirst = false;
     isPlanned = false;
-    for (const fill of [...waiting].slice(0, most)) {
+    for (const fill of [...waiting].slice(0, count)) {
       waiting.delete(fill);
       fill();
     }
     plan();
   };
   return {
-    ask(fill) {
+    schedule(fill) {
       waiting.add(fill);
       plan();
       return () => void waiting.delete(fill);

@@ -14,7 +14,7 @@ interface SortableColumn<R> {
 /** The position of each row, by its id. */
 type Places = ReadonlyMap<string, number>;
 
-/** While held, rows keep their positions: removed rows disappear, and new rows go to the end. */
+/** While frozen, rows keep their positions: removed rows disappear, and new rows are appended. */
 export function useSteadyOrder<R>(
   rows: readonly R[],
   idOf: (row: R) => string,
@@ -40,23 +40,23 @@ export function useSteadyOrder<R>(
     last.current = sort(rows);
     return last.current;
   }, [rows, sort]);
-  const [held, setHeld] = useState<Places | null>(null);
-  const hold = useMemo(
+  const [frozen, setFrozen] = useState<Places | null>(null);
+  const keepPlaces = useMemo(
     () =>
-      held === null
+      frozen === null
         ? null
         : createArrangement<R>({
             idOf,
-            arrange: moved => inPlaces(moved, held, idOf),
+            arrange: moved => inPlaces(moved, frozen, idOf),
             stays: () => true,
           }),
-    [idOf, held],
+    [idOf, frozen],
   );
-  const steady = useMemo(() => (hold === null ? ordered : hold(ordered)), [ordered, hold]);
+  const steady = useMemo(() => (keepPlaces === null ? ordered : keepPlaces(ordered)), [ordered, keepPlaces]);
   return {
     rows: steady,
-    hold: (): void => setHeld(placesOf(ordered, idOf)),
-    release: (): void => setHeld(null),
+    freeze: (): void => setFrozen(placesOf(ordered, idOf)),
+    unfreeze: (): void => setFrozen(null),
   };
 }
 
@@ -69,13 +69,13 @@ export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) =
   const placed: (R | undefined)[] = Array.from({ length: places.size });
   const others: R[] = [];
   for (const row of rows) {
-    const place = places.get(idOf(row));
-    if (place === undefined) others.push(row);
-    else placed[place] = row;
+    const position = places.get(idOf(row));
+    if (position === undefined) others.push(row);
+    else placed[position] = row;
   }
-  const there: R[] = [];
-  for (const row of placed) if (row !== undefined) there.push(row);
-  return others.length === 0 ? there : [...there, ...others];
+  const kept: R[] = [];
+  for (const row of placed) if (row !== undefined) kept.push(row);
+  return others.length === 0 ? kept : [...kept, ...others];
 }
 
 interface Sorting<R> {

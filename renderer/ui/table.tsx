@@ -23,8 +23,8 @@ export interface Column<R> {
   /** The sort key; omitted for columns that cannot be sorted. */
   readonly sortBy?: (row: R) => string | number | null;
   readonly align?: 'end';
-  /** Hides the title visually where the cells explain themselves; screen readers still read it. */
-  readonly isTitleUnseen?: boolean;
+  /** Hides the title visually if the cells explain themselves. Screen readers still read it. */
+  readonly isTitleHidden?: boolean;
 }
 
 interface TableProps<R> {
@@ -82,20 +82,20 @@ export function Table<R>(props: TableProps<R>) {
     rangeExtractor,
   });
   const grid = useMemo(() => gridOf(columns), [columns]);
-  const turn = (column: string): void => {
+  const changeOrder = (column: string): void => {
     const next = { column, isDescending: order?.column === column && !order.isDescending };
     if (props.onOrder === undefined) setOwnOrder(next);
     else props.onOrder(next);
-    // The user asked for a new order, so rows may move.
-    shown.release();
+    // The user requested a new order, so rows may move.
+    shown.unfreeze();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
   const toggle = (row: R): void => setOpened(was => (was === idOf(row) ? null : idOf(row)));
-  // Row heights have changed.
+  // Expanding or collapsing a row changes its height.
   useEffect(() => virtual.measure(), [virtual, opened]);
-  const { openClicked, openEntered } = opening(shown.rows, details === undefined ? onOpen : toggle);
+  const { onClick, onEnter } = openHandlers(shown.rows, details === undefined ? onOpen : toggle);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
-    if (event.key === 'Enter') openEntered(event);
+    if (event.key === 'Enter') onEnter(event);
     const next = nextRow(event);
     if (next === null) return;
     virtual.scrollToIndex(Math.max(0, Math.min(next, shown.rows.length - 1)));
@@ -105,25 +105,25 @@ export function Table<R>(props: TableProps<R>) {
   };
 
   // Only rows of a treegrid may be expandable.
-  const unfolding = details === undefined ? {} : { role: 'treegrid' };
+  const treegridRole = details === undefined ? {} : { role: 'treegrid' };
   // An empty table must be neither announced nor scrollable.
   if (shown.rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div
       className="table"
       role="grid"
-      {...unfolding}
+      {...treegridRole}
       aria-label={label}
       aria-rowcount={rows.length + 1}
       aria-busy={isBusy}
-      onPointerEnter={shown.hold}
-      onPointerLeave={shown.release}
-      onClick={openClicked}
+      onPointerEnter={shown.freeze}
+      onPointerLeave={shown.unfreeze}
+      onClick={onClick}
       onKeyDown={onKeyDown}
       tabIndex={-1}
     >
       <div className="table-scroll" ref={scroller}>
-        <Head columns={columns} order={order} grid={grid} onTurn={turn} />
+        <Head columns={columns} order={order} grid={grid} onOrder={changeOrder} />
         <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const row = shown.rows[index];
@@ -178,18 +178,18 @@ function useNearEnd(
 }
 
 /** The table handles opening for all rows. A new handler per row would re-render every row. */
-function opening<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) {
+function openHandlers<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) {
   const open = (element: Element | null): void => {
     const row = element instanceof HTMLElement ? rows[Number(element.dataset['row'])] : undefined;
     if (row !== undefined) onOpen?.(row);
   };
   return {
-    openClicked({ target }: MouseEvent): void {
+    onClick({ target }: MouseEvent): void {
       // Events from a row's menu bubble here through React, although its elements are in no row.
       if (target instanceof Element && target.closest('a, button, input, label') === null)
         open(target.closest('[data-row]'));
     },
-    openEntered({ target }: KeyboardEvent): void {
+    onEnter({ target }: KeyboardEvent): void {
       if (target instanceof Element) open(target);
     },
   };
@@ -199,10 +199,10 @@ interface HeadProps<R> {
   readonly columns: readonly Column<R>[];
   readonly order: Order | null;
   readonly grid: CSSProperties;
-  readonly onTurn: (column: string) => void;
+  readonly onOrder: (column: string) => void;
 }
 
-function Head<R>({ columns, order, grid, onTurn }: HeadProps<R>) {
+function Head<R>({ columns, order, grid, onOrder }: HeadProps<R>) {
   return (
     <div className="table-head" role="row" aria-rowindex={1} style={grid}>
       {columns.map(column => (
@@ -213,9 +213,9 @@ function Head<R>({ columns, order, grid, onTurn }: HeadProps<R>) {
           aria-sort={sortOf(order, column.id)}
         >
           {column.sortBy === undefined ? (
-            <span className={column.isTitleUnseen === true ? 'unseen' : undefined}>{column.title}</span>
+            <span className={column.isTitleHidden === true ? 'unseen' : undefined}>{column.title}</span>
           ) : (
-            <button type="button" className="table-sort" onClick={() => onTurn(column.id)}>
+            <button type="button" className="table-sort" onClick={() => onOrder(column.id)}>
               {column.title}
               {order?.column === column.id && <Icon name={order.isDescending ? 'down' : 'up'} />}
             </button>
@@ -269,7 +269,7 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOp
 /** Re-renders only when its row changes. */
 function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns' | 'filling'>) {
   const [isFilled, setFilled] = useState(false);
-  useEffect(() => filling.ask(() => setFilled(true)), [filling]);
+  useEffect(() => filling.schedule(() => setFilled(true)), [filling]);
   return useMemo(
     () =>
       isFilled &&
@@ -284,10 +284,10 @@ function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns'
 
 /** The header and all rows share one grid, so that columns align. */
 function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
-  const least = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
+  const minWidths = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
   return {
     gridTemplateColumns: columns.map(({ width }) => width).join(' '),
-    minWidth: `calc(${least.join('px + ')}px + ${columns.length - 1} * var(--column-gap) + 24px)`,
+    minWidth: `calc(${minWidths.join('px + ')}px + ${columns.length - 1} * var(--column-gap) + 24px)`,
   };
 }
 

@@ -16,7 +16,7 @@ export function Toaster() {
   );
 }
 
-export const tell = (text: string): void => void toast(text);
+export const showToast = (text: string): void => void toast(text);
 
 /** Shows the server's own error message, which names the object and what to do. */
 export const showFailure = (t: Translator, failure: CallFailure): void =>

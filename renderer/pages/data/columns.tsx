@@ -58,7 +58,7 @@ export function useVersionColumns(
 const menuColumn = <R,>(t: Translator, cell: Column<R>['cell']): Column<R> => ({
   id: 'menu',
   title: t('data.column.menu'),
-  isTitleUnseen: true,
+  isTitleHidden: true,
   width: '44px',
   align: 'end',
   cell,

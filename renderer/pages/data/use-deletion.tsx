@@ -4,7 +4,7 @@ import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 import { sizeText } from '../jobs/figures.ts';
 import { Version } from './cells.tsx';
 
@@ -43,7 +43,7 @@ export function useDeletion(onDone: () => void): Deletion {
       const ids = versions.slice(0, maxVersions).map(({ id }) => id);
       const answer = await client.call(datasetsApi.prune, { body: { versions: ids, dry_run: isDryRun } });
       if (!answer.ok) showFailure(t, answer.failure);
-      else if (answer.value.removed.length === 0) tell(t('data.delete.nothing'));
+      else if (answer.value.removed.length === 0) showToast(t('data.delete.nothing'));
       else return answer.value;
       onDone();
       return null;
@@ -61,7 +61,7 @@ export function useDeletion(onDone: () => void): Deletion {
     const done = await prune(trial.removed, false);
     if (done === null) return;
     const size = sizeText(done.freed_bytes, t.language);
-    tell(t('data.deleted', { count: done.removed.length, size }));
+    showToast(t('data.deleted', { count: done.removed.length, size }));
     onDone();
   };
   const dialog = question !== null && (

@@ -2,7 +2,7 @@ import { useRef } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { Copy } from '../../ui/copy.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 const keys = [
   ['Ctrl K, ⌘ K', 'help.keyPalette'],
@@ -22,7 +22,7 @@ export function HelpPage() {
   const box = useRef<HTMLPreElement>(null);
   const select = (): void => {
     if (box.current !== null) getSelection()?.selectAllChildren(box.current);
-    tell(t('workers.copy.byHand'));
+    showToast(t('workers.copy.byHand'));
   };
   return (
     <div className="page">
@@ -55,7 +55,7 @@ export function HelpPage() {
           {diagnostics}
         </pre>
         <div>
-          <Copy text={diagnostics} label={t('action.copy')} onRefused={select} />
+          <Copy text={diagnostics} label={t('action.copy')} onFailed={select} />
         </div>
       </section>
     </div>

@@ -32,7 +32,7 @@ export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): reado
 const chooser = (t: Translator, may: May, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
   id: 'select',
   title: t('jobs.column.select'),
-  isTitleUnseen: true,
+  isTitleHidden: true,
   width: '20px',
   cell: job => (
     <input
@@ -111,7 +111,7 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
 const menuColumn = (t: Translator): Column<JobView> => ({
   id: 'menu',
   title: t('jobs.column.menu'),
-  isTitleUnseen: true,
+  isTitleHidden: true,
   width: '44px',
   align: 'end',
   cell: job => <cells.MenuCell job={job} />,

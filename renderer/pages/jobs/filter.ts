@@ -10,25 +10,20 @@ import {
 import type { JobCounts } from '../../../protocol/queue-api.ts';
 import { replacements } from '../../ui/arrangement.ts';
 
-export const phases = jobStates;
-export type Phase = JobState;
-
 /** The status, with `blocked` for jobs that wait for approval. */
 export const shownState = (job: JobView) =>
   isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
-const phaseOf = (job: JobView): Phase => stateOf(job);
-
 /** Toggles a state in the search text. */
-export function withState(text: string, state: Phase): string {
+export function withState(text: string, state: JobState): string {
   const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
   const chosen = chosenStates(parseSearch(text));
-  const next = phases.filter(phase => chosen.has(phase) !== (phase === state));
+  const next = jobStates.filter(known => chosen.has(known) !== (known === state));
   return [...(next.length === 0 ? [] : [`state:${next.join(',')}`]), ...rest].join(' ');
 }
 
-export const chosenStates = ({ states }: JobSearch): ReadonlySet<Phase> =>
-  new Set(phases.filter(phase => states.includes(phase)));
+export const chosenStates = ({ states }: JobSearch): ReadonlySet<JobState> =>
+  new Set(jobStates.filter(state => states.includes(state)));
 
 /** Compiles a filter once for many jobs. */
 export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
@@ -37,7 +32,7 @@ export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
   const workers = filter.workers.map(globOf);
   const { words } = filter;
   return job => {
-    if (states.size > 0 && !states.has(phaseOf(job))) return false;
+    if (states.size > 0 && !states.has(stateOf(job))) return false;
     if (users.length > 0 && !users.some(user => user.test(job.user))) return false;
     if (workers.length > 0) {
       const names = [job.worker_name, job.worker_id].filter(name => name !== null);
@@ -61,15 +56,15 @@ function globOf(pattern: string): RegExp {
   return new RegExp(`^${parts.join('.*')}$`, 'i');
 }
 
-export type PhaseCounts = Readonly<Record<Phase, number>>;
+export type StateCounts = Readonly<Record<JobState, number>>;
 
 /** Converts the server's counts by status. */
-export function phaseCounts({ by_status: byStatus, blocked }: JobCounts): PhaseCounts {
+export function stateCounts({ by_status: byStatus, blocked }: JobCounts): StateCounts {
   const { dispatched = 0, starting = 0, pending = 0, ...others } = byStatus;
   return { ...noCounts, ...others, pending: pending - blocked, blocked, starting: dispatched + starting };
 }
 
-const noCounts: PhaseCounts = {
+const noCounts: StateCounts = {
   pending: 0,
   blocked: 0,
   starting: 0,
@@ -81,21 +76,21 @@ const noCounts: PhaseCounts = {
   cancelled: 0,
 };
 
-export function countPhases(jobs: Iterable<JobView>): PhaseCounts {
-  const counts: Record<Phase, number> = { ...noCounts };
-  for (const job of jobs) counts[phaseOf(job)] += 1;
+export function countStates(jobs: Iterable<JobView>): StateCounts {
+  const counts: Record<JobState, number> = { ...noCounts };
+  for (const job of jobs) counts[stateOf(job)] += 1;
   return counts;
 }
 
-/** Returns a function that counts repeatedly. It returns the same object while no job changes its phase. */
-export function createCounting(): (jobs: readonly JobView[]) => PhaseCounts {
+/** Returns a function that counts repeatedly. It returns the same object while no job changes its state. */
+export function createCounting(): (jobs: readonly JobView[]) => StateCounts {
   let counted: readonly JobView[] = [];
   let counts = noCounts;
   return jobs => {
     const changes = replacements(counted, jobs, idOf);
     counted = jobs;
-    if (changes === null || changes.some(({ now, before }) => phaseOf(now) !== phaseOf(before)))
-      counts = countPhases(jobs);
+    if (changes === null || changes.some(({ now, before }) => stateOf(now) !== stateOf(before)))
+      counts = countStates(jobs);
     return counts;
   };
 }

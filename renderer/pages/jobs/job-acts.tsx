@@ -9,7 +9,7 @@ import { sendLeaving } from '../../api/client.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import type { MenuItem } from '../../ui/menu.tsx';
-import { tell, showFailure, showUndo } from '../../ui/toast.tsx';
+import { showToast, showFailure, showUndo } from '../../ui/toast.tsx';
 import { isOffered, type JobAct, jobActs, whyNot } from './acts.ts';
 import { type Asked, AskedDialog } from './act-dialogs.tsx';
 
@@ -90,7 +90,7 @@ function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): 
   const retry = async ({ id }: JobView): Promise<void> => {
     const answer = await client.call(queueApi.retry, { params: { id } });
     if (!answer.ok) failed(answer.failure);
-    else if (answer.value.job_id !== null) tell(t('jobs.retried', { id: answer.value.job_id }));
+    else if (answer.value.job_id !== null) showToast(t('jobs.retried', { id: answer.value.job_id }));
   };
   const simply = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
     const answer = await client.call(row, { params: { id } });
@@ -100,7 +100,7 @@ function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): 
     const answer = await client.call(queueApi.ask, { params: { id }, body: { what } });
     if (!answer.ok) return failed(answer.failure);
     const messageKey = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
-    tell(t(messageKey, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
+    showToast(t(messageKey, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
   };
   return (act, job) => {
     if (act === 'save' || act === 'sample') return void askFor(act, job);

@@ -2,7 +2,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
-import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
+import { JobSort, type JobState, jobStates, parseSearch } from '../../../protocol/job-search.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { useFleet } from '../../app/context.ts';
@@ -14,7 +14,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Table } from '../../ui/table.tsx';
 import { BulkBar } from './bulk.tsx';
 import { useJobColumns } from './columns.tsx';
-import { chosenStates, type Phase, type PhaseCounts, phases, shownState, withState } from './filter.ts';
+import { chosenStates, shownState, type StateCounts, withState } from './filter.ts';
 import { orderIn, shownOrder, withOrder } from './job-order.ts';
 import { NewJob } from './new-job.tsx';
 import { useJobRows } from './use-job-rows.ts';
@@ -40,7 +40,7 @@ export function JobList() {
         <h1>{t('nav.jobs')}</h1>
         <NewJob kind="primary" />
       </div>
-      <Phases
+      <StateChips
         counts={counts}
         chosen={chosenStates(parseSearch(text))}
         onToggle={state => setText(withState(text, state))}
@@ -126,15 +126,15 @@ function useChosen(all: readonly JobView[]) {
 const without = (ids: ReadonlySet<JobId>, gone: JobId): ReadonlySet<JobId> =>
   new Set([...ids].filter(id => id !== gone));
 
-interface PhasesProps {
-  readonly counts: PhaseCounts;
-  readonly chosen: ReadonlySet<Phase>;
-  readonly onToggle: (phase: Phase) => void;
+interface StateChipsProps {
+  readonly counts: StateCounts;
+  readonly chosen: ReadonlySet<JobState>;
+  readonly onToggle: (state: JobState) => void;
 }
 
-function Phases({ counts, chosen, onToggle }: PhasesProps) {
+function StateChips({ counts, chosen, onToggle }: StateChipsProps) {
   const t = useT();
-  const chips = phases.map(id => ({ id, text: t(`state.${id}`), count: counts[id] }));
+  const chips = jobStates.map(id => ({ id, text: t(`state.${id}`), count: counts[id] }));
   return <FilterChips label={t('jobs.phases')} chips={chips} chosen={chosen} onToggle={onToggle} />;
 }
 

@@ -7,7 +7,7 @@ import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 import { type Draft, relationOf } from './draft.ts';
 import { TextField } from './field.tsx';
 import { findEntry, findTraining } from './use-configs.ts';
@@ -39,7 +39,7 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
       return setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
     }
     const [why] = answer.value.warnings;
-    tell(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
+    showToast(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
     // Switch the form to the saved config, unless the dataloader of the form differs.
     const now = await findTraining(client, name);
     const written = { config, dataloader: draft.dataloader };

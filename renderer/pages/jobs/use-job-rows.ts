@@ -3,7 +3,7 @@ import { parseSearch } from '../../../protocol/job-search.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { useFleet } from '../../app/context.ts';
 import { createArrangement } from '../../ui/arrangement.ts';
-import { createCounting, matcherOf, phaseCounts } from './filter.ts';
+import { createCounting, matcherOf, stateCounts } from './filter.ts';
 import { jobsToList } from './found.ts';
 import { comparison, type JobOrder, valueOf } from './job-order.ts';
 import { useFoundJobs } from './use-found.ts';
@@ -37,7 +37,7 @@ export function useJobRows(text: string, order: JobOrder) {
   const inAnyState = useMemo(() => matcherOf({ ...search, states: [] }), [search]);
   const { counts: serverCounts } = found;
   const counts = useMemo(
-    () => (serverCounts === null ? count([...live.values()].filter(inAnyState)) : phaseCounts(serverCounts)),
+    () => (serverCounts === null ? count([...live.values()].filter(inAnyState)) : stateCounts(serverCounts)),
     [serverCounts, count, live, inAnyState],
   );
   return {

@@ -6,7 +6,7 @@ import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { isOld, limitOf } from './order.ts';
 
@@ -34,7 +34,7 @@ export function Cleanup() {
     const counted = await countOld(client, days);
     setCounting(false);
     if ('kind' in counted) showFailure(t, counted);
-    else if (counted.count === 0 && !counted.isMore) tell(t('queue.cleanup.none'));
+    else if (counted.count === 0 && !counted.isMore) showToast(t('queue.cleanup.none'));
     else setFound(counted);
   };
   const submit = (event: SubmitEvent): void => {
@@ -43,7 +43,7 @@ export function Cleanup() {
   };
   const clean = async ({ days: wanted }: Found): Promise<void> => {
     const answer = await client.call(queueApi.cleanup, { query: { days: wanted } });
-    if (answer.ok) tell(t('queue.cleanup.done', { count: answer.value.deleted }));
+    if (answer.ok) showToast(t('queue.cleanup.done', { count: answer.value.deleted }));
     else showFailure(t, answer.failure);
   };
   return (

@@ -4,7 +4,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
-import { countPhases } from '../jobs/filter.ts';
+import { countStates } from '../jobs/filter.ts';
 import { ActsProvider } from '../jobs/job-acts.tsx';
 import '../jobs/jobs.css';
 import { Approvals } from './approvals.tsx';
@@ -73,7 +73,7 @@ function Figures() {
   const t = useT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const { pending, starting, running, recovering, cancelling } = useMemo(
-    () => countPhases(jobs.values()),
+    () => countStates(jobs.values()),
     [jobs],
   );
   return (

@@ -90,7 +90,7 @@ const lineColumns = (t: Translator): readonly Column<Placed>[] => [
 const actsColumn = (t: Translator): Column<Placed> => ({
   id: 'menu',
   title: t('jobs.column.menu'),
-  isTitleUnseen: true,
+  isTitleHidden: true,
   width: '150px',
   align: 'end',
   cell: row => <LineActs row={row} />,

@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { DialogForm } from '../../ui/dialog-form.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 interface NewTokenProps {
   readonly onMade: () => void;
@@ -39,7 +39,11 @@ export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
       </p>
       <pre className="mono settings-secret">{made.token}</pre>
       <footer className="dialog-foot">
-        <Copy text={made.token} label={t('tokens.copy')} onRefused={() => tell(t('workers.copy.byHand'))} />
+        <Copy
+          text={made.token}
+          label={t('tokens.copy')}
+          onFailed={() => showToast(t('workers.copy.byHand'))}
+        />
         <Button kind="primary" onClick={onClose}>
           {t('workers.done')}
         </Button>

@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { Copy } from '../../ui/copy.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 
 interface PathLineProps {
   readonly text: string;
@@ -14,7 +14,7 @@ export function PathLine({ text, note = null }: PathLineProps) {
   const shown = useRef<HTMLElement>(null);
   const select = (): void => {
     if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
-    tell(t('workers.copy.byHand'));
+    showToast(t('workers.copy.byHand'));
   };
   return (
     <span className="settings-line">
@@ -22,7 +22,7 @@ export function PathLine({ text, note = null }: PathLineProps) {
         {text}
       </code>
       {note !== null && <span className="muted">{note}</span>}
-      <Copy text={text} label={t('settings.copy', { text })} onRefused={select} />
+      <Copy text={text} label={t('settings.copy', { text })} onFailed={select} />
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 
 /** Lists the signed-in browsers and can sign them out. */
 export function Sessions() {
@@ -18,13 +18,13 @@ export function Sessions() {
   const revokeOthers = async (): Promise<void> => {
     const answer = await client.call(sessionApi.revokeAll, { query: { keep_current: 'true' } });
     if (!answer.ok) return showFailure(t, answer.failure);
-    tell(t('sessions.revoked', { count: answer.value.revoked }));
+    showToast(t('sessions.revoked', { count: answer.value.revoked }));
     reload();
   };
   const revoke = async ({ id }: SessionView): Promise<void> => {
     const answer = await client.call(sessionApi.revoke, { params: { id } });
     if (!answer.ok) return showFailure(t, answer.failure);
-    tell(t('sessions.revoked', { count: 1 }));
+    showToast(t('sessions.revoked', { count: 1 }));
     reload();
   };
   return (

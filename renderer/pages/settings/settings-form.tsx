@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ChangeSettings, SettingsChange } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 
 interface SettingsFormProps {
   /** The change that saving makes. */
@@ -19,7 +19,7 @@ export function SettingsForm({ wanted, isSame, change, children }: SettingsFormP
   const t = useT();
   const save = async (): Promise<void> => {
     const answer = await change(wanted);
-    if (answer.ok) tell(t('settings.saved'));
+    if (answer.ok) showToast(t('settings.saved'));
     else showFailure(t, answer.failure);
   };
   return (

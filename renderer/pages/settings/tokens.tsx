@@ -6,7 +6,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 import { NewTokenDialog } from './new-token.tsx';
 import './tokens.css';
 
@@ -78,7 +78,7 @@ function Revoke({ token: { id, name }, onDone, onClose }: RevokeProps) {
   const revoke = async (): Promise<void> => {
     const answer = await client.call(tokensApi.revoke, { params: { id } });
     if (!answer.ok) return showFailure(t, answer.failure);
-    tell(t('tokens.revoked', { name }));
+    showToast(t('tokens.revoked', { name }));
     onDone();
   };
   return (

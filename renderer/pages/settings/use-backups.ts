@@ -3,7 +3,7 @@ import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 
 /** The server copies and checks a large database; for a restore it does so twice. */
 const patienceMs = 290_000;
@@ -22,7 +22,7 @@ export function useBackups() {
     const answer = await client.call(backupApi.make, { timeoutMs: patienceMs });
     setWork(null);
     if (!answer.ok) return showFailure(t, answer.failure);
-    tell(t('backups.made'));
+    showToast(t('backups.made'));
     return reload();
   };
   const restore = async (name: string): Promise<void> => {
@@ -33,7 +33,7 @@ export function useBackups() {
       timeoutMs: patienceMs,
     });
     setWork(null);
-    if (answer.ok) tell(t('backups.restored', { saved: answer.value.saved.name }));
+    if (answer.ok) showToast(t('backups.restored', { saved: answer.value.saved.name }));
     else showFailure(t, answer.failure);
     reload();
   };

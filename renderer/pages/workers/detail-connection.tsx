@@ -5,7 +5,7 @@ import { type Translator, useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/chips.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 import { Contact } from './cells.tsx';
 
 export function ConnectionCard({ worker }: { readonly worker: WorkerView }) {
@@ -72,7 +72,7 @@ export function RawCard({ worker }: { readonly worker: WorkerView }) {
   const text = JSON.stringify(worker, null, 2);
   const select = (): void => {
     if (box.current !== null) getSelection()?.selectAllChildren(box.current);
-    tell(t('workers.copy.byHand'));
+    showToast(t('workers.copy.byHand'));
   };
   return (
     <details className="card worker-raw">
@@ -82,7 +82,7 @@ export function RawCard({ worker }: { readonly worker: WorkerView }) {
           {text}
         </pre>
         <div className="worker-secret-acts">
-          <Copy text={text} label={t('action.copy')} onRefused={select} />
+          <Copy text={text} label={t('action.copy')} onFailed={select} />
         </div>
       </div>
     </details>

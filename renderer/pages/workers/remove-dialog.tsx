@@ -2,7 +2,7 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { tell, showFailure } from '../../ui/toast.tsx';
+import { showToast, showFailure } from '../../ui/toast.tsx';
 import { TypedConfirm } from '../../ui/typed-confirm.tsx';
 
 interface RemoveDialogProps {
@@ -15,7 +15,7 @@ export function RemoveDialog({ worker: { id, name }, onClose }: RemoveDialogProp
   const { client } = usePanel();
   const remove = async (): Promise<void> => {
     const answer = await client.call(workersApi.remove, { params: { id } });
-    if (answer.ok) tell(t('workers.removed', { name }));
+    if (answer.ok) showToast(t('workers.removed', { name }));
     else showFailure(t, answer.failure);
   };
   return (

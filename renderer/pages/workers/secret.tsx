@@ -2,7 +2,7 @@ import { useRef, useState } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
-import { tell } from '../../ui/toast.tsx';
+import { showToast } from '../../ui/toast.tsx';
 import { masked } from './join-commands.ts';
 
 interface SecretProps {
@@ -23,7 +23,7 @@ export function Secret({ text, token, label }: SecretProps) {
     requestAnimationFrame(() => {
       if (box.current !== null) getSelection()?.selectAllChildren(box.current);
     });
-    tell(t('workers.copy.byHand'));
+    showToast(t('workers.copy.byHand'));
   };
   return (
     <div className="worker-secret">
@@ -36,7 +36,7 @@ export function Secret({ text, token, label }: SecretProps) {
             {isShown ? t('action.hide') : t('action.reveal')}
           </Button>
         )}
-        <Copy text={text} label={label} onRefused={select} />
+        <Copy text={text} label={label} onFailed={select} />
       </div>
     </div>
   );

@@ -39,7 +39,7 @@ function UpdateCommand() {
   return (
     <span className="worker-notice-more">
       {t('workers.version.run')} <code className="mono">{command}</code>{' '}
-      <Copy text={command} label={t('workers.issued.copyCommand')} onRefused={() => {}} />
+      <Copy text={command} label={t('workers.issued.copyCommand')} onFailed={() => {}} />
     </span>
   );
 }

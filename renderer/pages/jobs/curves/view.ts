@@ -15,7 +15,7 @@ export interface View {
   readonly others: readonly JobId[];
 }
 
-/** More could not be told apart. */
+/** More curves could not be distinguished. */
 export const maxOthers = 4;
 
 /** Reads the view from the URL. Ignores invalid values, and the job itself (`own`) in the list of other jobs. */

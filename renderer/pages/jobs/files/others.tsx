@@ -4,7 +4,7 @@ import type { JobDetail } from '../../../../protocol/job.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Copy } from '../../../ui/copy.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { tell } from '../../../ui/toast.tsx';
+import { showToast } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { Delete, Download } from './acts.tsx';
 import { FilesTable } from './table.tsx';
@@ -54,12 +54,12 @@ function Sum({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
   const [isWhole, setWhole] = useState(false);
   const showWhole = (): void => {
     setWhole(true);
-    tell(t('workers.copy.byHand'));
+    showToast(t('workers.copy.byHand'));
   };
   return (
     <span className="files-sum">
       <code title={sha256}>{isWhole ? sha256 : `${sha256.slice(0, 12)}…`}</code>
-      <Copy text={sha256} label={t('files.sha256.copy', { name: key })} onRefused={showWhole} />
+      <Copy text={sha256} label={t('files.sha256.copy', { name: key })} onFailed={showWhole} />
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { tell, showFailure } from '../../../ui/toast.tsx';
+import { showToast, showFailure } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 
 /** Files of a completed job that its worker has not uploaded yet. */
@@ -20,7 +20,7 @@ export function OutstandingFiles({ job }: { readonly job: JobDetail }) {
   const name = worker ?? workerId ?? '';
   const giveUp = async (): Promise<void> => {
     const answer = await client.call(artifactsApi.giveUp, { params: { id } });
-    if (answer.ok) tell(t('files.outstanding.givenUp'));
+    if (answer.ok) showToast(t('files.outstanding.givenUp'));
     else showFailure(t, answer.failure);
   };
   return (

@@ -7,7 +7,7 @@ import { detailOf, isSignedOut } from '../../../api/client.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { tell, showFailure, showTrouble } from '../../../ui/toast.tsx';
+import { showToast, showFailure, showTrouble } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { readFilesOf } from './read-files.ts';
 import { inOrderOfDeletion } from './sorting.ts';
@@ -50,7 +50,7 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
       else why = answer.failure;
       if (why !== null && (why.kind === 'unreachable' || isSignedOut(why))) break;
     }
-    if (why === null) return tell(t('files.deleted', { name }));
+    if (why === null) return showToast(t('files.deleted', { name }));
     const values = { name, left: files.length - deleted, of: files.length };
     return showTrouble(
       t,

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { useT } from '../../../i18n/index.ts';
 import { detailOf } from '../../../api/client.ts';
 import { Button } from '../../../ui/button.tsx';
-import { tell } from '../../../ui/toast.tsx';
+import { showToast } from '../../../ui/toast.tsx';
 import type { LogSnapshot } from './log-snapshot.ts';
 import { type Chosen, maxChosen } from './use-chosen.ts';
 
@@ -48,13 +48,13 @@ export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
   if (chosen.lines === null) return null;
   const copy = async (): Promise<void> => {
     const text = await chosen.text();
-    if (text === null) return tell(t('logs.chosen.failed'));
+    if (text === null) return showToast(t('logs.chosen.failed'));
     try {
       await navigator.clipboard.writeText(text);
-      return tell(t('action.copied'));
+      return showToast(t('action.copied'));
     } catch {
       setShown(text);
-      return tell(t('workers.copy.byHand'));
+      return showToast(t('workers.copy.byHand'));
     }
   };
   const isTooMuch = chosen.count > maxChosen;

@@ -5,7 +5,7 @@ import { type LogState, logsApi } from '../../../../protocol/logs-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
-import { tell } from '../../../ui/toast.tsx';
+import { showToast } from '../../../ui/toast.tsx';
 import { SearchBar, Turn } from './log-bar.tsx';
 import { ChosenBar, Standing } from './log-foot.tsx';
 import type { LogBook } from './log-book.ts';
@@ -122,8 +122,8 @@ function useCurrent(toLine: (line: number) => void) {
   const [current, setCurrent] = useState<number | null>(null);
   const goTo = async (seeking: Promise<Sought>, none: string | null): Promise<void> => {
     const sought = await seeking;
-    if (sought === 'unread') return tell(t('logs.search.failed'));
-    if (sought === null) return none === null ? undefined : tell(none);
+    if (sought === 'unread') return showToast(t('logs.search.failed'));
+    if (sought === null) return none === null ? undefined : showToast(none);
     setCurrent(sought);
     return toLine(sought);
   };

@@ -3,7 +3,7 @@ import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
 import {
   directionOf,
-  heard,
+  withEvents,
   type Losses,
   pointsOf,
   scaled,
@@ -36,24 +36,25 @@ const seconds = (losses: Losses): readonly number[] =>
   losses.get(id)?.points.map(({ at }) => (at - start) / 1_000) ?? [];
 
 test('keeps losses in order of time and returns the same object without new ones', () => {
-  const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  const losses = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
   expect(losses.get(id)?.points).toEqual([
     { at: start, loss: 0.5 },
     { at: start + 2_000, loss: 0.4 },
   ]);
   const other: UiEvent = { seq: 2, at: new Date(start).toISOString(), kind: 'reset' };
-  expect(heard(losses, [progress(4, undefined), other], jobs())).toBe(losses);
+  expect(withEvents(losses, [progress(4, undefined), other], jobs())).toBe(losses);
   expect(none.size).toBe(0);
 });
 
 test('ignores repeated events after a reconnect', () => {
-  const losses = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
-  expect(seconds(heard(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
+  const losses = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  expect(seconds(withEvents(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
 });
 
 test('bounds a long series, keeping its beginning and the newest points', () => {
   let losses = none;
-  for (let second = 0; second < 5_000; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
+  for (let second = 0; second < 5_000; second += 1)
+    losses = withEvents(losses, [progress(second, 0.5)], jobs());
   const kept = seconds(losses);
   expect(kept.length).toBeGreaterThan(25);
   expect(kept.length).toBeLessThanOrEqual(60);
@@ -64,22 +65,22 @@ test('bounds a long series, keeping its beginning and the newest points', () => 
 });
 
 test('starts a new series for a new attempt', () => {
-  const first = heard(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
-  const second = heard(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
+  const first = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  const second = withEvents(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
   // The job was dispatched to another worker that has not reported yet.
-  expect(heard(first, [], jobs({ attempt: 2 })).size).toBe(0);
+  expect(withEvents(first, [], jobs({ attempt: 2 })).size).toBe(0);
 });
 
 test.each(['completed', 'failed', 'cancelled'])('drops the losses of a %s job', status => {
-  const losses = heard(none, [progress(0, 0.5)], jobs());
-  expect(heard(losses, [], jobs({ status })).size).toBe(0);
+  const losses = withEvents(none, [progress(0, 0.5)], jobs());
+  expect(withEvents(losses, [], jobs({ status })).size).toBe(0);
 });
 
 test('drops the losses of a deleted job and keeps those of a silent one', () => {
-  const losses = heard(none, [progress(0, 0.5)], jobs());
-  expect(heard(losses, [], new Map()).size).toBe(0);
-  expect(heard(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
+  const losses = withEvents(none, [progress(0, 0.5)], jobs());
+  expect(withEvents(losses, [], new Map()).size).toBe(0);
+  expect(withEvents(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
 });
 
 test('scales losses to the full height and a constant one to the middle', () => {
@@ -107,30 +108,33 @@ const shownSeconds = (losses: Losses): readonly number[] => {
 };
 
 test('puts earlier losses before those received since the page opened', () => {
-  const before = heard(none, [progress(10, 0.4)], jobs());
+  const before = withEvents(none, [progress(10, 0.4)], jobs());
   // The later read includes the loss of that event.
   const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
   expect(shownSeconds(read)).toEqual([0, 5, 10]);
-  expect(shownSeconds(heard(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
+  expect(shownSeconds(withEvents(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
 });
 
 test('puts points from a rig with a fast clock before the received ones', () => {
   const read = withEarlier(none, id, 1, [at(60, 0.9), at(100, 0.6)]);
-  expect(shownSeconds(heard(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([0, 40, 40, 45]);
+  expect(shownSeconds(withEvents(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([
+    0, 40, 40, 45,
+  ]);
 });
 
 test('ignores earlier losses of another attempt, or none, and drops them with a new one', () => {
-  const first = heard(none, [progress(0, 0.5)], jobs());
+  const first = withEvents(none, [progress(0, 0.5)], jobs());
   expect(withEarlier(first, id, 2, [at(0, 1)])).toBe(first);
   expect(withEarlier(first, id, 1, [])).toBe(first);
   const read = withEarlier(first, id, 1, [at(0, 0.9), at(1, 0.8)]);
-  expect(shownSeconds(heard(read, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([7]);
-  expect(heard(read, [], jobs({ status: 'completed' })).size).toBe(0);
+  expect(shownSeconds(withEvents(read, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([7]);
+  expect(withEvents(read, [], jobs({ status: 'completed' })).size).toBe(0);
 });
 
 test('keeps the earlier losses at the beginning however many more arrive', () => {
   let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
-  for (let second = 0; second < 500; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
+  for (let second = 0; second < 500; second += 1)
+    losses = withEvents(losses, [progress(second, 0.5)], jobs());
   const kept = shownSeconds(losses);
   expect(kept.slice(0, 3)).toEqual([-2, -1, 0]);
   expect(kept.length).toBeLessThanOrEqual(62);

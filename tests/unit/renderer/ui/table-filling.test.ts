@@ -18,7 +18,7 @@ const frame = (): void => {
 function bench() {
   const filling = createFilling(later);
   const filled: number[] = [];
-  const ask = (row: number) => filling.ask(() => void filled.push(row));
+  const ask = (row: number) => filling.schedule(() => void filled.push(row));
   ask(0);
   frame();
   return { filled, ask };
@@ -27,7 +27,7 @@ function bench() {
 test('fills the rows of the first screen together', () => {
   const filling = createFilling(later);
   let count = 0;
-  for (let row = 0; row < 25; row += 1) filling.ask(() => void (count += 1));
+  for (let row = 0; row < 25; row += 1) filling.schedule(() => void (count += 1));
   expect(count).toBe(0);
   frame();
   expect(count).toBe(25);

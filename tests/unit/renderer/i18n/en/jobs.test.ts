@@ -9,10 +9,10 @@ import { checkDraft, draftOf, emptyDraft, fieldErrorsOf } from '../../../../../r
 import * as figures from '../../../../../renderer/pages/jobs/figures.ts';
 import {
   chosenStates,
-  countPhases,
+  countStates,
   createCounting,
   matcherOf,
-  phaseCounts,
+  stateCounts,
   withState,
 } from '../../../../../renderer/pages/jobs/filter.ts';
 import { faultIn, parseConfig } from '../../../../../renderer/pages/jobs/json.ts';
@@ -96,8 +96,8 @@ describe('the job filter', () => {
     ]);
   });
 
-  it('counts jobs by phase', () => {
-    const counts = countPhases([
+  it('counts jobs by state', () => {
+    const counts = countStates([
       job('a'),
       job('b', { approval: 'wanted' }),
       job('c', { approval: 'given' }),
@@ -106,7 +106,7 @@ describe('the job filter', () => {
     expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
   });
 
-  it('recounts only when a job arrives, leaves or changes phase', () => {
+  it('recounts only when a job arrives, leaves or changes state', () => {
     const count = createCounting();
     const first = count([job('a'), job('b', { status: 'running' })]);
     expect(first).toMatchObject({ pending: 1, running: 1 });
@@ -116,9 +116,9 @@ describe('the job filter', () => {
     expect(count([])).toMatchObject({ pending: 0 });
   });
 
-  it("converts the server's counts by status into phases", () => {
+  it("converts the server's counts by status into states", () => {
     const by_status = { pending: 7, dispatched: 1, starting: 2, failed: 4 };
-    expect(phaseCounts({ total: 14, by_status, blocked: 3 })).toMatchObject({
+    expect(stateCounts({ total: 14, by_status, blocked: 3 })).toMatchObject({
       pending: 4,
       blocked: 3,
       starting: 3,
