@@ -3,7 +3,7 @@ import { listOf, pathsAt, type Reference, type Trainer } from './trainer.ts';
 const fileKeys = ['concept_file_name', 'sample_definition_file_name'];
 const modelKeys = ['base_model_name', 'lora_model_name'];
 
-/** Training concepts, from the file that a config names or from the config itself. */
+/** Returns the data folders of the concepts. `key` is null for a concepts file, which is a plain list. */
 const conceptsIn = (concepts: unknown, key: string | null): readonly Reference[] =>
   listOf(concepts).flatMap((concept, index) => {
     const at = key === null ? [index] : [key, index];
@@ -30,14 +30,14 @@ export const onetrainer: Trainer = {
     ];
   },
   referencesIn: (document, [key]) => (key === fileKeys[0] ? conceptsIn(document, null) : []),
-  // A config can hold both lists itself, and then needs no files.
+  // The content of each file becomes part of the config, which can hold both lists itself.
   roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
-  // A save has the weights alone; a backup has everything.
+  // OneTrainer can resume only a backup, because a save contains only the weights.
   continuesFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
   keys: { of: config => Object.keys(config).map(key => [key]), unknown: 'ignored' },
   requests: ['save', 'sample'],
   problem: config =>
     config['concepts'] === undefined && config['concept_file_name'] === undefined
-      ? 'it names no concepts: this is a preset and not a whole config'
+      ? 'it has no concepts: this is a preset, not a complete config'
       : null,
 };

@@ -53,7 +53,7 @@ describe('checking a config', () => {
     [
       'a OneTrainer preset',
       { ...onetrainer, concept_file_name: undefined },
-      'it names no concepts: this is a preset and not a whole config',
+      'it has no concepts: this is a preset, not a complete config',
     ],
     [
       'a script outside its folder',
