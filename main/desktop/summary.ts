@@ -21,7 +21,7 @@ export interface LiveJob {
   readonly percent: number | null;
 }
 
-export const nothing: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
+export const emptySummary: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
 
 export interface Read {
   readonly workers: readonly WorkerView[];
@@ -57,7 +57,7 @@ export function follow(summary: Summary, event: UiEvent): Summary {
 }
 
 /** Number of connected workers. */
-export const present = ({ workers }: Summary): number =>
+export const connectedCount = ({ workers }: Summary): number =>
   [...workers.values()].filter(status => status !== 'offline' && status !== 'connecting').length;
 
 function put<T>(map: ReadonlyMap<string, T>, key: string, value: T | null): ReadonlyMap<string, T> {

@@ -1,10 +1,10 @@
-import { nothing, present, type Summary } from './summary.ts';
+import { emptySummary, connectedCount, type Summary } from './summary.ts';
 import type { Words } from './words/index.ts';
 
 /** Content of the tray menu. This file has no side effects. */
 export type TrayItem =
   | { readonly kind: 'text'; readonly label: string }
-  | { readonly kind: 'line' }
+  | { readonly kind: 'separator' }
   | { readonly kind: 'act'; readonly label: string; readonly act: TrayAct };
 
 export type TrayAct =
@@ -24,7 +24,7 @@ const maxJobs = 8;
 const maxName = 40;
 
 export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly TrayItem[] {
-  const { live, isPaused, mayPause } = summary ?? nothing;
+  const { live, isPaused, mayPause } = summary ?? emptySummary;
   const jobs = [...live.values()];
   const shown = jobs.slice(0, maxJobs).map(
     ({ id, name, percent }): TrayItem => ({
@@ -51,10 +51,10 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
     { kind: 'text', label: trayText({ fleet, summary }, words) },
     ...shown,
     ...more,
-    { kind: 'line' },
+    { kind: 'separator' },
     { kind: 'act', label: words.open, act: { type: 'open', page: null } },
     ...pausing,
-    { kind: 'line' },
+    { kind: 'separator' },
     { kind: 'act', label: words.quit, act: { type: 'quit' } },
   ];
 }
@@ -62,7 +62,7 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
 /** One-line summary. */
 export function trayText({ fleet, summary }: TrayState, words: Words): string {
   if (summary === null) return `${fleet}: ${words.notReached}`;
-  const state = [words.workersThere(present(summary)), words.jobsRunning(summary.live.size)];
+  const state = [words.workersConnected(connectedCount(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
 }
 

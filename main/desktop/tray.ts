@@ -31,7 +31,7 @@ export function createTray({ icon, words, act }: TrayDeps): PanelTray {
       tray.setContextMenu(
         Menu.buildFromTemplate(
           items.map((item): MenuItemConstructorOptions => {
-            if (item.kind === 'line') return { type: 'separator' };
+            if (item.kind === 'separator') return { type: 'separator' };
             if (item.kind === 'text') return { label: item.label, enabled: false };
             return { label: item.label, click: () => act(item.act) };
           }),

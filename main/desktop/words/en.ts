@@ -13,7 +13,7 @@ export const en: Words = {
   quitShort: 'Quit',
   cancel: 'Cancel',
   notReached: 'not reachable',
-  workersThere: n => (n === 0 ? 'no workers' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
+  workersConnected: n => (n === 0 ? 'no workers' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
   jobsRunning: n => (n === 0 ? 'no jobs running' : `${jobs(n)} running`),
   moreJobs: n => `${n} more…`,
   paused: 'queue paused',

@@ -12,7 +12,7 @@ export const es: Words = {
   quitShort: 'Salir',
   cancel: 'Cancelar',
   notReached: 'no accesible',
-  workersThere: n => (n === 0 ? 'ningún worker' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
+  workersConnected: n => (n === 0 ? 'ningún worker' : `${n} ${n === 1 ? 'worker' : 'workers'}`),
   jobsRunning: n =>
     n === 0 ? 'ningún trabajo en curso' : `${n} ${n === 1 ? 'trabajo' : 'trabajos'} en curso`,
   moreJobs: n => `${n} más…`,

@@ -11,7 +11,7 @@ export const hi: Words = {
   quitShort: 'बंद करें',
   cancel: 'रद्द करें',
   notReached: 'पहुँच नहीं है',
-  workersThere: n => (n === 0 ? 'कोई वर्कर नहीं' : `${n} वर्कर`),
+  workersConnected: n => (n === 0 ? 'कोई वर्कर नहीं' : `${n} वर्कर`),
   jobsRunning: n => (n === 0 ? 'कोई जॉब नहीं चल रहा' : `${n} जॉब चल रहे हैं`),
   moreJobs: n => `${n} और…`,
   paused: 'कतार रुकी है',

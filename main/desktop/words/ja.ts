@@ -11,7 +11,7 @@ export const ja: Words = {
   quitShort: '終了',
   cancel: 'キャンセル',
   notReached: '接続できません',
-  workersThere: n => (n === 0 ? 'ワーカーなし' : `ワーカー ${n} 台`),
+  workersConnected: n => (n === 0 ? 'ワーカーなし' : `ワーカー ${n} 台`),
   jobsRunning: n => (n === 0 ? '実行中のジョブなし' : `実行中のジョブ ${n} 件`),
   moreJobs: n => `ほか ${n} 件…`,
   paused: 'キューは一時停止中',

@@ -8,7 +8,7 @@ export interface Words {
   readonly quitShort: string;
   readonly cancel: string;
   readonly notReached: string;
-  readonly workersThere: (count: number) => string;
+  readonly workersConnected: (count: number) => string;
   readonly jobsRunning: (count: number) => string;
   readonly moreJobs: (count: number) => string;
   readonly paused: string;

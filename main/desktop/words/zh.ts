@@ -11,7 +11,7 @@ export const zh: Words = {
   quitShort: '退出',
   cancel: '取消',
   notReached: '无法连接',
-  workersThere: n => (n === 0 ? '没有工作节点' : `${n} 个工作节点`),
+  workersConnected: n => (n === 0 ? '没有工作节点' : `${n} 个工作节点`),
   jobsRunning: n => (n === 0 ? '没有任务在运行' : `${n} 个任务在运行`),
   moreJobs: n => `还有 ${n} 个…`,
   paused: '队列已暂停',

@@ -16,7 +16,7 @@ import {
   reloadDelayMs,
 } from '../../../../main/desktop/rules.ts';
 import { staysAwake } from '../../../../main/desktop/sleep.ts';
-import { nothing } from '../../../../main/desktop/summary.ts';
+import { emptySummary } from '../../../../main/desktop/summary.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 
 describe('pageOfLink and linkAmong', () => {
@@ -197,7 +197,7 @@ describe('staysAwake', () => {
 
 describe('quitQuestion', () => {
   const en = wordsFor(['en-GB']);
-  const busy = { ...nothing, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
+  const busy = { ...emptySummary, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
 
   test('asks before quitting while jobs run, and explains what happens to them', () => {
     const asked = quitQuestion({ isGuest: false, summary: busy }, en);
@@ -208,7 +208,7 @@ describe('quitQuestion', () => {
   test.each([
     ['no orchestrator of its own', null],
     ['an orchestrator that another program started', { isGuest: true, summary: busy }],
-    ['no jobs', { isGuest: false, summary: nothing }],
+    ['no jobs', { isGuest: false, summary: emptySummary }],
     ['no known state', { isGuest: false, summary: null }],
   ])('quits without a question with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
 });

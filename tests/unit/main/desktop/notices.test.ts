@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createBurst, type Notice, noticeOf, tell } from '../../../../main/desktop/notices.ts';
-import { follow, nothing, present, type Summary, summaryOf } from '../../../../main/desktop/summary.ts';
+import {
+  follow,
+  emptySummary,
+  connectedCount,
+  type Summary,
+  summaryOf,
+} from '../../../../main/desktop/summary.ts';
 import { trayMenu, trayText } from '../../../../main/desktop/tray-model.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 import { UiEvent } from '../../../../protocol/events.ts';
@@ -60,7 +66,7 @@ describe('summaryOf and follow', () => {
   });
 
   test('counts connected workers and live jobs', () => {
-    expect(present(read)).toBe(1);
+    expect(connectedCount(read)).toBe(1);
     expect([...read.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
     expect(read.isPaused).toBeNull();
   });
@@ -83,11 +89,12 @@ describe('summaryOf and follow', () => {
   test('returns no percentage when the total is unknown', () => {
     for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
       expect(
-        follow(nothing, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
+        follow(emptySummary, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
       ).toBeNull();
     expect(
-      follow(nothing, jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 }))).live.get('j_1')
-        ?.percent,
+      follow(emptySummary, jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 }))).live.get(
+        'j_1',
+      )?.percent,
     ).toBe(100);
   });
 });
@@ -95,10 +102,10 @@ describe('summaryOf and follow', () => {
 describe('trayMenu and trayText', () => {
   const summary = [1, 2].reduce<Summary>(
     (before, n) => follow(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
-    { ...nothing, isPaused: false, mayPause: true },
+    { ...emptySummary, isPaused: false, mayPause: true },
   );
   const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
-    trayMenu(state, en).map(item => (item.kind === 'line' ? null : item.label));
+    trayMenu(state, en).map(item => (item.kind === 'separator' ? null : item.label));
 
   test('shows the state of the fleet, its running jobs and the commands', () => {
     expect(labels({ fleet: 'Lab', summary })).toEqual([
@@ -117,7 +124,7 @@ describe('trayMenu and trayText', () => {
 
   test('offers resume for a paused queue, and neither when the state is unknown', () => {
     expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume queue');
-    expect(trayText({ fleet: 'Lab', summary: { ...nothing, isPaused: true } }, en)).toBe(
+    expect(trayText({ fleet: 'Lab', summary: { ...emptySummary, isPaused: true } }, en)).toBe(
       'Lab: no workers, no jobs running, queue paused',
     );
     for (const state of [
@@ -134,7 +141,7 @@ describe('trayMenu and trayText', () => {
   test('limits the length of the menu and of its labels', () => {
     const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
       follow,
-      nothing,
+      emptySummary,
     );
     const shown = labels({ fleet: 'Lab', summary: many });
     expect(shown).toHaveLength(14);
@@ -142,7 +149,7 @@ describe('trayMenu and trayText', () => {
     const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
-      summary: follow(nothing, jobEvent('job.running', long)),
+      summary: follow(emptySummary, jobEvent('job.running', long)),
     });
     expect(label).toMatch(/^A&&B x+…$/);
     expect(label?.length).toBeLessThan(45);

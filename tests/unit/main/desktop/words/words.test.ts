@@ -19,7 +19,7 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
     for (const name of [
       'moreJobs',
       'jobsRunning',
-      'workersThere',
+      'workersConnected',
       'completed',
       'failed',
       'lost',
