@@ -6,7 +6,7 @@ import type { Output } from './outputs.ts';
 import { describeFailure } from '../files/failure-text.ts';
 import { decide } from '../retry/decisions.ts';
 import { retry } from '../retry/retry.ts';
-import { policyOf } from '../retry/waits.ts';
+import { loopWaits, policyOf } from '../retry/waits.ts';
 import type { UploadDeps } from './upload.ts';
 
 /** Uploads what a trainer writes to the orchestrator. */
@@ -33,11 +33,6 @@ const maxPauseMs = 60_000;
 const rescanMs = 5_000;
 /** The pause after the server rejects an attempt. An attempt that was given up may be accepted again. */
 const overPauseMs = 60_000;
-/**
- * After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the final report
- * yet.
- */
-const finalBackoff = { firstMs: 2_000, maxMs: 300_000 } as const;
 
 /**
  * Uploads one output after the other, the most wanted first, and only those that no process is writing any more.
@@ -54,7 +49,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   const logOnce = createLogOnce(log);
   const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
-  const backoff = createBackoff({ ...finalBackoff, random });
+  const backoff = createBackoff({ ...loopWaits.outputs, random });
   const conclude = createConclusion({ ...deps, signal }, book);
   let sender: Sender | null = null;
   let isLast = false;
@@ -69,7 +64,7 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
     return end;
   };
 
-  const finalPauseMs = (): number => 200 + backoff.nextMs();
+  const finalPauseMs = (): number => loopWaits.outputs.baseMs + backoff.nextMs();
   /** Returns the pause in ms while the server accepts no uploads of this attempt; null to give up. */
   const waitForServer = (): number | null => {
     if (ending === null) return overPauseMs;

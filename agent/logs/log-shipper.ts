@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
 import { decide } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { waits } from '../retry/waits.ts';
+import { loopWaits, waits } from '../retry/waits.ts';
 
 /** The rate limit that all logs of a rig share. */
 export interface LogPace {
@@ -61,8 +61,6 @@ const logEnds = { older: 'older_orchestrator', stop: 'unwanted', expired: 'expir
 
 const apartMs = 750;
 const minChunk = 16_384;
-/** After the orchestrator's log has ended at another offset than expected. */
-const missBackoff = { firstMs: 500, maxMs: 30_000 } as const;
 
 /**
  * Sends new output, a chunk at a time, and without delaying other calls. It keeps no state: the orchestrator's
@@ -107,7 +105,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
   };
 
   const run = async (): Promise<LogEnd> => {
-    const misses = createBackoff({ ...missBackoff, random });
+    const misses = createBackoff({ ...loopWaits.logOffset, random });
     let next = await deliver({ attempt_id: attemptId, after: 0, from: 0, to: 0, text: '' });
     let after = 0;
     while (typeof next === 'number' || next === 'smaller') {

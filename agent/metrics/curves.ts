@@ -5,6 +5,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { decide } from '../retry/decisions.ts';
+import { loopWaits } from '../retry/waits.ts';
 import { createMetricsReader, type ReadMetricsFiles } from './metrics-reader.ts';
 import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
@@ -122,7 +123,7 @@ async function ship(
   deps: CurveDeps,
 ): Promise<boolean> {
   const { clock, random, ended } = deps;
-  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+  const backoff = createBackoff({ ...loopWaits.metrics, random });
   const either = AbortSignal.any([over, ended]);
   let waitMs = sendEveryMs;
   while (!ended.aborted) {
@@ -136,7 +137,7 @@ async function ship(
     const sent = await sendAll(origin, book, deps);
     if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
-    waitMs = sent === 'later' ? 500 + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
+    waitMs = sent === 'later' ? loopWaits.metrics.baseMs + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
   }
   return false;
 }

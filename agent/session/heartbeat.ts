@@ -1,5 +1,6 @@
 import { type Backoff, createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
+import { loopWaits } from '../retry/waits.ts';
 
 export interface HeartbeatDeps {
   readonly clock: Clock;
@@ -22,12 +23,12 @@ export async function runHeartbeat({
   random,
   signal,
 }: HeartbeatDeps): Promise<void> {
-  const retry: Backoff = createBackoff({ firstMs: 1_000, maxMs: 8_000 });
+  const backoff: Backoff = createBackoff(loopWaits.heartbeat);
   let waitMs = 0;
   while (await pause(clock, waitMs, signal)) {
     const acknowledged = await beat();
-    if (acknowledged) retry.reset();
+    if (acknowledged) backoff.reset();
     const regularMs = intervalMs() * (0.9 + 0.2 * random());
-    waitMs = acknowledged ? regularMs : Math.min(regularMs, retry.nextMs());
+    waitMs = acknowledged ? regularMs : Math.min(regularMs, backoff.nextMs());
   }
 }

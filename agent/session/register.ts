@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Registrations } from '../state/registrations.ts';
 import { decide } from '../retry/decisions.ts';
 import { retry, type RetryAnswer } from '../retry/retry.ts';
-import { policyOf } from '../retry/waits.ts';
+import { loopWaits, policyOf } from '../retry/waits.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { explainFailure } from '../connection/troubles.ts';
 
@@ -45,7 +45,7 @@ export function createRegister(deps: RegisterDeps) {
   let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
-    const backoff = createBackoff({ firstMs: 1_000, maxMs: 15_000 });
+    const backoff = createBackoff(loopWaits.tokenFile);
     log(
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${token.file}`,
     );

@@ -14,6 +14,7 @@ import { namedDatasets, obey } from './beat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
+import { loopWaits } from '../retry/waits.ts';
 import { createRegister } from './register.ts';
 import type { Registrations } from '../state/registrations.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -51,7 +52,7 @@ export type SessionsEnd = 'left' | 'refused' | 'rejected';
 /** Registers and follows the command stream, repeatedly, until the agent leaves or cannot register. */
 export async function runSessions(deps: SessionDeps): Promise<SessionsEnd> {
   const { clock, random, state, troubles } = deps;
-  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
+  const backoff = createBackoff({ ...loopWaits.session, random });
   const register = createRegister({
     ...deps,
     onTrouble: troubles.warn,
