@@ -5,8 +5,8 @@ import type { ClockMark, ClockReading, TrustedTime } from '../ports/clock.ts';
 const toleranceMs = 60_000;
 /** Clocks drift by less than this share of the elapsed time. */
 const driftShare = 0.001;
-/** Only the wall clock shows how long a machine was off. It is trusted up to this much. */
-const maxOffMs = 30 * 86_400_000;
+/** Only the wall clock shows how long the machine was off. A longer time than this is not trusted. */
+const maxPoweredOffMs = 30 * 86_400_000;
 
 const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
@@ -24,10 +24,10 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
     return agrees(now.wall, expected, passedMs) ? now.wall : expected;
   }
   const offMs = now.wall - mark.trusted - now.sinceBoot;
-  return offMs < -toleranceMs || offMs > maxOffMs ? mark.trusted + now.sinceBoot : now.wall;
+  return offMs < -toleranceMs || offMs > maxPoweredOffMs ? mark.trusted + now.sinceBoot : now.wall;
 }
 
-/** Calls `read` for every query. `mark`: what the last run stored; null trusts the wall clock. */
+/** Calls `read` for every query. `mark`: what the previous run stored; null trusts the wall clock. */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
   const base = resumeTime(mark, start);
@@ -38,14 +38,14 @@ export function createTrustedTime(read: () => ClockReading, mark: ClockMark | nu
     const isAgreed = agrees(wall, expected, passedMs);
     return { wall, sinceBoot, bootId, isAgreed, trusted: isAgreed ? wall : expected };
   };
-  const within = (choose: (a: number, b: number) => number) => (): WallMs => {
+  const boundBy = (choose: (a: number, b: number) => number) => (): WallMs => {
     const { wall, trusted } = readClocks();
     return choose(wall, trusted);
   };
   return {
     now: () => readClocks().trusted,
-    earliest: within(Math.min),
-    latest: within(Math.max),
+    earliest: boundBy(Math.min),
+    latest: boundBy(Math.max),
     jumpMs() {
       const { wall, trusted, isAgreed } = readClocks();
       return isAgreed ? null : wall - trusted;

@@ -5,11 +5,11 @@ import type { Rank, WallMs } from '../model.ts';
 const boostAfterMs = 3_600_000;
 const boostBy = 10;
 /** The highest level that waiting alone can reach. */
-const highestBoosted = priorities.critical;
+const maxBoosted = priorities.critical;
 /** Above all priorities. */
 const topLevel = 100;
 
-/** The rank after a person has set the priority. This overrides earlier boosts and moves to the top. */
+/** The rank after a user has set the priority. It discards earlier boosts, and an earlier "move to top". */
 export const freshRank = (priority: number, now: WallMs): Rank => startWaiting({ priority, top: 0 }, now);
 
 /** The rank of a job that starts to wait: it was approved, or its attempt on a worker has ended. */
@@ -18,7 +18,7 @@ export const startWaiting = ({ priority, top }: Pick<Rank, 'priority' | 'top'>, 
     priority,
     top,
     boosts: 0,
-    boostAt: priority < highestBoosted ? now + boostAfterMs : null,
+    boostAt: priority < maxBoosted ? now + boostAfterMs : null,
   });
 
 /** Moves a job before all others. `highest`: the highest `top` among them. */
@@ -28,12 +28,12 @@ export const toTop = (rank: Rank, highest: number): Rank => withLevel({ ...rank,
 export function boosted(rank: Rank, now: WallMs): Rank {
   if (rank.boostAt === null || rank.boostAt > now) return rank;
   const boosts = rank.boosts + 1;
-  const isHighest = rank.priority + boosts * boostBy >= highestBoosted;
+  const isHighest = rank.priority + boosts * boostBy >= maxBoosted;
   return withLevel({ ...rank, boosts, boostAt: isHighest ? null : rank.boostAt + boostAfterMs });
 }
 
 function withLevel(rank: Omit<Rank, 'level'>): Rank {
   const { priority, boosts, top } = rank;
-  const raised = Math.max(priority, Math.min(highestBoosted, priority + boosts * boostBy));
+  const raised = Math.max(priority, Math.min(maxBoosted, priority + boosts * boostBy));
   return { ...rank, level: top > 0 ? topLevel + top : raised };
 }

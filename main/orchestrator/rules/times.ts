@@ -1,6 +1,6 @@
 import type { RecoveryTimes } from './recovery.ts';
 
-/** What the steady clock uses. */
+/** Durations for the steady clock. */
 export interface SteadyTimes {
   /** The interval at which the running process ticks. */
   readonly tickMs: number;
@@ -28,9 +28,9 @@ export interface Times extends RecoveryTimes, SteadyTimes {
   readonly settleAfterReportMs: number;
   readonly settleAfterStopMs: number;
   readonly sweepMs: number;
-  /** Two heartbeats without the worker's job count as two if they are at least this far apart. */
+  /** A second heartbeat without the worker's job counts only if it arrives at least this long after the first. */
   readonly absentMs: number;
-  /** No other machine can replace a worker that was heard within this time. */
+  /** Another machine that uses the same token is refused if the worker was heard within this time. */
   readonly incumbentMs: number;
   /** A worker that never registered counts as connecting for this long. */
   readonly firstContactMs: number;
@@ -40,7 +40,7 @@ export interface Times extends RecoveryTimes, SteadyTimes {
   readonly trialMs: number;
   /** The silence after which agents of protocol 1 are offline, if it is more than T. */
   readonly v1SilenceMs: number;
-  /** After this, a person may stop waiting for an unconfirmed stop. */
+  /** After this, a user may stop waiting for a worker that does not confirm a stop. */
   readonly unconfirmedMs: number;
 }
 
