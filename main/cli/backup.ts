@@ -42,7 +42,7 @@ const timeoutMs = 290_000;
 
 const restore: RemoteSpec = {
   name: 'restore',
-  description: 'Restore a backup on the running server. The current state is backed up first',
+  description: 'Restore a backup on the running server, after a backup of the current state',
   shape: command =>
     command
       .argument('<backup>', 'name of the backup, as "trainyard backup list" shows it')
@@ -56,7 +56,7 @@ const restore: RemoteSpec = {
       `Restore ${backup.name}, created at ${backup.at}? All later changes are lost, including jobs and tokens.`,
     );
     remote.terminal.err(
-      'Checking the backup, saving the current state, and restoring. Workers keep training\n',
+      'Checking the backup, saving the current state, and restoring the backup. Workers keep training\n',
     );
     const answer = await remote.request(backupApi.restore, {
       params: { name: backup.name },
@@ -67,8 +67,8 @@ const restore: RemoteSpec = {
       answer,
       facts: [
         ['Restored', answer.restored.name],
-        ['Restored to', answer.restored.at],
-        ['Kept', `${answer.saved.name} (the state before)`],
+        ['Created', answer.restored.at],
+        ['Previous state', answer.saved.name],
       ],
     });
     remote.terminal.err(`To undo, run: trainyard backup restore ${answer.saved.name}\n`);
