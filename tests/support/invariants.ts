@@ -107,7 +107,7 @@ function submitsSurvive({ accepted, statuses, stored }: Evidence): readonly stri
     if (status === undefined) return [`I1 ${id} was accepted and is gone`];
     if (!isFinal(status)) return [`I1 ${id} is still ${status}`];
     const kept = stored.jobs.get(id);
-    return kept === status ? [] : [`I1 ${id} was told to be ${status} and is stored as ${kept}`];
+    return kept === status ? [] : [`I1 ${id} was reported as ${status} and is stored as ${kept}`];
   });
 }
 
@@ -136,10 +136,7 @@ function eventsMatchStore({ events, stored }: Evidence): readonly string[] {
   }
   const wrong = [...stored.jobs]
     .filter(([id, status]) => isFinal(status) && lastEvents.get(id) !== `job.${status}`)
-    .map(
-      ([id, status]) =>
-        `I3 ${id} is stored as ${status}, and the last event told of it is ${lastEvents.get(id)}`,
-    );
+    .map(([id, status]) => `I3 ${id} is stored as ${status}, and its last event is ${lastEvents.get(id)}`);
   const completed = stored.attempts.filter(({ outcome }) => outcome === 'completed');
   const twice = [...Map.groupBy(completed, ({ job_id }) => job_id)]
     .filter(([, own]) => own.length > 1)
@@ -162,7 +159,7 @@ function auditHasAllTransitions({ events, stored }: Evidence): readonly string[]
   const at = reported.findIndex((word, n) => word !== stored.transitions[n]);
   return at < 0
     ? []
-    : [`I5 transition ${at + 1} is told as ${reported[at]}, audited as ${stored.transitions[at]}`];
+    : [`I5 transition ${at + 1} is reported as ${reported[at]}, audited as ${stored.transitions[at]}`];
 }
 
 function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly string[] {

@@ -1,4 +1,4 @@
-// The connections run through a proxy that breaks.
+// A proxy between the agent and the server breaks connections.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -28,38 +28,38 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-// Opens a proxy that breaks connections after this many bytes in one direction, this many times.
-async function openLine(direction: 'up' | 'down', bytes: number, times: number) {
+// Opens a proxy that cuts a connection after `bytes` in one direction, for the first `times` connections.
+async function openBreakingProxy(direction: 'up' | 'down', bytes: number, times: number) {
   const passed = { up: 0, down: 0, cuts: 0 };
-  const line = net.createServer(client => {
-    const way = net.connect(Number(new URL(server.url).port), '127.0.0.1');
+  const listener = net.createServer(client => {
+    const upstream = net.connect(Number(new URL(server.url).port), '127.0.0.1');
     let left = passed.cuts < times ? bytes : Number.POSITIVE_INFINITY;
     const cut = (): void => {
       client.destroy();
-      way.destroy();
+      upstream.destroy();
     };
     const pass = (from: net.Socket, to: net.Socket, side: 'up' | 'down'): void => {
-      from.on('data', piece => {
-        passed[side] += piece.length;
-        to.write(piece);
+      from.on('data', chunk => {
+        passed[side] += chunk.length;
+        to.write(chunk);
         if (side !== direction) return;
-        left -= piece.length;
+        left -= chunk.length;
         if (left > 0 || passed.cuts >= times) return;
         passed.cuts += 1;
-        // Data that was already accepted is sent first.
+        // Sends the data that was already accepted before the cut.
         to.end(cut);
       });
       from.on('error', cut).on('close', cut);
     };
-    pass(client, way, 'up');
-    pass(way, client, 'down');
+    pass(client, upstream, 'up');
+    pass(upstream, client, 'down');
   });
-  await new Promise<void>(resolve => void line.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void line.close());
-  return { url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`, passed };
+  await new Promise<void>(resolve => void listener.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void listener.close());
+  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, passed };
 }
 
-const partsOf = (url: string, token = job.token) => ({
+const storageDeps = (url: string, token = job.token) => ({
   storage: openStorage(
     { endpoint: '/api/cloud/storage', token },
     { url, send: openNetwork(usualTrust), clock: systemClock, renew: () => Promise.resolve(null) },
@@ -70,67 +70,69 @@ const partsOf = (url: string, token = job.token) => ({
   sizes,
 });
 
-function fileOf(bytes: Uint8Array, key: string) {
+function localFile(bytes: Uint8Array, key: string) {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, bytes);
   return { key, path, bytes: bytes.length, changedAt: statSync(path).mtimeMs, sha256: sha256(bytes) };
 }
-const thereOf = async (key: string): Promise<Buffer> =>
+const storedFile = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
 test('uploads a large file over a breaking connection, and sends little of it twice', async () => {
-  const line = await openLine('up', 700_000, 3);
+  const proxy = await openBreakingProxy('up', 700_000, 3);
   const bytes = randomBytes(4 * MiB + 5);
-  expect(await uploadFile(fileOf(bytes, 'deep/large.bin'), partsOf(line.url))).toEqual({ kind: 'brought' });
-  expect(line.passed.cuts).toBe(3);
-  expect((await thereOf('deep/large.bin')).equals(bytes)).toBe(true);
-  expect(line.passed.up).toBeLessThan(5 * MiB);
+  expect(await uploadFile(localFile(bytes, 'deep/large.bin'), storageDeps(proxy.url))).toEqual({
+    kind: 'brought',
+  });
+  expect(proxy.passed.cuts).toBe(3);
+  expect((await storedFile('deep/large.bin')).equals(bytes)).toBe(true);
+  expect(proxy.passed.up).toBeLessThan(5 * MiB);
 });
 
 test('downloads a file over a breaking connection, and receives little of it twice', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
-  const line = await openLine('down', 700_000, 3);
+  const proxy = await openBreakingProxy('down', 700_000, 3);
   const file = join(temporaryFolder(), 'file');
   const end = await downloadFile(
     'checkpoint-5.bin',
     file,
     { bytes: bytes.length, sha256: sha256(bytes) },
-    partsOf(line.url),
+    storageDeps(proxy.url),
   );
   expect(end).toEqual({ kind: 'done', bytes: bytes.length });
-  expect(line.passed.cuts).toBe(3);
+  expect(proxy.passed.cuts).toBe(3);
   expect(readFileSync(file).equals(bytes)).toBe(true);
-  expect(line.passed.down).toBeLessThan(5 * MiB);
+  expect(proxy.passed.down).toBeLessThan(5 * MiB);
 });
 
 test.each([1000, MiB + 1])(
   'refuses an upload beyond the storage limit (by %d bytes) before it is sent',
   async more => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
-    const line = await openLine('up', MiB, 0);
-    expect(await uploadFile(fileOf(randomBytes(more), 'more'), partsOf(line.url))).toEqual({
+    const proxy = await openBreakingProxy('up', MiB, 0);
+    expect(await uploadFile(localFile(randomBytes(more), 'more'), storageDeps(proxy.url))).toEqual({
       kind: 'no_room',
       why: expect.stringContaining('delete some, or set a higher limit') as string,
     });
-    expect(line.passed.up).toBeLessThan(3_000);
-    expect(await uploadFile(fileOf(randomBytes(100), 'less'), partsOf(server.url))).toEqual({
+    expect(proxy.passed.up).toBeLessThan(3_000);
+    expect(await uploadFile(localFile(randomBytes(100), 'less'), storageDeps(server.url))).toEqual({
       kind: 'brought',
     });
   },
 );
 
 test('ends an upload with an invalid token', async () => {
-  const parts = partsOf(server.url, 'ut_none');
-  expect(await uploadFile(fileOf(randomBytes(10), 'a'), parts)).toEqual({ kind: 'over' });
-  expect(await uploadFile(fileOf(randomBytes(2 * MiB), 'a'), parts)).toEqual({ kind: 'over' });
-  expect(await parts.storage.list(parts.signal)).toMatchObject({ ok: false, failure: { status: 401 } });
+  const deps = storageDeps(server.url, 'ut_none');
+  expect(await uploadFile(localFile(randomBytes(10), 'a'), deps)).toEqual({ kind: 'over' });
+  expect(await uploadFile(localFile(randomBytes(2 * MiB), 'a'), deps)).toEqual({ kind: 'over' });
+  expect(await deps.storage.list(deps.signal)).toMatchObject({ ok: false, failure: { status: 401 } });
 });
 
 test('lists all stored files with their hashes', async () => {
   for (const key of ['a', 'deep/ü 1.bin'])
     await upload(server.url, job.token, key.split('/').map(encodeURIComponent).join('/'), { body: key });
-  const { storage, signal } = partsOf(server.url);
+  const { storage, signal } = storageDeps(server.url);
   expect(await storage.list(signal)).toEqual({
     ok: true,
     value: new Map(['deep/ü 1.bin', 'a'].map(key => [key, sha256(key)])),
@@ -140,24 +142,24 @@ test('lists all stored files with their hashes', async () => {
 test('writes nothing of a checkpoint with a bad path or hash in its manifest', async () => {
   const outputDir = join(temporaryFolder(), 'output');
   mkdirSync(outputDir);
-  const bring = (key: string, body: string) => upload(server.url, job.token, key, { body });
+  const store = (key: string, body: string) => upload(server.url, job.token, key, { body });
   const manifest = (path: string): string =>
     JSON.stringify({ files: [{ path, bytes: 4, sha256: sha256('true') }] });
   const fetched = () =>
-    fetchCheckpoint({ checkpoint: 'checkpoint-7', step: 7 }, outputDir, partsOf(server.url));
-  await bring('checkpoint-7/model.bin', 'lies');
-  await bring(`checkpoint-7/${manifestName}`, manifest('../../../model.bin'));
+    fetchCheckpoint({ checkpoint: 'checkpoint-7', step: 7 }, outputDir, storageDeps(server.url));
+  await store('checkpoint-7/model.bin', 'lies');
+  await store(`checkpoint-7/${manifestName}`, manifest('../../../model.bin'));
   expect(await fetched()).toMatchObject({
     kind: 'failed',
     message: expect.stringMatching(/a path that is none/) as string,
   });
-  await bring(`checkpoint-7/${manifestName}`, manifest('model.bin'));
+  await store(`checkpoint-7/${manifestName}`, manifest('model.bin'));
   expect(await fetched()).toMatchObject({
     kind: 'failed',
     message: expect.stringMatching(/2 times.*Delete that checkpoint/) as string,
   });
   expect([readdirSync(outputDir), existsSync(join(outputDir, '../model.bin'))]).toEqual([[], false]);
-  await bring('checkpoint-7/model.bin', 'true');
+  await store('checkpoint-7/model.bin', 'true');
   expect(await fetched()).toEqual({
     kind: 'ready',
     words: 'Goes on from checkpoint-7 (step 7), 4 bytes fetched',

@@ -5,7 +5,7 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { type SocketLimits, socketLimits } from '../../../main/http/listener/http-listener.ts';
 import { valueOf } from '../../support/server.ts';
 import { follow, open } from './settings-bench.ts';
-import { far, openSecure, portOf } from './tls-bench.ts';
+import { networkAddress, openTlsServer, portOf } from './tls-bench.ts';
 
 // Long enough in ms for well-behaved clients on a busy machine.
 const patient = 60_000;
@@ -72,8 +72,8 @@ test.each([
   ['send nothing', ''],
   ['start a handshake', '\u0016\u0003\u0001'],
 ])('closes 300 TLS connections that %s', async (_what, text) => {
-  const server = await openSecure({ socketLimits: limits({ headersMs: 500 }) });
-  const slow = await openMany(300, portOf(server), text, far);
+  const server = await openTlsServer({ socketLimits: limits({ headersMs: 500 }) });
+  const slow = await openMany(300, portOf(server), text, networkAddress);
   await server.createWorker({ name: 'rig-1' });
   expect(await Promise.all(slow.map(({ closed }) => closed))).toEqual(slow.map(() => ''));
 });
@@ -125,9 +125,9 @@ describe('limit on connections without a request', () => {
   });
 
   test('counts waiting TLS connections separately', async () => {
-    const server = await openSecure({ socketLimits: limits({ maxWaiting: 20 }) });
+    const server = await openTlsServer({ socketLimits: limits({ maxWaiting: 20 }) });
     const here = await openMany(15, portOf(server));
-    const slow = await openMany(40, portOf(server), '\u0016', far);
+    const slow = await openMany(40, portOf(server), '\u0016', networkAddress);
     await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
     expect(here.some(({ isClosed }) => isClosed())).toBe(false);
   });

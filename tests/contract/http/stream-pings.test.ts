@@ -51,11 +51,11 @@ test('starts a log stream with pings=true with a ping', async () => {
     await createShipper(server.url, rig, job).print('hello\n');
     return job;
   });
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const response = await fetch(`${server.url}/api/queue/${jobId}/logs/stream?line=0&pings=true`, {
     headers: { authorization: `Bearer ${server.adminToken}` },
-    signal: over.signal,
+    signal: controller.signal,
   });
   const text = await readUntil(response, /hello/);
   expect(StreamPing.parse(data(text)[0]).every_ms).toBeGreaterThan(0);

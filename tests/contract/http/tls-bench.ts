@@ -1,20 +1,20 @@
-// The orchestrator speaks TLS at 127.0.0.2, which stands for its address on a network.
+// Servers with TLS at 127.0.0.2, which represents the machine's network address.
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/server.ts';
 
-export const far = '127.0.0.2';
-export const machine = [
+export const networkAddress = '127.0.0.2';
+export const interfaces = [
   { address: '127.0.0.1', family: 'IPv4', interface: 'lo' },
-  { address: far, family: 'IPv4', interface: 'eth0' },
+  { address: networkAddress, family: 'IPv4', interface: 'eth0' },
 ] as const;
 
-export async function openSecure({ config, ...options }: TestServerOptions = {}): Promise<TestServer> {
+export async function openTlsServer({ config, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const server = await startTestServer({
-    addresses: () => machine,
-    config: { host: far, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' }, ...config },
+    addresses: () => interfaces,
+    config: { host: networkAddress, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' }, ...config },
     ...options,
   });
   onTestFinished(() => server.close());
@@ -22,9 +22,9 @@ export async function openSecure({ config, ...options }: TestServerOptions = {})
 }
 
 export const portOf = (server: TestServer): number => Number(new URL(server.url).port);
-export const farUrl = (server: TestServer): string => `https://${far}:${portOf(server)}`;
+export const networkUrl = (server: TestServer): string => `https://${networkAddress}:${portOf(server)}`;
 
-interface Sent {
+interface TlsRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -32,15 +32,15 @@ interface Sent {
 }
 
 // Does not verify the certificate by default.
-export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: Sent = {}) {
-  interface Answer {
+export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: TlsRequest = {}) {
+  interface TlsResponse {
     readonly status: number;
     readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
     readonly body: string;
   }
-  return new Promise<Answer>((resolve, reject) => {
+  return new Promise<TlsResponse>((resolve, reject) => {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const sent = request(
+    const outgoing = request(
       url,
       {
         method,
@@ -51,17 +51,17 @@ export function callTls(url: string, { method = 'GET', headers = {}, body, tls =
         headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
       },
       response => {
-        let answer = '';
-        response.setEncoding('utf8').on('data', (part: string) => (answer += part));
+        let received = '';
+        response.setEncoding('utf8').on('data', (part: string) => (received += part));
         response.once('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }),
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
         );
         response.once('error', reject);
       },
     );
-    sent.once('timeout', () => sent.destroy(new Error('no answer')));
-    sent.once('error', reject);
-    sent.end(text);
+    outgoing.once('timeout', () => outgoing.destroy(new Error('no response within 10 s')));
+    outgoing.once('error', reject);
+    outgoing.end(text);
   });
 }
 
@@ -70,7 +70,7 @@ export interface Handshake {
   readonly protocol: string | null;
 }
 
-export const shakeHands = (url: string, options: ConnectionOptions = {}): Promise<Handshake> =>
+export const handshake = (url: string, options: ConnectionOptions = {}): Promise<Handshake> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false, ...options });
@@ -86,8 +86,8 @@ export const sendRaw = (url: string, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const socket = connectPlain(Number(port), hostname, () => socket.write(text));
-    let got = '';
-    socket.setEncoding('latin1').on('data', (part: string) => (got += part));
-    socket.once('close', () => resolve(got));
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+    socket.once('close', () => resolve(received));
     socket.once('error', reject);
   });

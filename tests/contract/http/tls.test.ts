@@ -24,44 +24,53 @@ import {
   trail,
   view,
 } from './settings-bench.ts';
-import { callTls, far, farUrl, machine, openSecure, portOf, sendRaw, shakeHands } from './tls-bench.ts';
+import {
+  callTls,
+  networkAddress,
+  networkUrl,
+  interfaces,
+  openTlsServer,
+  portOf,
+  sendRaw,
+  handshake,
+} from './tls-bench.ts';
 
 describe('server with --ssl', () => {
   test('answers other machines over TLS with the certificate in its settings', async () => {
-    const server = await openSecure();
-    const { certificate, protocol } = await shakeHands(farUrl(server));
+    const server = await openTlsServer();
+    const { certificate, protocol } = await handshake(networkUrl(server));
     const { tls, tls_fixed_by: by, addresses, listening, notice } = (await view(server)).network;
     expect(protocol).toBe('TLSv1.3');
     expect(tls).toMatchObject({ source: 'own', fingerprint: certificate.fingerprint256 });
     const spki = new X509Certificate(certificate.raw).publicKey.export({ type: 'spki', format: 'der' });
     expect(tls?.pin).toBe(`sha256:${createHash('sha256').update(spki).digest('base64')}`);
-    expect(tls?.names).toEqual(expect.arrayContaining(['127.0.0.1', far, 'trainyard.example']));
+    expect(tls?.names).toEqual(expect.arrayContaining(['127.0.0.1', networkAddress, 'trainyard.example']));
     expect(by).toBe('--ssl');
-    expect(listening).toEqual([server.url, farUrl(server)]);
-    expect(addresses.map(({ url }) => url).toSorted()).toEqual([server.url, farUrl(server)].toSorted());
+    expect(listening).toEqual([server.url, networkUrl(server)]);
+    expect(addresses.map(({ url }) => url).toSorted()).toEqual([server.url, networkUrl(server)].toSorted());
     expect(notice).toBeNull();
-    expect(await callTls(`${farUrl(server)}/health/live`)).toMatchObject({ status: 200 });
+    expect(await callTls(`${networkUrl(server)}/health/live`)).toMatchObject({ status: 200 });
   });
 
   test('verifies with its own certificate as the only trusted one', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     const ca = readFileSync(join(server.dataDir, 'tls', 'cert.pem'));
     const tls = { ca, rejectUnauthorized: true };
-    expect((await callTls(`${farUrl(server)}/health/live`, { tls })).status).toBe(200);
+    expect((await callTls(`${networkUrl(server)}/health/live`, { tls })).status).toBe(200);
     await expect(
-      callTls(`${farUrl(server)}/health/live`, { tls: { rejectUnauthorized: true } }),
+      callTls(`${networkUrl(server)}/health/live`, { tls: { rejectUnauthorized: true } }),
     ).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
   test('answers this machine over plain HTTP, and shows no warning', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
     // Browsers and scripts on this machine may use the network address, too.
     const tls = { rejectUnauthorized: false };
     for (const host of ['127.0.0.1', 'localhost'])
       expect((await callTls(`https://${host}:${portOf(server)}/health/live`, { tls })).status).toBe(200);
-    const { certificate } = await shakeHands(`https://127.0.0.1:${portOf(server)}`);
+    const { certificate } = await handshake(`https://127.0.0.1:${portOf(server)}`);
     for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1'])
       expect(certificate.subjectaltname).toContain(name);
     expect(server.log.join('')).not.toContain('server.exposed');
@@ -71,21 +80,21 @@ describe('server with --ssl', () => {
   });
 
   test('refuses TLS versions below 1.2', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     const ciphers = 'DEFAULT:@SECLEVEL=0';
     await expect(
-      shakeHands(farUrl(server), { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers }),
+      handshake(networkUrl(server), { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers }),
     ).rejects.toThrow(/protocol version|unsupported protocol/i);
-    expect(await shakeHands(farUrl(server), { maxVersion: 'TLSv1.2' })).toMatchObject({
+    expect(await handshake(networkUrl(server), { maxVersion: 'TLSv1.2' })).toMatchObject({
       protocol: 'TLSv1.2',
     });
   });
 
   test('explains the error to a client that speaks plain HTTP, and executes nothing', async () => {
-    const server = await openSecure();
-    const url = farUrl(server).replace('https', 'http');
+    const server = await openTlsServer();
+    const url = networkUrl(server).replace('https', 'http');
     const call =
-      `POST /api/admin/workers HTTP/1.1\r\nHost: ${far}\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
+      `POST /api/admin/workers HTTP/1.1\r\nHost: ${networkAddress}\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
       `Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"name":"rig-1"}`;
     const answer = await sendRaw(url, call);
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -99,18 +108,18 @@ describe('server with --ssl', () => {
     ['a request in lower case', 'get / http/1.1\r\n\r\n'],
     ['an invalid handshake', '\u0016\u0009\u0009\u0000\u0002xx'],
   ])('sends no text answer to %s', async (_what, text) => {
-    const server = await openSecure();
-    expect(await sendRaw(farUrl(server), text)).not.toContain('HTTP');
+    const server = await openTlsServer();
+    expect(await sendRaw(networkUrl(server), text)).not.toContain('HTTP');
     expect(await isLive(server.url)).toBe(true);
-    expect((await callTls(`${farUrl(server)}/health/live`)).status).toBe(200);
+    expect((await callTls(`${networkUrl(server)}/health/live`)).status).toBe(200);
   });
 
   test('sets a __Host- cookie over TLS and a plain one on this machine', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     const signIn = { method: 'POST', body: { token: server.adminToken } };
-    const there = await callTls(`${farUrl(server)}/api/session`, {
+    const there = await callTls(`${networkUrl(server)}/api/session`, {
       ...signIn,
-      headers: { origin: farUrl(server), 'sec-fetch-site': 'same-origin' },
+      headers: { origin: networkUrl(server), 'sec-fetch-site': 'same-origin' },
     });
     expect(there.status).toBe(200);
     const cookie = String(there.headers['set-cookie']);
@@ -118,7 +127,7 @@ describe('server with --ssl', () => {
       /^__Host-trainyard_session=ts_[^;]+; Path=\/;.*; HttpOnly; Secure; SameSite=Strict$/,
     );
     const asPage = (name: string) => ({ cookie: cookie.split(';', 1)[0]?.replace('__Host-', name) ?? '' });
-    const settings = `${farUrl(server)}/api/settings`;
+    const settings = `${networkUrl(server)}/api/settings`;
     expect((await callTls(settings, { headers: asPage('__Host-') })).status).toBe(200);
     expect((await callTls(settings, { headers: asPage('') })).status).toBe(401);
     const here = await fetch(`${server.url}/api/session`, {
@@ -130,10 +139,10 @@ describe('server with --ssl', () => {
   });
 
   test('sends events over TLS', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     const line = new Promise<string>((resolve, reject) => {
       const sent = request(
-        `${farUrl(server)}/api/events`,
+        `${networkUrl(server)}/api/events`,
         { rejectUnauthorized: false, headers: { authorization: `Bearer ${server.adminToken}` } },
         response => {
           let text = '';
@@ -152,7 +161,7 @@ describe('server with --ssl', () => {
   });
 
   test('shows the same certificate after a restart', async () => {
-    const same = { dataDir: openFolder(), addresses: () => machine };
+    const same = { dataDir: openFolder(), addresses: () => interfaces };
     const first = await startTestServer(same);
     expect(await patch(first, { host: elsewhere, tls: true })).toMatchObject({ status: 200 });
     const { tls } = (await view(first)).network;
@@ -167,7 +176,7 @@ describe('server with --ssl', () => {
   test.each([['0.0.0.0'], ['::']])(
     'speaks plain HTTP with this machine on the shared socket of --host %s',
     async host => {
-      const server = await openSecure({ config: { host } });
+      const server = await openTlsServer({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
       // Loopback means this machine, whichever of its addresses a client uses.
       expect(await isLive(overNetwork(server))).toBe(true);
@@ -189,8 +198,8 @@ test('shows a new certificate to new connections without closing old ones', asyn
   );
   onTestFinished(() => listeners.closeAll());
   listeners.present(first);
-  const { port } = await listeners.listen(far, 0, true);
-  const url = `https://${far}:${port}`;
+  const { port } = await listeners.listen(networkAddress, 0, true);
+  const url = `https://${networkAddress}:${port}`;
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   onTestFinished(() => agent.destroy());
   const ask = (): Promise<string> =>
@@ -206,7 +215,7 @@ test('shows a new certificate to new connections without closing old ones', asyn
     });
   expect(await ask()).toBe('DNS:one, anew');
   listeners.present(second);
-  expect((await shakeHands(url)).certificate.subjectaltname).toBe('DNS:two');
+  expect((await handshake(url)).certificate.subjectaltname).toBe('DNS:two');
   expect(await ask()).toBe('DNS:one, again');
 });
 
@@ -287,9 +296,9 @@ describe('certificate files', () => {
     writeFileSync(files.key, key);
     const names = ['Yard.Example.org', '*.gpu.example.org', '192.0.2.7'];
     writeFileSync(files.certificate, await makeCertificate(key, names, Date.now()));
-    const server = await openSecure({ config: { certificateFiles: files, allowHosts: [] } });
+    const server = await openTlsServer({ config: { certificateFiles: files, allowHosts: [] } });
     const statusAt = async (host: string) =>
-      (await callTls(`${farUrl(server)}/api/version`, { headers: { host } })).status;
+      (await callTls(`${networkUrl(server)}/api/version`, { headers: { host } })).status;
     for (const host of [
       'yard.example.org',
       `yard.example.org:${portOf(server)}`,
@@ -302,9 +311,9 @@ describe('certificate files', () => {
   });
 
   test('does not add host names from its own certificate', async () => {
-    const server = await openSecure({ config: { allowHosts: [] } });
+    const server = await openTlsServer({ config: { allowHosts: [] } });
     const headers = { host: 'yard.example.org' };
-    const { status, body } = await callTls(`${farUrl(server)}/api/version`, { headers });
+    const { status, body } = await callTls(`${networkUrl(server)}/api/version`, { headers });
     expect([status, body]).toEqual([421, expect.stringContaining('--allow-host yard.example.org')]);
   });
 
@@ -313,7 +322,7 @@ describe('certificate files', () => {
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     writeFileSync(files.key, makeKey());
     writeFileSync(files.certificate, await makeCertificate(makeKey(), ['a'], Date.now()));
-    await expect(openSecure({ config: { certificateFiles: files } })).rejects.toThrow(
+    await expect(openTlsServer({ config: { certificateFiles: files } })).rejects.toThrow(
       /cert\.pem \(--ssl-cert\) and .*key\.pem \(--ssl-key\): the key is not the one/,
     );
   });
@@ -346,7 +355,7 @@ describe('the TLS setting', () => {
     expect(JSON.parse(readFileSync(settingsFile(server), 'utf8'))).toMatchObject({ tls: true });
     expect((await patch(server, { tls: false })).body).toMatchObject({ network: { tls: null } });
     expect(await isLive(overNetwork(server))).toBe(true);
-    await expect(shakeHands(secure)).rejects.toThrow();
+    await expect(handshake(secure)).rejects.toThrow();
     expect(here.isOver()).toBe(false);
   });
 
@@ -366,7 +375,7 @@ describe('the TLS setting', () => {
   });
 
   test('refuses to change the TLS setting that a flag fixes', async () => {
-    const server = await openSecure();
+    const server = await openTlsServer();
     expect(await patch(server, { tls: false })).toMatchObject({
       status: 409,
       body: { code: 'setting_fixed', detail: expect.stringMatching(/TLS .*fixed by --ssl/) },

@@ -1,4 +1,4 @@
-// Files of the first two versions have no users, ranks or queue settings.
+// Databases of schema versions 1 and 2 have no users, ranks or queue settings.
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -10,9 +10,12 @@ import { at, jobId, quietDeps, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 import { schema2 } from './schema-2.ts';
 
-type Put = (table: string, row: Readonly<Record<string, unknown>>) => void;
+type Insert = (table: string, row: Readonly<Record<string, unknown>>) => void;
 
-function writeFile(schemas: readonly string[], fill: (put: Put, db: Database.Database) => void): string {
+function writeDatabase(
+  schemas: readonly string[],
+  fill: (put: Insert, db: Database.Database) => void,
+): string {
   const file = join(openFolder(), 'trainyard.db');
   const db = new Database(file);
   db.pragma('journal_mode = WAL');
@@ -33,7 +36,12 @@ function open(file: string): Store {
   return store;
 }
 
-const putJob = (put: Put, order: number, priority: number, more: Readonly<Record<string, unknown>> = {}) => {
+const putJob = (
+  put: Insert,
+  order: number,
+  priority: number,
+  more: Readonly<Record<string, unknown>> = {},
+) => {
   put('jobs', {
     id: `j_${order}`,
     ord: order,
@@ -54,10 +62,10 @@ const putJob = (put: Put, order: number, priority: number, more: Readonly<Record
 describe.each([
   ['first', [schema1]],
   ['second', [schema1, schema2]],
-] as const)('migrating a file of the %s version', (_which, schemas) => {
+] as const)('migrating a database of the %s schema version', (_which, schemas) => {
   test('keeps the queue order and sets each level from the priority', async () => {
     const store = open(
-      writeFile(schemas, put => {
+      writeDatabase(schemas, put => {
         for (const [index, priority] of [10, 50, 0, 40, 10, 39].entries()) putJob(put, index + 1, priority);
         putJob(put, 7, 50, { status: 'cancelled', ended_at: at(9) });
       }),
@@ -85,7 +93,7 @@ describe.each([
       0,
     ]);
     const [first] = pending;
-    if (first === undefined) throw new Error('nobody waits');
+    if (first === undefined) throw new Error('no job is pending');
     await store.write(tx => {
       tx.replaceJob(first, { ...first, approval: 'wanted' });
       tx.setQueueSettings({
@@ -106,7 +114,7 @@ describe.each([
 
   test('keeps waiting and running times and GPU time of ended jobs', () => {
     const store = open(
-      writeFile(schemas, put => {
+      writeDatabase(schemas, put => {
         const rig = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
         put('workers', { id: 'w_1', token_hash: 'h', ...rig });
         putJob(put, 1, 10, {
@@ -133,7 +141,7 @@ describe.each([
 
   test('marks no worker as local', () => {
     const store = open(
-      writeFile(schemas, put => {
+      writeDatabase(schemas, put => {
         const base = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
         put('workers', { id: 'w_1', token_hash: 'h', ...base });
       }),
@@ -142,9 +150,9 @@ describe.each([
   });
 });
 
-describe('migrating the audit trail of the second version', () => {
-  // Creates rows as that version sealed them.
-  function trailOf(count: number): readonly AuditRow[] {
+describe('migrating the audit trail of the second schema version', () => {
+  // Creates rows with seals, as that version wrote them.
+  function sealedRows(count: number): readonly AuditRow[] {
     const rows: AuditRow[] = [];
     for (let n = 1; n <= count; n++) {
       const row: Omit<AuditRow, 'hash'> = {
@@ -163,7 +171,7 @@ describe('migrating the audit trail of the second version', () => {
     return rows;
   }
 
-  const written = trailOf(5);
+  const written = sealedRows(5);
   const next = {
     at: at(9),
     type: 'queue.paused',
@@ -172,7 +180,7 @@ describe('migrating the audit trail of the second version', () => {
     details: { note: null },
   } as const;
   const fileWith = (rows: readonly AuditRow[], change: (db: Database.Database) => void = () => {}): string =>
-    writeFile([schema1, schema2], (put, db) => {
+    writeDatabase([schema1, schema2], (put, db) => {
       for (const row of rows) put('audit', { ...row });
       change(db);
     });

@@ -44,8 +44,8 @@ export async function runPage(blocks: readonly Block[], session: PageSession): P
     existsSync(join(outputs, name)) ? readFileSync(join(outputs, name), 'utf8') : '';
   const printed = (block: Block): string => read(`${block.line}.out`);
   if (isDone) return { failure: null, printed };
-  const [told = ''] = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : [];
-  const [, line = '0', command = 'the shell ended'] = /^(\d+) (.*)$/.exec(told) ?? [];
+  const [lastCommand = ''] = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : [];
+  const [, line = '0', command = 'the shell ended'] = /^(\d+) (.*)$/.exec(lastCommand) ?? [];
   const last = blocks.findLast(block => doesRun(block) && block.line <= Number(line));
   const texts = last === undefined ? [] : [read(`${last.line}.out`), read(`${last.line}.err`)];
   return { failure: [`${page}:${line}: ${command}`, ...texts].join('\n'), printed };
