@@ -78,11 +78,11 @@ function endOf(child: ChildProcess): Promise<number> {
 /** Runs a program in the background until this program ends. `onEnd` receives the reason for a failure, or null. */
 function beside(argv: readonly string[], onEnd: (failure: string | null) => void): void {
   const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
+  let errors = '';
   child.stderr.on('data', (text: Buffer) => {
-    said = (said + text.toString()).slice(-2_000);
+    errors = (errors + text.toString()).slice(-2_000);
   });
-  child.once('exit', code => onEnd(code === 0 ? null : firstLine(said)));
+  child.once('exit', code => onEnd(code === 0 ? null : firstLine(errors)));
   process.once('exit', () => child.kill());
 }
 

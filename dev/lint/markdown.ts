@@ -3,7 +3,7 @@ import { at, type Finding, type SourceFile } from './source.ts';
 
 const maxColumns = 100;
 const tableRow = /^\s*\|/;
-/** One link, image, URL or code span, perhaps after a list marker: nothing to break. */
+/** A line that cannot be wrapped: one link, image, URL or code span, perhaps after a list marker. */
 const unbreakable =
   /^\s*(?:(?:[-*>]|\d+\.)\s+)*(?:!?\[[^\]]*\]\([^)]*\)|\[[^\]]+\]:.*|(?:<img [^>]*>\s*)+|\S+|`[^`]*`\S*)$/;
 
@@ -12,7 +12,7 @@ interface Line {
   readonly text: string;
 }
 
-/** Finds prose of more than 100 columns. Tables, code blocks and long links cannot be wrapped. */
+/** Finds lines of prose that are too long. Ignores tables, code blocks and long links, which cannot be wrapped. */
 export const findLongLines = ({ name, text }: SourceFile): readonly Finding[] =>
   proseOf(text)
     .filter(
@@ -20,7 +20,7 @@ export const findLongLines = ({ name, text }: SourceFile): readonly Finding[] =>
     )
     .map(line => at(name, line.number, `${line.text.length} columns: wrap prose at ${maxColumns}`));
 
-/** Finds links to files that do not exist (`exists` tells), and to headings that their page lacks. */
+/** Finds links to missing files, and to headings that the linked page lacks. */
 export function findBrokenLinks(
   pages: readonly SourceFile[],
   exists: (path: string) => boolean,
@@ -50,10 +50,10 @@ function proseOf(page: string): readonly Line[] {
   const lines: Line[] = [];
   let fence: string | null = null;
   for (const [index, text] of page.split('\n').entries()) {
-    const marks = /^\s*(`{3,}|~{3,})/.exec(text)?.[1] ?? null;
-    if (fence === null && marks === null) lines.push({ number: index + 1, text });
-    else if (fence === null) fence = marks;
-    else if (marks?.startsWith(fence) === true) fence = null;
+    const fenceMark = /^\s*(`{3,}|~{3,})/.exec(text)?.[1] ?? null;
+    if (fence === null && fenceMark === null) lines.push({ number: index + 1, text });
+    else if (fence === null) fence = fenceMark;
+    else if (fenceMark?.startsWith(fence) === true) fence = null;
   }
   return lines;
 }
@@ -65,8 +65,8 @@ function anchorsOf(lines: readonly Line[]): ReadonlySet<string> {
     for (const [, id = ''] of text.matchAll(/<a id="([^"]+)"/g)) anchors.add(id);
     const heading = /^#{1,6}\s+(.*?)\s*$/.exec(text)?.[1];
     if (heading === undefined) continue;
-    const shown = heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const slug = shown.replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, '').replaceAll(' ', '-');
+    const title = heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const slug = title.replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, '').replaceAll(' ', '-');
     let anchor = slug;
     for (let count = 1; anchors.has(anchor); count += 1) anchor = `${slug}-${count}`;
     anchors.add(anchor);

@@ -1,4 +1,4 @@
-/** `npm run check:text`: finds files outside of rooms, old vocabulary, hard comments, and Markdown that is too wide or links nowhere. */
+/** `npm run check:text`: finds misplaced files, replaced names, comments that are hard to read, and long lines and broken links in Markdown. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const files = listed
   .map(name => ({ name, text: readFileSync(join(root, name), 'utf8') }));
 const pages = files.filter(({ name }) => name.endsWith('.md'));
 const sources = files.filter(({ name }) => !name.endsWith('.md'));
-// The lint's own files name what they forbid.
+// The lint's own files contain the names that they forbid.
 const checked = sources.filter(({ name }) => !/(?:^|\/)dev\/lint\//.test(name));
 
 const findings = [

@@ -10,8 +10,8 @@ export interface Child {
   readonly exited: Promise<number | null>;
   /** Sends SIGTERM and waits until the process exits. */
   stop(): Promise<void>;
-  /** Lets the process outlive this program. */
-  release(): void;
+  /** Lets the process continue after this program exits. */
+  detach(): void;
 }
 
 export interface ChildCommand {
@@ -21,7 +21,7 @@ export interface ChildCommand {
   readonly logFile: string;
 }
 
-/** Starts another program next to this one. */
+/** Starts a program in the background. */
 export function startChild({ argv, env, logFile }: ChildCommand): Child {
   const [file = '', ...args] = argv;
   const log = openSync(logFile, 'a', 0o600);
@@ -51,7 +51,7 @@ export function startChild({ argv, env, logFile }: ChildCommand): Child {
       child.kill('SIGTERM');
       await exited;
     },
-    release() {
+    detach() {
       lines.close();
       stdout.destroy();
       child.unref();

@@ -43,7 +43,7 @@ export function demoCommand(invocation: Invocation): Command {
         );
         invocation.exit(1);
       } finally {
-        if (options.keep) for (const child of started) child.release();
+        if (options.keep) for (const child of started) child.detach();
         else await stopAll();
       }
     });

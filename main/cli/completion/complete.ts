@@ -47,7 +47,7 @@ function joinBashWords(words: readonly string[]): readonly string[] {
   return joined;
 }
 
-/** Returns what the shell should add itself. */
+/** Returns which kind of names the shell should complete itself; empty for none. */
 function shellCompletion(expected: Expected): string {
   if (expected.kind === 'config') return expected.orFile ? 'file' : '';
   return expected.kind === 'file' || expected.kind === 'folder' ? expected.kind : '';

@@ -56,7 +56,7 @@ export function createGivenCertificate(parts: GivenCertificateOptions): Certific
       // Replacing two files takes two steps, so a mismatch may be temporary; the next check retries.
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (reason !== logged)
-        log.warn('tls.certificate_refused', { reason, note: 'the one before is still shown' });
+        log.warn('tls.certificate_refused', { reason, note: 'the previous certificate stays in use' });
       logged = reason;
     }
   };

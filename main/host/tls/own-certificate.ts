@@ -81,7 +81,9 @@ export function createOwnCertificate(parts: OwnCertificateDeps): Certificates {
       await renewIfNeeded();
       if (shown.expiresAt <= clock.wall()) {
         shown = null;
-        throw new Error(`${certificateFile} has expired, and no other could be made: the log says why`);
+        throw new Error(
+          `${certificateFile} has expired, and no new one could be created. The log has the cause`,
+        );
       }
       if (shown === kept) onChange(shown);
       scheduleCheck();

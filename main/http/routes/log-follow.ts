@@ -121,10 +121,10 @@ const roomIn = (stream: EventStream, gone: AbortSignal): Promise<void> =>
 
 /** Waits until `what` settles, at most `limitMs`. Null: waits for `limitMs`. */
 async function waitFor(what: Promise<void> | null, limitMs: number, gone: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const limit = pause(limitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(
+  const timeout = new AbortController();
+  const limit = pause(limitMs, undefined, { signal: AbortSignal.any([timeout.signal, gone]) }).catch(
     () => undefined,
   );
   await (what === null ? limit : Promise.race([what, limit]));
-  over.abort();
+  timeout.abort();
 }
