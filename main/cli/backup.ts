@@ -53,7 +53,7 @@ const restore: RemoteSpec = {
       backups.find(({ name }) => name === word) ??
       fail(exitCodes.notFound, `No backup "${word}". To list backups, run "trainyard backup list"`);
     await remote.confirm(
-      `Restore ${backup.name}, created at ${backup.at}? All later changes are lost, including jobs and tokens.`,
+      `Restore ${backup.name}, created at ${backup.at}? Later changes to jobs, workers and tokens are lost. The audit trail is kept.`,
     );
     remote.terminal.err(
       'Checking the backup, saving the current state, and restoring the backup. Workers keep training\n',

@@ -17,13 +17,13 @@ export const backups = {
   'backups.restore.of': 'Restore {name}',
   'backups.restore.title': 'Restore this backup?',
   'backups.restore.consequence':
-    'The orchestrator returns to the state in this backup. Later changes to jobs, workers, tokens and the audit trail are discarded.',
+    'The orchestrator returns to the state in this backup. Later changes to jobs, workers and tokens are discarded. The audit trail keeps all of its entries.',
   'backups.restore.asOf': 'State at:',
   'backups.restore.saved': 'The current state is saved as a backup first, so you can undo the restore.',
   'backups.restore.workers':
     'Workers keep training. A job that is not in the backup stops when its worker reconnects. Workers that joined after the backup must join again.',
   'backups.restore.signIn':
-    'Sessions and tokens are restored too: tokens revoked since then become valid again, and you may have to sign in again. The admin token does not change.',
+    'Sessions and tokens are restored, too: tokens that were revoked after the backup become valid again, and you may have to sign in again. The admin token does not change.',
   'backups.restore.type': 'Type its name to confirm:',
   'backups.restore.act': 'Restore backup',
   'backups.restoring':

@@ -19,7 +19,7 @@ export const backups: Readonly<Record<keyof typeof source, string>> = {
   'backups.restore.of': 'Restaurar {name}',
   'backups.restore.title': '¿Restaurar esta copia?',
   'backups.restore.consequence':
-    'El orquestador vuelve al estado de esta copia. Se descartan los cambios posteriores en trabajos, workers, tokens y registro de auditoría.',
+    'El orquestador vuelve al estado de esta copia. Se descartan los cambios posteriores en trabajos, workers y tokens. El registro de auditoría conserva todas sus entradas.',
   'backups.restore.asOf': 'Estado del:',
   'backups.restore.saved':
     'Antes se guarda el estado actual como copia, para poder deshacer la restauración.',

@@ -19,7 +19,7 @@ export const backups: Readonly<Record<keyof typeof source, string>> = {
   'backups.restore.of': '{name} बहाल करें',
   'backups.restore.title': 'यह बैकअप बहाल करें?',
   'backups.restore.consequence':
-    'ऑर्केस्ट्रेटर इस बैकअप की स्थिति में लौट जाएगा। जॉब, वर्कर, टोकन और ऑडिट रिकॉर्ड में बाद के बदलाव हट जाएँगे।',
+    'ऑर्केस्ट्रेटर इस बैकअप की स्थिति में लौट जाएगा। जॉब, वर्कर और टोकन में बाद के बदलाव हट जाएँगे। ऑडिट रिकॉर्ड की सभी प्रविष्टियाँ बनी रहेंगी।',
   'backups.restore.asOf': 'इस समय की स्थिति:',
   'backups.restore.saved': 'पहले मौजूदा स्थिति बैकअप के रूप में सहेजी जाती है, ताकि बहाली वापस ली जा सके।',
   'backups.restore.workers':

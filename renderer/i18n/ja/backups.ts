@@ -19,7 +19,7 @@ export const backups: Readonly<Record<keyof typeof source, string>> = {
   'backups.restore.of': '{name} を復元',
   'backups.restore.title': 'このバックアップを復元しますか？',
   'backups.restore.consequence':
-    'オーケストレーターはこのバックアップの状態に戻ります。それ以降のジョブ、ワーカー、トークン、監査記録の変更は破棄されます。',
+    'オーケストレーターはこのバックアップの状態に戻ります。それ以降のジョブ、ワーカー、トークンの変更は破棄されます。監査記録はすべて保持されます。',
   'backups.restore.asOf': 'この時点の状態：',
   'backups.restore.saved': '元に戻せるように、まず現在の状態をバックアップとして残します。',
   'backups.restore.workers':

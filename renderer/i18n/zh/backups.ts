@@ -19,7 +19,7 @@ export const backups: Readonly<Record<keyof typeof source, string>> = {
   'backups.restore.of': '恢复 {name}',
   'backups.restore.title': '恢复此备份？',
   'backups.restore.consequence':
-    '调度服务器将恢复到此备份的状态。此后对任务、工作节点、令牌和审计记录的更改将被丢弃。',
+    '调度服务器将恢复到此备份的状态。此后对任务、工作节点和令牌的更改将被丢弃。审计记录会完整保留。',
   'backups.restore.asOf': '备份时间：',
   'backups.restore.saved': '会先把现在的状态保存为备份，以便撤销。',
   'backups.restore.workers':
