@@ -22,7 +22,7 @@ export const files = {
   'jobs.warning.ownFolder':
     '{worker} lets this config choose its output_dir. Outputs stay there. Remove output_dir from the config to get them here.',
   'files.refresh': 'Refresh',
-  'files.more': 'Show more ({shown, number} of {of, number} are here)',
+  'files.more': 'Show more ({shown, number} of {of, number} shown)',
   'files.failed': 'The files could not be loaded: {why}',
   'files.again': 'Try again',
   'files.none.waits': 'No files yet. They appear after a worker starts the job.',

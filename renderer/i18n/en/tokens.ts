@@ -1,7 +1,7 @@
 export const tokens = {
   'tokens.title': 'Tokens',
   'tokens.what':
-    'For people and scripts. Give each token only the permissions that it needs. The admin token in the data folder has all permissions.',
+    'Tokens give people and scripts access. Give each token only the permissions that it needs. The admin token in the data folder has all permissions.',
   'tokens.add': 'Add token',
   'tokens.new': 'New token',
   'tokens.name': 'User or script',
