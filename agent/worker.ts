@@ -17,7 +17,7 @@ import { fetchCheckpoint } from './artifacts/checkpoint-fetch.ts';
 import { openRigData } from './datasets/rig-data.ts';
 import { systemClock, machineUptime } from './clock.ts';
 import { createFollowStream } from './connection/command-stream.ts';
-import { type AgentConfig, tokenMissing } from './config.ts';
+import { type AgentConfig, tokenMissing } from './config/index.ts';
 import { catchEarlySignals, type EarlySignals, type WorkerSignal } from './session/early-signals.ts';
 import { missingFromStart } from './gpu/conditions.ts';
 import {

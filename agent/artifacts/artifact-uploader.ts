@@ -1,4 +1,4 @@
-import { createBackoff, pause } from '../backoff.ts';
+import { createBackoff, pause } from '../retry/backoff.ts';
 import { sizeInWords } from './checkpoint-fetch.ts';
 import { createOutputBook, type OutputBook, type OutputBookDeps } from './output-book.ts';
 import { type BringEnd, createSender, type Sender } from './output-sender.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { cleanLine } from '../../protocol/line.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 import { systemClock } from '../clock.ts';
-import { loadAgentConfig } from '../config.ts';
+import { loadAgentConfig } from '../config/index.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { cleanLine } from '../../protocol/line.ts';
-import { loadAgentConfig } from '../config.ts';
+import { loadAgentConfig } from '../config/index.ts';
 import { systemClock } from '../clock.ts';
 import { createRunCommand, probeGpus, selectGpus } from '../gpu/probe.ts';
 import { trainerProbe } from '../attempt/trainer.ts';

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path';
 import { type Fetch, createClient } from '../../protocol/client.ts';
 import { systemApi } from '../../protocol/admin-api.ts';
-import { type AgentConfig, readToken, tokenMissing } from '../config.ts';
+import { type AgentConfig, readToken, tokenMissing } from '../config/index.ts';
 import { sizeInWords } from '../artifacts/checkpoint-fetch.ts';
 import { cacheLimit, contentsOf } from '../datasets/rig-data.ts';
 import type { KnownTrouble } from '../gpu/conditions.ts';

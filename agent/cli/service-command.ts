@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { type AgentConfig, type Flags, loadAgentConfig } from '../config.ts';
-import { configHome } from '../config-file.ts';
+import { type AgentConfig, type Flags, loadAgentConfig } from '../config/index.ts';
+import { configHome } from '../config/file.ts';
 import { createRunCommand, type RunCommand } from '../gpu/probe.ts';
 import { ownProcesses } from '../process/own-processes.ts';
 import { planService, type ServicePlan } from './service-plan.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { type AgentConfig, readToken } from '../config.ts';
+import { type AgentConfig, readToken } from '../config/index.ts';
 import { openOwnTokens } from '../session/own-tokens.ts';
 import { isRunning, type Processes, refOf } from '../process/processes.ts';
 import { trainerProbe } from '../attempt/trainer.ts';

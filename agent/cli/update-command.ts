@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { Command } from 'commander';
-import { type AgentConfig, loadAgentConfig } from '../config.ts';
+import { type AgentConfig, loadAgentConfig } from '../config/index.ts';
 import { createRunCommand } from '../gpu/probe.ts';
 import { openNetwork } from '../connection/network.ts';
 import { ownProgram } from './own-program.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { workerOptions } from '../../protocol/worker-options.ts';
-import type { Flags } from '../config.ts';
+import type { Flags } from '../config/index.ts';
 
 /** Returns the flags of the command line by their names in the help and in config files. Leaves out defaults. */
 export const givenFlags = (command: Command): Flags => {

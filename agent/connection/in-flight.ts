@@ -1,5 +1,5 @@
 import type { ApiClient } from './api-client.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 
 export interface CallsInFlight {

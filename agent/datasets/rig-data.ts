@@ -1,7 +1,7 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContentFiles, createContentFiles } from '../../datasets/content-files.ts';
-import type { AgentConfig } from '../config.ts';
+import type { AgentConfig } from '../config/index.ts';
 import type { Fetched } from '../artifacts/checkpoint-fetch.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 import { openStorage, type StorageDeps } from '../artifacts/storage.ts';

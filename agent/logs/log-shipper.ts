@@ -1,6 +1,6 @@
 import type { CallFailure, CallResult } from '../../protocol/client.ts';
 import { maxChunk, type LogChunkBody, type workerLogsApi } from '../../protocol/logs-api.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import { createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import { createLogFeed, type LogFeedDeps } from './log-feed.ts';
 import { decide } from '../retry/decisions.ts';

@@ -2,7 +2,7 @@ import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import { createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import { decide } from '../retry/decisions.ts';
 import { loopWaits } from '../retry/waits.ts';

@@ -4,7 +4,7 @@ import { toBarePoint } from './file-points.ts';
 import type { FileFigures, FilePoint, MetricsFiles } from './metrics-files/index.ts';
 import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 
 /** Reads what a trainer has written since the last call. Resolves with true when there is more to read immediately. */
 export type ReadMetricsFiles = () => Promise<boolean>;

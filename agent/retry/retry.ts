@@ -1,4 +1,4 @@
-import { type Backoff, createBackoff, pause } from '../backoff.ts';
+import { type Backoff, createBackoff, pause } from './backoff.ts';
 import type { Clock } from '../clock.ts';
 
 /** The pause before the next call, in ms: `baseMs` plus a jitter whose limit doubles from `firstMs` to `maxMs`. */

@@ -5,7 +5,7 @@ import { initialState } from './agent-state.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { AttemptLogs } from '../logs/attempt-logs.ts';
 import type { AttemptOutputs } from '../artifacts/attempt-outputs.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 import { beatUntil, type BeatDeps, reportChanges } from './beat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';

@@ -1,4 +1,4 @@
-import { type Backoff, createBackoff, pause } from '../backoff.ts';
+import { type Backoff, createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import { loopWaits } from '../retry/waits.ts';
 

@@ -1,5 +1,5 @@
 import type { RegistrationBody } from '../../protocol/worker-api.ts';
-import type { AgentConfig } from '../config.ts';
+import type { AgentConfig } from '../config/index.ts';
 import { nameOfChoice, type ProbedTrainer } from '../trainers/index.ts';
 import type { GpuReport } from '../gpu/report.ts';
 

@@ -1,6 +1,6 @@
 import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Held } from '../attempt/held-attempt.ts';
 import type { JobSlot } from './job-slot.ts';

@@ -1,7 +1,7 @@
 import type { CallFailure } from '../../protocol/client.ts';
 import type { RegisterReply, RegistrationBody } from '../../protocol/worker-api.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import { createBackoff, pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Registrations } from '../state/registrations.ts';
 import { decide } from '../retry/decisions.ts';

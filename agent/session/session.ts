@@ -9,7 +9,7 @@ import {
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { AgentState } from './agent-state.ts';
 import type { ApiClient } from '../connection/api-client.ts';
-import { createBackoff, pause } from '../backoff.ts';
+import { createBackoff, pause } from '../retry/backoff.ts';
 import { namedDatasets, obey } from './beat.ts';
 import type { Clock } from '../clock.ts';
 import type { FollowStream } from '../connection/command-stream.ts';

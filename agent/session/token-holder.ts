@@ -1,4 +1,4 @@
-import { readToken, type TokenSource } from '../config.ts';
+import { readToken, type TokenSource } from '../config/index.ts';
 import type { Loaded } from '../files/loaded.ts';
 
 /** The token that the worker was given, as last read: a worker token or a join token. */

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause } from '../backoff.ts';
+import { pause } from '../retry/backoff.ts';
 import type { Clock } from '../clock.ts';
 import { isRunning, type ProcessRef, type Processes, refOf } from '../process/processes.ts';
 import { readFields, showWhole } from '../files/whole-file.ts';

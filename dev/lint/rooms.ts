@@ -3,7 +3,7 @@ import { at, type Finding, type SourceFile } from './source.ts';
 
 /** Folders that consist of rooms, and the only files that lie beside these rooms. */
 const faces: Readonly<Record<string, readonly string[]>> = {
-  agent: ['backoff', 'clock', 'config', 'job', 'main', 'worker'],
+  agent: ['clock', 'job', 'main', 'worker'],
   'main/orchestrator': [
     'core',
     'events',

@@ -8,6 +8,7 @@ import { printOne, printRows } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Remote } from './remote.ts';
 import { type Column, plain } from './table.ts';
+import { timeText } from './time.ts';
 
 /** Completion recognises configs by this argument name. */
 const withConfigArgument = (command: Command): Command =>
@@ -24,11 +25,16 @@ const columns: readonly Column<ConfigView>[] = [
   {
     title: 'MODEL',
     text: config => [config.model_family, config.model_type].filter(Boolean).join(' ') || '-',
+    importance: 4,
   },
-  { title: 'GPUS', text: ({ gpu_count: count, devices }) => devices?.join(',') ?? String(count ?? '-') },
-  { title: 'CHANGED', text: ({ changed_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'FILE', text: ({ file }) => file },
-  { title: 'PROBLEM', text: ({ problem }) => problem ?? '' },
+  {
+    title: 'GPUS',
+    text: ({ gpu_count: count, devices }) => devices?.join(',') ?? String(count ?? '-'),
+    importance: 2,
+  },
+  { title: 'CHANGED', text: ({ changed_at: at }, isScreen) => timeText(at, isScreen), importance: 3 },
+  { title: 'FILE', text: ({ file }) => file, importance: 1 },
+  { title: 'PROBLEM', text: ({ problem }) => problem ?? '', minWidth: 24 },
 ];
 
 const list: RemoteSpec = {

@@ -4,6 +4,9 @@ import { commands } from './commands.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
+/** Width of the help outside of terminals. */
+const defaultWidth = 80;
+
 /** What a program gets from its process. */
 export type ProgramDeps = Omit<Invocation, 'exit'>;
 
@@ -29,7 +32,13 @@ export async function runProgram(
   const { out, err } = deps.terminal;
   program
     .showHelpAfterError('For usage, run the command with --help')
-    .configureOutput({ writeOut: out, writeErr: err })
+    .configureOutput({
+      writeOut: out,
+      writeErr: err,
+      getOutHelpWidth: () => deps.terminal.outScreen()?.columns ?? defaultWidth,
+      getErrHelpWidth: () => deps.terminal.errScreen()?.columns ?? defaultWidth,
+    })
+    .configureHelp({ minWidthToWrap: 12 })
     .exitOverride();
   inherit(program);
   try {
@@ -41,6 +50,10 @@ export async function runProgram(
   }
 }
 
+const exitCodesText =
+  'Exit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict, ' +
+  '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete';
+
 /** Creates the program with all commands, or with only the one that `first` names, which loads faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
   const program = new Command('trainyard')
@@ -49,8 +62,8 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
     .enablePositionalOptions()
     .addHelpText(
       'after',
-      '\nExit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict,\n' +
-        '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete',
+      () =>
+        `\n${program.createHelp().boxWrap(exitCodesText, invocation.terminal.outScreen()?.columns ?? defaultWidth)}`,
     );
   const selected = commands.get(first);
   for (const load of selected === undefined ? commands.values() : [selected])

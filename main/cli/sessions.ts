@@ -5,14 +5,15 @@ import { isOn } from './flags.ts';
 import { printOne, printRows } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Column } from './table.ts';
+import { timeText } from './time.ts';
 
 const columns: readonly Column<SessionView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'USER', text: ({ user }) => user },
-  { title: 'DEVICE', text: ({ device }) => device ?? 'unknown' },
-  { title: 'ADDRESS', text: ({ address }) => address ?? 'unknown' },
-  { title: 'SIGNED IN', text: ({ signed_in_at: at }) => at },
-  { title: 'LAST USED', text: ({ last_used_at: at }) => at },
+  { title: 'DEVICE', text: ({ device }) => device ?? 'unknown', minWidth: 12 },
+  { title: 'ADDRESS', text: ({ address }) => address ?? 'unknown', importance: 3 },
+  { title: 'SIGNED IN', text: ({ signed_in_at: at }, isScreen) => timeText(at, isScreen), importance: 1 },
+  { title: 'LAST USED', text: ({ last_used_at: at }, isScreen) => timeText(at, isScreen), importance: 2 },
 ];
 
 const list: RemoteSpec = {

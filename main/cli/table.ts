@@ -1,14 +1,19 @@
 import stringWidth from 'string-width';
+import { type Cells, fitColumns, gap } from './fit-columns.ts';
 
 export interface Column<T> {
   readonly title: string;
-  readonly text: (row: T) => string;
+  /** `isScreen`: the table is for a terminal, not for a pipe or file. */
+  readonly text: (row: T, isScreen: boolean) => string;
+  /** Narrow terminals drop the columns with the lowest importance first. Columns without one always stay. */
+  readonly importance?: number;
+  /** Narrow terminals may truncate texts of this column to this width. */
+  readonly minWidth?: number;
 }
 
 /** A name and its value; facts with null are not printed. */
 export type Fact = readonly [name: string, value: string | null];
 
-const gap = '  ';
 /** These characters would move the cursor or change the text direction, and text from other machines is not trusted. */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
@@ -18,20 +23,24 @@ export const plain = (text: string): string => text.replaceAll(unsafeCharacters,
 /** Splits a text into lines that are safe to print. */
 export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
 
-/** Returns the header and one line per row. `width`: of the terminal; null without one, where lines are not truncated. */
+/** Returns the header and one line per row. `width`: of the terminal; null without one, where nothing is left out. */
 export function tableLines<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
   width: number | null,
 ): readonly string[] {
-  const cells = [
-    columns.map(({ title }) => title),
-    ...rows.map(row => columns.map(({ text }) => plain(text(row)))),
-  ];
-  const widths = columns.map((_, at) => cells.reduce((max, line) => Math.max(max, widthOf(line[at])), 0));
-  return cells.map(line =>
-    cutLine(line.map((cell, at) => padded(cell, widths[at] ?? 0)).join(gap), width).trimEnd(),
-  );
+  const isScreen = width !== null;
+  const all = columns.map((column): Cells => {
+    const texts = [column.title, ...rows.map(row => plain(column.text(row, isScreen)))];
+    const natural = texts.reduce((max, text) => Math.max(max, stringWidth(text)), 0);
+    const { importance = Infinity, minWidth = natural } = column;
+    return { texts, importance, width: natural, minWidth: Math.min(natural, minWidth) };
+  });
+  const shown = width === null ? all : fitColumns(all, width);
+  return [null, ...rows].map((_, at) => {
+    const cells = shown.map(each => padded(cutLine(each.texts[at] ?? '', each.width), each.width));
+    return cutLine(cells.join(gap).trimEnd(), width);
+  });
 }
 
 /** One fact per line, with aligned values. */

@@ -26,3 +26,25 @@ export function moment(text: string): string {
 }
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** A time for a table: ISO in pipes. In terminals how long ago it was, and after a day the local date and time. */
+export function timeText(at: string, isScreen: boolean): string {
+  const ageMs = Date.now() - Date.parse(at);
+  if (!isScreen || Number.isNaN(ageMs)) return at;
+  if (ageMs < 0 || ageMs >= 86_400_000) return localText(new Date(at));
+  if (ageMs < 60_000) return 'just now';
+  return ageMs < 3_600_000
+    ? `${Math.floor(ageMs / 60_000)} min ago`
+    : `${Math.floor(ageMs / 3_600_000)} h ago`;
+}
+
+const localText = (at: Date): string => {
+  const [year, month, day, hour, minute] = [
+    at.getFullYear(),
+    at.getMonth() + 1,
+    at.getDate(),
+    at.getHours(),
+    at.getMinutes(),
+  ].map(figure => String(figure).padStart(2, '0'));
+  return `${year}-${month}-${day} ${hour}:${minute}`;
+};

@@ -5,14 +5,23 @@ import { numberOf, readInput, textOf, timeSpan, wordsAmong } from './flags.ts';
 import { printOne, printRows } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Column } from './table.ts';
+import { timeText } from './time.ts';
 
 const columns: readonly Column<TokenView>[] = [
-  { title: 'ID', text: ({ id }) => id },
+  { title: 'ID', text: ({ id }) => id, importance: 1 },
   { title: 'NAME', text: ({ name }) => name },
-  { title: 'TEAM', text: ({ team }) => team ?? '' },
-  { title: 'PERMISSIONS', text: token => token.permissions.join(' ') },
-  { title: 'EXPIRES', text: ({ expires_at: at }) => at ?? 'never' },
-  { title: 'LAST USED', text: ({ last_used_at: at }) => at ?? 'never' },
+  { title: 'TEAM', text: ({ team }) => team ?? '', importance: 2 },
+  { title: 'PERMISSIONS', text: token => token.permissions.join(' '), minWidth: 20 },
+  {
+    title: 'EXPIRES',
+    text: ({ expires_at: at }, isScreen) => (at === null ? 'never' : timeText(at, isScreen)),
+    importance: 4,
+  },
+  {
+    title: 'LAST USED',
+    text: ({ last_used_at: at }, isScreen) => (at === null ? 'never' : timeText(at, isScreen)),
+    importance: 3,
+  },
 ];
 
 const list: RemoteSpec = {

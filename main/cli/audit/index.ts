@@ -8,7 +8,7 @@ import { printDownload } from '../print-download.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
-import { moment } from '../time.ts';
+import { moment, timeText } from '../time.ts';
 import { verify } from './verify.ts';
 
 /** Adds the filter options that all audit commands share. */
@@ -45,15 +45,17 @@ const filterFlags = {
 type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
 const columns: readonly Column<Entry>[] = [
-  { title: 'SEQ', text: ({ seq }) => String(seq) },
-  { title: 'TIME', text: ({ at }) => at },
+  { title: 'SEQ', text: ({ seq }) => String(seq), importance: 1 },
+  { title: 'TIME', text: ({ at }, isScreen) => timeText(at, isScreen), importance: 4 },
   {
     title: 'ACTOR',
     text: ({ actor_type: type, actor_id: id }) => (id === null || id === type ? type : `${type} ${id}`),
+    importance: 3,
+    minWidth: 10,
   },
   { title: 'EVENT', text: ({ event_type: type }) => type },
-  { title: 'TARGET', text: ({ target_id: id }) => id },
-  { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
+  { title: 'TARGET', text: ({ target_id: id }) => id, importance: 2 },
+  { title: 'DETAILS', text: ({ details }) => JSON.stringify(details), minWidth: 20 },
 ];
 
 /** Adds the options for paging. */

@@ -7,16 +7,17 @@ import { printOne, printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
+import { timeText } from '../time.ts';
 import { findWorker } from '../workers/worker.ts';
 import { indexData, pushData } from './push.ts';
 
 const columns: readonly Column<DatasetView>[] = [
   { title: 'NAME', text: ({ name }) => name },
   { title: 'VERSION', text: ({ version }) => version.slice(0, 12) },
-  { title: 'OWNER', text: ({ owner }) => owner },
-  { title: 'FILES', text: ({ files }) => String(files) },
+  { title: 'OWNER', text: ({ owner }) => owner, importance: 2 },
+  { title: 'FILES', text: ({ files }) => String(files), importance: 1 },
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
-  { title: 'PUSHED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'PUSHED', text: ({ created_at: at }, isScreen) => timeText(at, isScreen), importance: 3 },
   { title: 'JOBS', text: ({ jobs }) => String(jobs) },
   { title: 'PINNED', text: ({ pinned }) => (pinned ? 'yes' : '') },
 ];

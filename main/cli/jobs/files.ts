@@ -8,15 +8,16 @@ import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
+import { timeText } from '../time.ts';
 import { among, findNewestJob, withJobArgument } from './find.ts';
 
 const fileColumns: readonly Column<ArtifactView>[] = [
   { title: 'KEY', text: ({ key }) => key },
-  { title: 'KIND', text: ({ kind }) => kind },
+  { title: 'KIND', text: ({ kind }) => kind, importance: 4 },
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
-  { title: 'TRY', text: ({ attempt }) => String(attempt) },
-  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'SHA-256', text: ({ sha256 }) => sha256.slice(0, 12) },
+  { title: 'TRY', text: ({ attempt }) => String(attempt), importance: 2 },
+  { title: 'UPLOADED', text: ({ created_at: at }, isScreen) => timeText(at, isScreen), importance: 3 },
+  { title: 'SHA-256', text: ({ sha256 }) => sha256.slice(0, 12), importance: 1 },
 ];
 
 export const artifacts: RemoteSpec = {
@@ -58,10 +59,10 @@ const checkpointColumns: readonly Column<CheckpointView>[] = [
   { title: 'STEP', text: ({ step }) => (step === null ? '-' : String(step)) },
   { title: 'LOSS', text: ({ loss }) => (loss === null ? '-' : String(Number(loss.toPrecision(4)))) },
   { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
-  { title: 'FILES', text: ({ files }) => String(files) },
-  { title: 'TRY', text: ({ attempt }) => String(attempt) },
-  { title: 'UPLOADED', text: ({ created_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'NOTES', text: marks },
+  { title: 'FILES', text: ({ files }) => String(files), importance: 1 },
+  { title: 'TRY', text: ({ attempt }) => String(attempt), importance: 2 },
+  { title: 'UPLOADED', text: ({ created_at: at }, isScreen) => timeText(at, isScreen), importance: 3 },
+  { title: 'NOTES', text: marks, minWidth: 16 },
 ];
 
 function marks({ newest, best, complete }: CheckpointView): string {

@@ -23,9 +23,9 @@ interface Row extends Readonly<Record<string, unknown>> {
 const columns: readonly Column<Row>[] = [
   { title: 'KEY', text: ({ key }) => key },
   { title: 'LATEST', text: ({ value }) => figure(value) },
-  { title: 'STEP', text: ({ step }) => figure(step) },
+  { title: 'STEP', text: ({ step }) => figure(step), importance: 1 },
   { title: 'LOWEST', text: ({ min }) => figure(min) },
-  { title: 'HIGHEST', text: ({ max }) => figure(max) },
+  { title: 'HIGHEST', text: ({ max }) => figure(max), importance: 2 },
 ];
 /** Width of a curve in characters; wider ones show no more. */
 const maxWidth = 60;

@@ -11,17 +11,18 @@ import type { Progress } from '../../../protocol/progress.ts';
 import { sizeText } from '../../../protocol/size-text.ts';
 import { duration } from '../progress-bar.ts';
 import { type Column, type Fact, plainLines } from '../table.ts';
+import { timeText } from '../time.ts';
 
 export const jobColumns: readonly Column<JobView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'STATUS', text: ({ status }) => status },
-  { title: 'CONFIG', text: ({ config_name: name }) => name },
-  { title: 'USER', text: ({ user }) => user },
-  { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-' },
-  { title: 'TRY', text: ({ attempt, max_attempts: max }) => `${attempt}/${max}` },
-  { title: 'PRIORITY', text: job => shortPriorityText(job) },
-  { title: 'SUBMITTED', text: ({ queued_at: at }) => `${at.slice(0, 16)}Z` },
-  { title: 'DETAILS', text: job => situation(job) },
+  { title: 'CONFIG', text: ({ config_name: name }) => name, minWidth: 12 },
+  { title: 'USER', text: ({ user }) => user, importance: 3 },
+  { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-', importance: 5 },
+  { title: 'TRY', text: ({ attempt, max_attempts: max }) => `${attempt}/${max}`, importance: 1 },
+  { title: 'PRIORITY', text: job => shortPriorityText(job), importance: 2 },
+  { title: 'SUBMITTED', text: ({ queued_at: at }, isScreen) => timeText(at, isScreen), importance: 4 },
+  { title: 'DETAILS', text: job => situation(job), minWidth: 24 },
 ];
 
 /** Describes a job's progress, or why it makes none. */

@@ -25,12 +25,12 @@ export const showWorker = (remote: Remote, worker: WorkerView): void =>
 
 export const workerColumns: readonly Column<WorkerView>[] = [
   { title: 'NAME', text: ({ name }) => name },
-  { title: 'ID', text: ({ id }) => id },
+  { title: 'ID', text: ({ id }) => id, importance: 2 },
   { title: 'STATUS', text: worker => workerStatus(worker) },
-  { title: 'GPUS', text: worker => gpusOf(worker) },
-  { title: 'JOB', text: ({ current_job_id: id }) => id ?? '-' },
-  { title: 'SEEN', text: worker => lastSeenText(worker) },
-  { title: 'LABELS', text: ({ labels }) => labelPairs(labels).join(' ') },
+  { title: 'GPUS', text: worker => gpusOf(worker), importance: 4, minWidth: 16 },
+  { title: 'JOB', text: ({ current_job_id: id }) => id ?? '-', importance: 3 },
+  { title: 'SEEN', text: worker => lastSeenText(worker), importance: 1 },
+  { title: 'LABELS', text: ({ labels }) => labelPairs(labels).join(' '), minWidth: 16 },
 ];
 
 /** @internal */

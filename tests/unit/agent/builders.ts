@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type AgentConfig, type Flags, loadAgentConfig } from '../../../agent/config.ts';
+import { type AgentConfig, type Flags, loadAgentConfig } from '../../../agent/config/index.ts';
 import type { Rig } from '../../../agent/attempt/trainer.ts';
 import type { JobOffer, PreparedJob } from '../../../agent/job.ts';
 import type { CallFailure } from '../../../protocol/client.ts';

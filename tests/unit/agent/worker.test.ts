@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Flags } from '../../../agent/config.ts';
+import type { Flags } from '../../../agent/config/index.ts';
 import { readExit } from '../../../agent/guard/guard-files.ts';
 import { type Host, runWorker } from '../../../agent/worker.ts';
 import { endTraining } from '../../support/trainings.ts';

@@ -2,7 +2,7 @@ import type { ProbedTrainer } from '../../../../agent/trainers/index.ts';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadAgentConfig } from '../../../../agent/config.ts';
+import { loadAgentConfig } from '../../../../agent/config/index.ts';
 import { type DoctorDeps, examineWorker } from '../../../../agent/cli/doctor.ts';
 import { makeReport } from '../../../../agent/gpu/report.ts';
 import type { Fetch } from '../../../../protocol/client.ts';

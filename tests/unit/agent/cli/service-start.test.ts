@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadAgentConfig } from '../../../../agent/config.ts';
+import { loadAgentConfig } from '../../../../agent/config/index.ts';
 import {
   findRival,
   findStartTrouble,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { reasonOf } from './files/failure-text.ts';
-import { fail, type Loaded } from './files/loaded.ts';
+import { reasonOf } from '../files/failure-text.ts';
+import { fail, type Loaded } from '../files/loaded.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

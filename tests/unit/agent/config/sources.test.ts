@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../../agent/config.ts';
-import { load, loaded, minimalFlags, refusal, tempFolder, writeFile } from './builders.ts';
+import type { AgentConfig } from '../../../../agent/config/index.ts';
+import { load, loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
 
 /** Loads the settings with a config file. */
 function loadedWith(file: object, flags: object, env: Readonly<Record<string, string>> = {}): AgentConfig {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBackoff, pause } from '../../../agent/backoff.ts';
-import { systemClock } from '../../../agent/clock.ts';
+import { createBackoff, pause } from '../../../../agent/retry/backoff.ts';
+import { systemClock } from '../../../../agent/clock.ts';
 
 const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>
   Array.from({ length: times }, () => backoff.nextMs());

@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loaded, minimalFlags, refusal, tempFolder, writeFile } from './builders.ts';
+import { loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
 
 const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
 

@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import {
-  type Env,
-  folderName,
-  isOpenToOthers,
-  openToOthers,
-  readConfigFile,
-  stateHome,
-} from './config-file.ts';
+import { type Env, folderName, isOpenToOthers, openToOthers, readConfigFile, stateHome } from './file.ts';
 import {
   checkToken,
   isTrue,
@@ -19,11 +12,11 @@ import {
   parseUpload,
   parseUrl,
   type UploadChoice,
-} from './config-values.ts';
-import { parseTrust, type Trust } from './connection/trust.ts';
-import { reasonOf } from './files/failure-text.ts';
-import { fail, type Loaded } from './files/loaded.ts';
-import { parseTrainers, type TrainerChoice } from './trainers/index.ts';
+} from './values.ts';
+import { parseTrust, type Trust } from '../connection/trust.ts';
+import { reasonOf } from '../files/failure-text.ts';
+import { fail, type Loaded } from '../files/loaded.ts';
+import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
 /** The worker's settings, built once from flags, environment and config file. */
 export interface AgentConfig {

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** Delays between retries: they double from `firstMs` to `maxMs`. */
 export interface Backoff {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readToken } from '../../../agent/config.ts';
-import { openToken } from '../../../agent/session/token-holder.ts';
-import { loaded, refusal, tempFolder, writeFile } from './builders.ts';
+import { readToken } from '../../../../agent/config/index.ts';
+import { openToken } from '../../../../agent/session/token-holder.ts';
+import { loaded, refusal, tempFolder, writeFile } from '../builders.ts';
 
 const url = { 'orchestrator-url': 'http://rig:8001' };
 const inFile = (text: string, mode?: number) =>
