@@ -22,15 +22,15 @@ export function answerPanel({ contents, origin, answer, onBattery }: IpcDeps): v
     if (window === null || from === null || sender !== window) return false;
     return senderFrame !== null && senderFrame === window.mainFrame && isAt(senderFrame.url, from);
   };
-  ipcMain.handle('desktop', (event, said: unknown): DesktopAnswer | Promise<DesktopAnswer> => {
+  ipcMain.handle('desktop', (event, body: unknown): DesktopAnswer | Promise<DesktopAnswer> => {
     if (!isOurs(event)) throw new Error('this page may not ask that');
-    const request = DesktopRequest.safeParse(said, plainIssues);
+    const request = DesktopRequest.safeParse(body, plainIssues);
     if (request.success) return answer(request.data);
     const [issue] = request.error.issues;
     return { ok: false, detail: [...(issue?.path ?? []).slice(1), issue?.message].join(': ') };
   });
-  ipcMain.on('battery', (event, said: unknown) => {
-    const battery = Battery.safeParse(said);
+  ipcMain.on('battery', (event, message: unknown) => {
+    const battery = Battery.safeParse(message);
     if (isOurs(event) && battery.success) onBattery(battery.data);
   });
 }

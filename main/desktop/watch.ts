@@ -44,7 +44,7 @@ const maxPauseMs = 30_000;
 export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () => void {
   const controller = new AbortController();
   const client = clientFor(line);
-  let heard: number | null = null;
+  let lastSeq: number | null = null;
   const pause = (ms: number): Promise<void> =>
     new Promise(resolve => {
       const cancelTimer = after(ms, resolve);
@@ -57,15 +57,15 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () =
     const { read, seq } = await readFleet(client, controller.signal);
     let summary = summaryOf(read);
     onSummary(summary, null);
-    const events = await openEvents({ ...line, signal: controller.signal, after: heard ?? seq });
-    heard ??= seq;
+    const events = await openEvents({ ...line, signal: controller.signal, after: lastSeq ?? seq });
+    lastSeq ??= seq;
     for await (const event of events) {
       // Too many events were missed to report them one by one.
       if (event.kind === 'reset') {
-        heard = null;
+        lastSeq = null;
         return;
       }
-      heard = event.seq;
+      lastSeq = event.seq;
       summary = follow(summary, event);
       onSummary(summary, null);
       onEvent(event);
@@ -74,14 +74,14 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchDeps): () =
   const keepOn = async (): Promise<void> => {
     let pauseMs = firstPauseMs;
     while (!controller.signal.aborted) {
-      const before = heard;
+      const before = lastSeq;
       try {
         await round();
       } catch (cause) {
         if (controller.signal.aborted) return;
         onSummary(null, reasonOf(cause));
       }
-      pauseMs = heard === before ? Math.min(maxPauseMs, pauseMs * 2) : firstPauseMs;
+      pauseMs = lastSeq === before ? Math.min(maxPauseMs, pauseMs * 2) : firstPauseMs;
       await pause(pauseMs);
     }
   };

@@ -58,16 +58,16 @@ export function createNetwork(parts: NetworkDeps): Network {
   const base = baseOf(parts);
   let reach: NetworkAccess = { host: fixedHost ?? parts.reach.host, isSecure: parts.reach.isSecure };
   let isStopped = false;
-  let stopLooking = (): void => {};
+  let cancelTimer = (): void => {};
 
   const wanted = (host: string): readonly string[] => {
     if (base === fixedHost || host === loopback) return [];
     return isWildcard(host) ? addressesBehind(host, addresses()).map(({ address }) => address) : [host];
   };
-  const lookLater = (): void => {
-    stopLooking();
+  const scheduleCheck = (): void => {
+    cancelTimer();
     if (!isStopped && reach.host !== loopback && base !== fixedHost)
-      stopLooking = clock.after(lookEveryMs, () => void inTurn(follow).then(lookLater));
+      cancelTimer = clock.after(lookEveryMs, () => void inTurn(follow).then(scheduleCheck));
   };
   const follow = (): Promise<void> => sockets.openSome(isStopped ? [] : wanted(reach.host), reach.isSecure);
   const warnIfExposed = (): void => {
@@ -85,7 +85,7 @@ export function createNetwork(parts: NetworkDeps): Network {
         void sockets.leave(sockets.addresses().filter(address => !kept.includes(address)));
         void sockets.dropOthers();
         warnIfExposed();
-        lookLater();
+        scheduleCheck();
       },
       async undo() {
         reach = was;
@@ -125,12 +125,12 @@ export function createNetwork(parts: NetworkDeps): Network {
         if (fixedHost === null) await follow();
         else await sockets.openAll(wanted(fixedHost), reach.isSecure);
       });
-      lookLater();
+      scheduleCheck();
     },
     move: next => inTurn(() => move(next)),
     stop() {
       isStopped = true;
-      stopLooking();
+      cancelTimer();
     },
   };
 }

@@ -98,9 +98,9 @@ export function mountJobEvents(
 async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
   const gone = once(response, 'close');
   try {
-    for (const portion of portions) {
+    for (const batch of portions) {
       if (response.destroyed) return;
-      const text = portion.map(entry => `${escapeUnseen(JSON.stringify(entry))}\n`).join('');
+      const text = batch.map(entry => `${escapeUnseen(JSON.stringify(entry))}\n`).join('');
       if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
       else await Promise.race([once(response, 'drain'), gone]);
     }

@@ -27,7 +27,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     if (!found.ok) return found;
     const wanted = chosen(found.value, keys);
     const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
-    const most = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
+    const maxPerCurve = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
     const filter = {
       fromStep: range.from_step ?? null,
       toStep: range.to_step ?? null,
@@ -38,7 +38,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     for (const { attempt: of, startedAt, endedAt, offsetMs, keys: own } of wanted) {
       const series: Read['attempts'][number]['series'] = [];
       for (const key of own) {
-        series.push({ key, points: orchestrator.files.curve(of.id, key, filter, most) });
+        series.push({ key, points: orchestrator.files.curve(of.id, key, filter, maxPerCurve) });
         await otherCalls();
       }
       attempts.push({
@@ -113,9 +113,9 @@ const cell = (key: string): string => `"${(/^[=+@-]/.test(key) ? `'${key}` : key
 async function writeCsv(response: Response, portions: Iterable<string>): Promise<void> {
   const gone = once(response, 'close');
   try {
-    for (const portion of portions) {
+    for (const batch of portions) {
       if (response.destroyed) return;
-      if (response.write(portion)) await otherCalls();
+      if (response.write(batch)) await otherCalls();
       else await Promise.race([once(response, 'drain'), gone]);
     }
     response.end();

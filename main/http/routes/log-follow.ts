@@ -82,8 +82,8 @@ async function sendLines(
   // Storage limits have removed the lines before it.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
-  for await (const portion of files.lines(place.jobId, place.attempt, next, maxShown)) {
-    for (const lines of eventsOf(portion.filter(({ line }) => line < facts.totalLines))) {
+  for await (const batch of files.lines(place.jobId, place.attempt, next, maxShown)) {
+    for (const lines of eventsOf(batch.filter(({ line }) => line < facts.totalLines))) {
       if (gone.aborted) return next;
       next = (lines.at(-1)?.line ?? next) + 1;
       const isAll = next === facts.totalLines;

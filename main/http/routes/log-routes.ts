@@ -175,8 +175,8 @@ async function pageOf(
   const first = from ?? Math.max(0, facts.totalLines - limit);
   const page: StoredLine[] = [];
   let size = 0;
-  for await (const portion of files.lines(jobId, attempt, first, maxShown)) {
-    for (const line of portion) {
+  for await (const batch of files.lines(jobId, attempt, first, maxShown)) {
+    for (const line of batch) {
       // Lines added since are not part of `facts`.
       if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
       if (from !== null && size + line.text.length > maxInPage) return page.map(lineOf);
@@ -207,12 +207,12 @@ async function writeText(response: Response, { files, log }: LogDeps, found: Fou
   try {
     for (let next = facts.firstLine; next < facts.totalLines; ) {
       const before = next;
-      for await (const portion of files.lines(jobId, attempt, next, maxInText)) {
-        const text = portion.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
+      for await (const batch of files.lines(jobId, attempt, next, maxInText)) {
+        const text = batch.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
         if (response.destroyed) return;
         if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
         else await Promise.race([once(response, 'drain'), gone]);
-        next = (portion.at(-1)?.line ?? next) + 1;
+        next = (batch.at(-1)?.line ?? next) + 1;
       }
       // Storage limits removed older parts before they could be read.
       if (next === before) break;

@@ -180,16 +180,16 @@ const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
 /** Returns the maximum nesting depth of JSON brackets. */
 function depthOf(bytes: Uint8Array): number {
   let depth = 0;
-  let most = 0;
+  let maxDepthSeen = 0;
   let inString = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === marks.quote) inString = !inString;
     else if (inString) at += byte === marks.escape ? 1 : 0;
-    else if ((byte | curly) === marks.open) most = Math.max(most, (depth += 1));
+    else if ((byte | curly) === marks.open) maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
     else if ((byte | curly) === marks.close) depth -= 1;
   }
-  return most;
+  return maxDepthSeen;
 }
 
 const readBody = (request: Request, response: Response): Promise<void> =>

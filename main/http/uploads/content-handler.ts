@@ -8,7 +8,7 @@ import type { Orchestrator } from '../../orchestrator/index.ts';
 import type { FileEnd, Log } from '../../orchestrator/ports/index.ts';
 import { type Pace, pace, receiveBody } from './receive-body.ts';
 import { createUnfinishedUploads, type UnfinishedUploads } from './unfinished-uploads.ts';
-import { mismatch, type UploadPlan } from './upload-plan.ts';
+import { findMismatch, type UploadPlan } from './upload-plan.ts';
 
 export interface ContentDeps {
   readonly orchestrator: {
@@ -113,8 +113,8 @@ export function createContentHandler(parts: ContentDeps): ContentHandler {
     },
     async missing(sha256s) {
       const stored = parts.orchestrator.files.storedContents(sha256s);
-      const there = await Promise.all(stored.map(content => files.has(content)));
-      const found = new Set(stored.filter((_, index) => there[index]).map(({ sha256 }) => sha256));
+      const isOnDisk = await Promise.all(stored.map(content => files.has(content)));
+      const found = new Set(stored.filter((_, index) => isOnDisk[index]).map(({ sha256 }) => sha256));
       return sha256s.filter(sha256 => !found.has(sha256));
     },
   };
@@ -162,7 +162,7 @@ async function take(
     const terms = { pace: parts.pace ?? pace, file: hash };
     const arrived = await receiveBody(request, plan, counting(part, entry), terms);
     if (arrived.kind === 'broken') return accept(null);
-    const wrong = mismatch(plan.ofBody, arrived.digests);
+    const wrong = findMismatch(plan.ofBody, arrived.digests);
     if (wrong !== null)
       return refuse('checksum_mismatch', `The bytes do not have the ${wrong} that the request announced`);
   } finally {

@@ -22,14 +22,14 @@ export type Arrival =
 type Awaited = Pick<UploadPlan, 'length' | 'ofBody'>;
 
 /** Large enough that a write costs little, small enough for hundreds of uploads at once. */
-const portion = 262_144;
+const bufferBytes = 262_144;
 
 /**
  * Writes what has come while the write before was under way, so that small pieces make large writes. The pieces are copied into two buffers
  * in turns: pieces that live until they are written are expensive to collect. A failed write rejects the next call.
  */
 function inPortions(end: Pick<FileEnd, 'write'>) {
-  let [filling, other] = [Buffer.allocUnsafeSlow(portion), Buffer.allocUnsafeSlow(portion)];
+  let [filling, other] = [Buffer.allocUnsafeSlow(bufferBytes), Buffer.allocUnsafeSlow(bufferBytes)];
   let bytes = 0;
   let writing: Promise<void> | null = null;
   const run = async (): Promise<void> => {
@@ -44,8 +44,8 @@ function inPortions(end: Pick<FileEnd, 'write'>) {
   return {
     async write(piece: Uint8Array): Promise<void> {
       for (let done = 0; done < piece.length; ) {
-        if (bytes === portion) await writing;
-        const some = piece.subarray(done, done + portion - bytes);
+        if (bytes === bufferBytes) await writing;
+        const some = piece.subarray(done, done + bufferBytes - bytes);
         filling.set(some, bytes);
         bytes += some.length;
         done += some.length;

@@ -9,7 +9,7 @@ export interface RunningHashes {
 }
 
 /** How many uploads between two parts are remembered. A forgotten hash costs one more read of its file. */
-const most = 256;
+const maxHashes = 256;
 
 export function createRunningHashes(): RunningHashes {
   const known = new Map<string, { readonly at: number; readonly hash: Hash }>();
@@ -23,7 +23,7 @@ export function createRunningHashes(): RunningHashes {
     keep(file, at, hash) {
       known.set(file, { at, hash });
       const [oldest] = known.keys();
-      if (known.size > most && oldest !== undefined) known.delete(oldest);
+      if (known.size > maxHashes && oldest !== undefined) known.delete(oldest);
     },
   };
 }

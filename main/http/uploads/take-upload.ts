@@ -6,7 +6,7 @@ import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Artifact, ArtifactFiles, FileEnd, Log, Upload } from '../../orchestrator/ports/index.ts';
 import { type Pace, pace, receiveBody } from './receive-body.ts';
 import type { RunningHashes } from './running-hashes.ts';
-import { mismatch, type UploadPlan } from './upload-plan.ts';
+import { findMismatch, type UploadPlan } from './upload-plan.ts';
 import { type Claim, type Growing, lookAheadBytes, type UploadRoom } from './upload-room.ts';
 
 export interface UploadDeps {
@@ -73,7 +73,7 @@ export async function takeWhole(
       const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
       if (arrived.kind === 'broken') return accept(null);
       const whole = { ...arrived.digests, sha256: hash.digest('hex') };
-      const wrong = mismatch(plan.ofBody, whole) ?? mismatch(plan.ofFile, whole);
+      const wrong = findMismatch(plan.ofBody, whole) ?? findMismatch(plan.ofFile, whole);
       if (wrong !== null) return checksumRefusal(wrong);
       await end.sync();
       return accept(whole.sha256);
@@ -126,7 +126,7 @@ async function writePart(
   const taken = await writing(scope, growing, async end => {
     const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
     if (arrived.kind === 'broken') return accept(null);
-    const wrong = mismatch(plan.ofBody, arrived.digests);
+    const wrong = findMismatch(plan.ofBody, arrived.digests);
     if (wrong !== null) {
       await end.cutTo(first);
       return checksumRefusal(wrong);
@@ -142,7 +142,7 @@ async function writePart(
     return accept({ offset, total });
   }
   const sha256 = hash === null ? await files.digestOf(uploader.jobId, file) : hash.digest('hex');
-  const wrong = mismatch(plan.ofFile, { sha256 });
+  const wrong = findMismatch(plan.ofFile, { sha256 });
   if (wrong !== null) {
     await drop(scope, { file, jobId: uploader.jobId });
     return checksumRefusal(wrong);
@@ -186,13 +186,13 @@ async function uploadAt(
       isResumable: true,
     });
   const known = orchestrator.files.upload(uploader, key);
-  const there = known === null ? 0 : await files.sizeOf(uploader.jobId, known.file);
-  if (known === null || known.bytes !== total || there !== first)
+  const storedBytes = known === null ? 0 : await files.sizeOf(uploader.jobId, known.file);
+  if (known === null || known.bytes !== total || storedBytes !== first)
     return refuse(
       'upload_offset',
       known === null
         ? 'Nothing of this file is there: begin with its first byte'
-        : `There are ${there} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
+        : `There are ${storedBytes} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
     );
   const may = await orchestrator.files.growUpload(uploader, known.file, { was: known.reserved, reserved });
   return may.ok ? accept(known) : may;

@@ -126,8 +126,10 @@ function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): strin
 }
 
 /** Returns the first algorithm whose digests differ; null when none do. It ignores algorithms that only one side has. */
-export function mismatch(said: Digests, found: Digests): string | null {
+export function findMismatch(declared: Digests, found: Digests): string | null {
   const isWrong = (algorithm: Algorithm): boolean =>
-    said[algorithm] !== undefined && found[algorithm] !== undefined && said[algorithm] !== found[algorithm];
+    declared[algorithm] !== undefined &&
+    found[algorithm] !== undefined &&
+    declared[algorithm] !== found[algorithm];
   return algorithms.find(isWrong) ?? null;
 }

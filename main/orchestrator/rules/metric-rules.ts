@@ -24,7 +24,7 @@ export function metricsRefusal(
   const outcome = meant.end?.outcome;
   const wasTaken = outcome === 'given_up' || outcome === 'withdrawn';
   if (!wasTaken || job.attempt?.id === meant.id) return null;
-  const why = `A newer attempt of job ${job.id} has begun: stop the trainer of the older one`;
+  const why = `A newer attempt of job ${job.id} has started: stop the trainer of the older one`;
   return refuse('attempt_superseded', why, 'stop').refusal;
 }
 

@@ -42,7 +42,7 @@ export function uploadRefusal(
 ): Refusal | null {
   const closed = (why: string): Refusal => refuse('uploads_closed', `${why}: its uploads are closed`).refusal;
   if (job === null) return closed('The job was deleted');
-  if (job.attempt?.id !== attemptId) return closed(`A newer attempt of job ${job.id} has begun`);
+  if (job.attempt?.id !== attemptId) return closed(`A newer attempt of job ${job.id} has started`);
   if (job.status === 'pending')
     return refuse('upload_token_over', `The attempt of job ${job.id} was given up: it may not upload now`)
       .refusal;

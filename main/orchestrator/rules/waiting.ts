@@ -310,8 +310,8 @@ function missing(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted, there }) => words[code].heading(wanted, there));
   return [...groups].map(([what, members]) => {
     const listed = members.filter(({ code }) => words[code].isListed);
-    const there = [...new Set(listed.map(member => member.there))].toSorted().slice(0, 5);
-    const have = there.length === 0 ? '' : ` (have ${there.join(', ')})`;
+    const available = [...new Set(listed.map(member => member.there))].toSorted().slice(0, 5);
+    const have = available.length === 0 ? '' : ` (have ${available.join(', ')})`;
     return `${members.length} ${what}${have}`;
   });
 }

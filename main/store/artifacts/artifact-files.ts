@@ -6,7 +6,7 @@ import type { ArtifactFiles, FileEnd } from '../../orchestrator/ports/index.ts';
 import { syncFolder } from '../db/sync.ts';
 
 /** Large enough to make the disk the bottleneck, small enough not to starve other work. */
-const portion = 1_048_576;
+const chunkBytes = 1_048_576;
 
 /**
  * Stores files as `<folder>/<job>/<file>`, accessible only to their owner. Only the database knows the names that trainers use;
@@ -40,7 +40,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
     async digestOf(job, file) {
       const handle = await open(pathOf(job, file), 'r');
       const hash = createHash('sha256');
-      for await (const chunk of handle.createReadStream({ highWaterMark: portion }))
+      for await (const chunk of handle.createReadStream({ highWaterMark: chunkBytes }))
         hash.update(chunk as Uint8Array);
       return hash.digest('hex');
     },

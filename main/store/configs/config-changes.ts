@@ -118,8 +118,8 @@ async function whyNotBeside(
   const folder = await factsOf(join(root, name));
   if (folder !== null && !folder.isDirectory()) return inTheWay(`${name} is there, and is no folder`);
   for (const companion of companions) {
-    const there = await factsOf(join(root, name, companion.name));
-    if (there !== null && !there.isFile())
+    const existing = await factsOf(join(root, name, companion.name));
+    if (existing !== null && !existing.isFile())
       return inTheWay(`${name}/${companion.name} is there, and is no file`);
   }
   return null;

@@ -26,14 +26,14 @@ function compactOf(config: TrainerConfig): string | null {
 
 function depthOf(json: string): number {
   let depth = 0;
-  let most = 0;
+  let maxDepthSeen = 0;
   let inString = false;
   for (let at = 0; at < json.length; at += 1) {
     const char = json[at];
     if (char === '"') inString = !inString;
     else if (inString) at += char === '\\' ? 1 : 0;
-    else if (char === '{' || char === '[') most = Math.max(most, (depth += 1));
+    else if (char === '{' || char === '[') maxDepthSeen = Math.max(maxDepthSeen, (depth += 1));
     else if (char === '}' || char === ']') depth -= 1;
   }
-  return most;
+  return maxDepthSeen;
 }

@@ -63,11 +63,11 @@ async function mayEnter(root: string, path: string, entry: Dirent, seen: Set<str
  * When two files have the same name, the one that a lookup finds first keeps it; the other is listed by its whole path.
  */
 function named(files: readonly string[]): readonly Candidate[] {
-  const there = new Set(files);
+  const existing = new Set(files);
   return files
     .map(file => {
       const name = nameOfFile(file);
-      const first = filesOf(name).find(each => there.has(each));
+      const first = filesOf(name).find(each => existing.has(each));
       return { name: first === file ? name : file, file };
     })
     .filter(({ name }) => isConfigName(name))

@@ -32,7 +32,7 @@ export function createOpenLogCache(parts: ShelfDeps) {
   const { folder, clock } = parts;
   const held = new Map<string, Held>();
   const jobLocks = createTurns();
-  const ears = createEars();
+  const listeners = createListeners();
   const { open: take, drop, sync } = createHolding(parts, held);
   let isClosed = false;
   let cancelTimer: (() => void) | null = null;
@@ -76,14 +76,14 @@ export function createOpenLogCache(parts: ShelfDeps) {
     noteChange(job: JobId, attempt: number, isSynced: boolean): void {
       const known = held.get(nameOf(job, attempt));
       if (known !== undefined) known.isDirty = !isSynced;
-      ears.call(nameOf(job, attempt));
+      listeners.call(nameOf(job, attempt));
     },
-    watch: (job: JobId, attempt: number, ear: () => void) => ears.add(nameOf(job, attempt), ear),
+    watch: (job: JobId, attempt: number, ear: () => void) => listeners.add(nameOf(job, attempt), ear),
     remove: (job: JobId): Promise<void> =>
       jobLocks.take(job, async () => {
         for (const [name, known] of held) if (known.job === job) await drop(name);
         await rm(join(folder, job), { recursive: true, force: true });
-        ears.callAll(`${job}/`);
+        listeners.callAll(`${job}/`);
       }),
     async close(): Promise<void> {
       isClosed = true;
@@ -152,20 +152,20 @@ function createTurns() {
   };
 }
 
-function createEars() {
-  const ears = new Map<string, Set<() => void>>();
+function createListeners() {
+  const listeners = new Map<string, Set<() => void>>();
   return {
     add(name: string, ear: () => void): () => void {
-      const those = ears.get(name) ?? new Set();
-      ears.set(name, those.add(ear));
+      const those = listeners.get(name) ?? new Set();
+      listeners.set(name, those.add(ear));
       return () => {
         those.delete(ear);
-        if (those.size === 0 && ears.get(name) === those) ears.delete(name);
+        if (those.size === 0 && listeners.get(name) === those) listeners.delete(name);
       };
     },
-    call: (name: string) => ears.get(name)?.forEach(ear => ear()),
+    call: (name: string) => listeners.get(name)?.forEach(ear => ear()),
     callAll(prefix: string): void {
-      for (const [name, those] of ears) if (name.startsWith(prefix)) those.forEach(ear => ear());
+      for (const [name, those] of listeners) if (name.startsWith(prefix)) those.forEach(ear => ear());
     },
   };
 }

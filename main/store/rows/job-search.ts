@@ -120,7 +120,7 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
       found,
       search.workers.map(name => ofWorkers(globOf(name), 'lower(id)')),
     );
-  for (const word of longest(search.words)) {
+  for (const word of withoutContained(search.words)) {
     const pattern = `%${escaped(word)}%`;
     addAny(found, [...ofJob(pattern), ofWorkers(pattern, null)]);
   }
@@ -128,7 +128,7 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
 }
 
 /** Drops words contained in others: every word costs time per row, and the longer word implies the shorter one. */
-const longest = (words: readonly string[]): readonly string[] =>
+const withoutContained = (words: readonly string[]): readonly string[] =>
   words.filter((word, at) =>
     words.every((other, place) => place === at || !other.includes(word) || (other === word && place > at)),
   );

@@ -48,7 +48,7 @@ interface Pruned {
 const keptForMs = 24 * 3_600_000;
 
 /** How many contents one transaction lists, so that others can run in between. */
-const portion = 2_000;
+const batchSize = 2_000;
 
 const unknown = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
@@ -137,8 +137,8 @@ function createPublishing(core: Core) {
       const row = { owner, name, digest, files: files.length, bytes, createdAt, isPinned };
       const id = await store.write(tx => tx.insertDatasetVersion(row));
       const contents = [...new Set([digest, ...files.map(({ sha256 }) => sha256)])];
-      for (let at = 0; at < contents.length; at += portion) {
-        const some = contents.slice(at, at + portion);
+      for (let at = 0; at < contents.length; at += batchSize) {
+        const some = contents.slice(at, at + batchSize);
         const listed = await store.write(tx => tx.addDatasetContents(id, some));
         if (listed === some.length) continue;
         await store.write(tx => tx.dropDatasetVersion(id));

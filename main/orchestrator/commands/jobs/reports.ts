@@ -83,7 +83,7 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
       : refuse('not_your_job', `Job ${job.id} was not given to worker ${worker.name}`, 'stop');
   }
   if (report.attempt_id && report.attempt_id !== attempt.id) {
-    return superseded(`A newer attempt of job ${job.id} has begun: stop the trainer of the older one`);
+    return superseded(`A newer attempt of job ${job.id} has started: stop the trainer of the older one`);
   }
   // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
   const goesOn = job.status === 'pending' && !isFinal(report.status);
