@@ -78,9 +78,9 @@ interface HiddenProps {
 /** A line that names the hidden content, on pages that remain useful without it. */
 export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
-  const least = minFor(call);
-  if (least === null) return null;
-  return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${least}`) })}</p>;
+  const permission = minFor(call);
+  if (permission === null) return null;
+  return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${permission}`) })}</p>;
 }
 
 interface MissingProps {
@@ -93,18 +93,18 @@ interface MissingProps {
 export function Missing({ call, children }: MissingProps) {
   const t = useT();
   const { person, signOut } = usePanel();
-  const least = minFor(call);
-  if (least === null) return null;
+  const permission = minFor(call);
+  if (permission === null) return null;
   return (
     <section className="card missing">
-      <p>{t('may.missing', { what: t(`tokens.may.${least}`), permission: least })}</p>
+      <p>{t('may.missing', { what: t(`tokens.may.${permission}`), permission })}</p>
       <p>{t('may.as', { user: person.user })}</p>
       <p>
         {t('may.may')} <Permissions />
       </p>
       <p className="muted">{t('may.ask')}</p>
       <pre className="mono">
-        trainyard tokens create NAME --allow {[...person.permissions, least].join(',')}
+        trainyard tokens create NAME --allow {[...person.permissions, permission].join(',')}
       </pre>
       <div className="missing-acts">
         {children}

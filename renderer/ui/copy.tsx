@@ -10,14 +10,14 @@ interface CopyProps {
   readonly onFailed: () => void;
 }
 
-const saidForMs = 2_000;
+const copiedForMs = 2_000;
 
 export function Copy({ text, label, onFailed }: CopyProps) {
   const t = useT();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
-    const timer = setTimeout(() => setCopied(false), saidForMs);
+    const timer = setTimeout(() => setCopied(false), copiedForMs);
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = async (): Promise<void> => {

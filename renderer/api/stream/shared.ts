@@ -34,12 +34,12 @@ export const sharedStream =
   (url, tell) => {
     let line: HubLine | null = null;
     let closeOwn: (() => void) | null = null;
-    let beat: ReturnType<typeof setInterval> | undefined;
+    let pingTimer: ReturnType<typeof setInterval> | undefined;
     let firstAnswer: ReturnType<typeof setTimeout> | undefined;
     let unanswered = 0;
 
     const leave = (): void => {
-      clearInterval(beat);
+      clearInterval(pingTimer);
       clearTimeout(firstAnswer);
       line?.post({ kind: 'leave' });
       line?.close();
@@ -72,7 +72,7 @@ export const sharedStream =
       } catch {
         return goAlone();
       }
-      beat = setInterval(sayHere, beatMs);
+      pingTimer = setInterval(sayHere, beatMs);
       firstAnswer = setTimeout(giveUp, firstAnswerMs);
       return sayHere();
     };

@@ -117,8 +117,8 @@ function useChosen(all: readonly JobView[]) {
   );
   const chosen = useMemo(() => {
     if (ids.size === 0) return ids;
-    const there = all.flatMap(({ id }) => (ids.has(id) ? id : []));
-    return there.length === ids.size ? ids : new Set(there);
+    const existing = all.flatMap(({ id }) => (ids.has(id) ? id : []));
+    return existing.length === ids.size ? ids : new Set(existing);
   }, [all, ids]);
   return { chosen, choose, toggle };
 }

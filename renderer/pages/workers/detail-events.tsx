@@ -11,7 +11,7 @@ import { Trouble } from './trouble.tsx';
 
 type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
-const most = 20;
+const maxEvents = 20;
 
 /** The worker's audit rows, newest first; read again after each event of the worker. */
 export function EventsCard({ worker }: { readonly worker: WorkerView }) {
@@ -20,7 +20,7 @@ export function EventsCard({ worker }: { readonly worker: WorkerView }) {
     ({ fleet }) =>
       fleet.recent.find(event => event.kind === 'worker' && event.worker_id === worker.id)?.seq ?? 0,
   );
-  const query = useMemo(() => ({ query: { target_id: worker.id, limit: most } }), [worker.id]);
+  const query = useMemo(() => ({ query: { target_id: worker.id, limit: maxEvents } }), [worker.id]);
   const { value, failure } = useLoaded(auditApi.list, query, String(newest));
   return (
     <section className="card" aria-labelledby="worker-events" aria-busy={value === null && failure === null}>

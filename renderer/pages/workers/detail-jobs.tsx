@@ -11,12 +11,12 @@ import { Time } from '../../ui/time.tsx';
 import { JobCell } from './cells.tsx';
 import { Trouble } from './trouble.tsx';
 
-const most = 10;
+const maxJobs = 10;
 
 /** The current job with its progress bar, then the most recent ones. */
 export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
-  const query = useMemo(() => ({ query: { worker_id: worker.id, limit: most } }), [worker.id]);
+  const query = useMemo(() => ({ query: { worker_id: worker.id, limit: maxJobs } }), [worker.id]);
   const { value, failure } = useLoaded(queueApi.list, query, worker.current_job_id ?? '');
   const last = value?.entries.filter(({ id }) => id !== worker.current_job_id) ?? [];
   const hasNone = worker.current_job_id === null && value !== null && last.length === 0;

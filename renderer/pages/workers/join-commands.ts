@@ -33,7 +33,7 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
-    `${nameWords(name)}${stay(type)}`,
+    `${nameWords(name)}${persistentFlag(type)}`,
   ].join(goesOn);
 
 /**
@@ -44,7 +44,7 @@ export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): st
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
-    `${nameWords(name)}${stay(type)}`,
+    `${nameWords(name)}${persistentFlag(type)}`,
   ].join(goesOn);
 
 const variables = ({ url, token, name, type }: Joining): readonly string[] => [
@@ -145,7 +145,7 @@ export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string
 const curlTrust = (pin: string | null): string =>
   pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
 
-const stay = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
+const persistentFlag = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -12,8 +12,8 @@ const coarse = 50;
 /** One point per pixel shows all that is visible. With many curves there are fewer, so that the answer stays small. */
 export function pointsFor(widthPx: number, curves: number): number {
   const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
-  const most = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
-  return Math.min(wanted, most, 5_000);
+  const maxPerCurve = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
+  return Math.min(wanted, maxPerCurve, 5_000);
 }
 
 type Query = Readonly<Record<string, string>>;

@@ -32,7 +32,7 @@ export function Plot({ label, lines, data, shape, range, marks, width, onZoom, o
   const table = useMemo(() => dataOf(data), [data]);
   const now = useRef({ lines, range, marks, width, table, onZoom, onPoint });
   now.current = { lines, range, marks, width, table, onZoom, onPoint };
-  const look = lines.map(({ id, style }) => `${id}:${style}`).join(' ');
+  const styleKey = lines.map(({ id, style }) => `${id}:${style}`).join(' ');
   useEffect(() => {
     if (host.current === null) return undefined;
     const events: PlotEvents = {
@@ -49,7 +49,7 @@ export function Plot({ label, lines, data, shape, range, marks, width, onZoom, o
       plot.current = null;
       made.destroy();
     };
-  }, [shape, look]);
+  }, [shape, styleKey]);
   useEffect(() => plot.current?.setData(table), [table, range, marks]);
   useEffect(() => plot.current?.setSize({ width, height: plotHeight }), [width]);
   return <div ref={host} className="curve-plot" role="img" aria-label={label} />;

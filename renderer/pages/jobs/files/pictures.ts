@@ -50,7 +50,7 @@ export function createPictures({ read, urls, atOnce, spare }: PicturesDeps): Pic
     entry.over.abort();
     if (entry.shown.state === 'there') urls.revokeObjectURL(entry.shown.url);
   };
-  const say = (entry: Entry, shown: Shown): void => {
+  const update = (entry: Entry, shown: Shown): void => {
     entry.shown = shown;
     for (const tell of entry.holders) tell(shown);
   };
@@ -69,13 +69,13 @@ export function createPictures({ read, urls, atOnce, spare }: PicturesDeps): Pic
     try {
       const bytes = await read(entry.picture, entry.over.signal);
       if (!entry.over.signal.aborted)
-        say(entry, {
+        update(entry, {
           state: 'there',
           // Use the type of the file name; the browser must not guess it from the content.
           url: urls.createObjectURL(new Blob([bytes], { type: entry.picture.type })),
         });
     } catch {
-      if (!entry.over.signal.aborted) say(entry, { state: 'failed' });
+      if (!entry.over.signal.aborted) update(entry, { state: 'failed' });
     }
     entry.isReading = false;
     go();

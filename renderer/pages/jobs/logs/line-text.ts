@@ -99,12 +99,12 @@ function withoutSequence(part: string, isStringEnded: boolean): string {
 function hueOf(colour: string | null): Hue | null {
   if (colour === null || colour === '') return null;
   const [red = 0, green = 0, blue = 0] = colour.split(',').map(Number);
-  const most = Math.max(red, green, blue);
-  const spread = most - Math.min(red, green, blue);
+  const brightest = Math.max(red, green, blue);
+  const spread = brightest - Math.min(red, green, blue);
   // Black and white are left to the page's own colours.
-  if (spread < 40) return most > 40 && most < 200 ? 'grey' : null;
-  if (most === red) return hueAt(60 * (((green - blue) / spread + 6) % 6));
-  return hueAt(most === green ? 60 * ((blue - red) / spread + 2) : 60 * ((red - green) / spread + 4));
+  if (spread < 40) return brightest > 40 && brightest < 200 ? 'grey' : null;
+  if (brightest === red) return hueAt(60 * (((green - blue) / spread + 6) % 6));
+  return hueAt(brightest === green ? 60 * ((blue - red) / spread + 2) : 60 * ((red - green) / spread + 4));
 }
 
 /** Takes the HSL hue in degrees. */

@@ -45,14 +45,14 @@ export interface LogScroll {
 /** The scroll position in a log. It starts at the end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
-  const most = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
+  const maxRows = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
   const [isFollowing, setFollowing] = useState(true);
   const [base, setBase] = useState(first);
   const [leftAt, setLeftAt] = useState(end);
   const [goal, setGoal] = useState<{ readonly line: number } | null>(null);
   const lastTop = useRef(0);
-  const from = isFollowing ? Math.max(first, end - most) : base;
-  const count = Math.min(end - from, most);
+  const from = isFollowing ? Math.max(first, end - maxRows) : base;
+  const count = Math.min(end - from, maxRows);
 
   const virtual = useVirtualizer({
     count: Math.ceil(count / step) * step,
@@ -97,7 +97,7 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
       const isNear = line >= from && line < from + count;
       setFollowing(false);
       if (isFollowing) setLeftAt(end);
-      setBase(isNear ? from : Math.max(first, Math.min(line - Math.floor(most / 2), end - most)));
+      setBase(isNear ? from : Math.max(first, Math.min(line - Math.floor(maxRows / 2), end - maxRows)));
       setGoal({ line });
     },
     toEnd() {
