@@ -30,16 +30,18 @@ interface Reason {
  */
 export async function develop(options: DevOptions, surroundings: StartContext): Promise<number> {
   const { voiceOf, over } = surroundings;
-  const say = voiceOf('dev');
+  const log = voiceOf('dev');
   const stops: (() => Promise<void> | void)[] = [];
   const reason = Promise.withResolvers<Reason>();
-  over.addEventListener('abort', () => reason.resolve({ text: 'Ending all of it', code: 0 }), { once: true });
+  over.addEventListener('abort', () => reason.resolve({ text: 'Stopping all programs', code: 0 }), {
+    once: true,
+  });
   const starting = startAll(options, surroundings, stops, text => reason.resolve({ text, code: 1 })).catch(
     (cause: unknown) =>
       reason.resolve({ text: cause instanceof Error ? cause.message : String(cause), code: 1 }),
   );
   const { text, code } = await reason.promise;
-  say(text);
+  log(text);
   await stopAll(stops);
   // A program that was still starting may have started in the meantime, so stop again.
   await starting;
@@ -61,15 +63,15 @@ async function startAll(
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   // The developer's own orchestrator settings must not apply to this server.
   const env = { ...given, XDG_CONFIG_HOME: dataDir };
-  const server = startServer({ root, env, dataDir, say: voiceOf('server') });
+  const server = startServer({ root, env, dataDir, log: voiceOf('server') });
   stops.push(server.stop);
   void server.ended.then(how => end(`The server has ended (${endText(how)}), and so the others do`));
   const url = await server.url;
   if (over.aborted) return;
-  const panel = await startPanel({ root, port, server: new URL(url), say: voiceOf('panel') });
+  const panel = await startPanel({ root, port, server: new URL(url), log: voiceOf('panel') });
   stops.push(panel.stop, watchSources(root, ['main', 'protocol'], server.restart));
   const tokenFile = join(dataDir, 'admin-token');
-  const { program, ready } = startFleet({ root, env, say: voiceOf('fleet') }, [
+  const { program, ready } = startFleet({ root, env, log: voiceOf('fleet') }, [
     '--url',
     url,
     '--token-file',
@@ -81,9 +83,9 @@ async function startAll(
     if (!program.isStopped()) end(`The demo fleet has ended (${endText(how)}), and so the others do`);
   });
   if (!(await ready) || over.aborted) return;
-  const say = voiceOf('dev');
-  say(`The server listens on ${url}, and keeps its things in ${dataDir}`);
-  say(`Open ${panel.url}${await signInPath(url, tokenFile)} (once, and within 10 minutes)`);
+  const log = voiceOf('dev');
+  log(`The server listens on ${url}, and keeps its things in ${dataDir}`);
+  log(`Open ${panel.url}${await signInPath(url, tokenFile)} (once, and within 10 minutes)`);
 }
 
 /** The panel shows the number of connected workers, so these lines would only repeat it. */
@@ -91,10 +93,10 @@ const status = /^\d+ of \d+ connected\b/;
 
 function startFleet(
   {
-    say,
+    log,
     ...common
   }: Pick<Parameters<typeof startProgram>[0], 'root' | 'env'> & {
-    readonly say: (line: string) => void;
+    readonly log: (line: string) => void;
   },
   args: readonly string[],
 ): { readonly program: Program; readonly ready: Promise<boolean> } {
@@ -105,9 +107,9 @@ function startFleet(
     args,
     onOut: line => {
       if (/^\d+ workers are ready/.test(line)) ready.resolve(true);
-      if (!status.test(line)) say(line);
+      if (!status.test(line)) log(line);
     },
-    onErr: say,
+    onErr: log,
   });
   void program.exited.then(() => ready.resolve(false));
   return { program, ready: ready.promise };

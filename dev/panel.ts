@@ -16,7 +16,7 @@ export interface PanelDeps {
   readonly root: string;
   readonly port: number | null;
   readonly server: URL;
-  readonly say: Voice;
+  readonly log: Voice;
 }
 
 const usualPort = 5173;
@@ -25,7 +25,7 @@ const usualPort = 5173;
  * Starts Vite with the panel's sources, and the server behind the same address, as in production. Vite's root is the whole checkout: `/api`
  * would otherwise be both modules of the panel and calls of the server. Vite serves only source files from it.
  */
-export async function startPanel({ root, port, server, say }: PanelDeps): Promise<DevPanel> {
+export async function startPanel({ root, port, server, log }: PanelDeps): Promise<DevPanel> {
   const http = createHttpServer();
   const vite = await createServer({
     configFile: false,
@@ -33,7 +33,7 @@ export async function startPanel({ root, port, server, say }: PanelDeps): Promis
     appType: 'custom',
     publicDir: false,
     clearScreen: false,
-    customLogger: loggerOf(say),
+    customLogger: loggerOf(log),
     plugins: [react(), pageAtEveryAddress(root)],
     optimizeDeps: { entries: ['renderer/main.tsx'] },
     server: {
@@ -82,15 +82,15 @@ const isWatched = (root: string, path: string): boolean => {
   return folder === '' || folder === 'renderer' || folder === 'protocol';
 };
 
-function loggerOf(say: Voice): Logger {
+function loggerOf(log: Voice): Logger {
   const warned = new Set<string>();
   return {
     hasWarned: false,
-    info: text => say(text),
-    warn: text => say(text),
-    error: text => say(text),
+    info: text => log(text),
+    warn: text => log(text),
+    error: text => log(text),
     warnOnce(text) {
-      if (!warned.has(text)) say(text);
+      if (!warned.has(text)) log(text);
       warned.add(text);
     },
     clearScreen: () => undefined,

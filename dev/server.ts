@@ -13,7 +13,7 @@ export interface DevServer {
 
 export interface ServerDeps extends Pick<ProgramDeps, 'root' | 'env'> {
   readonly dataDir: string;
-  readonly say: Voice;
+  readonly log: Voice;
 }
 
 interface Run {
@@ -23,7 +23,7 @@ interface Run {
 }
 
 export function startServer(parts: ServerDeps): DevServer {
-  const { say } = parts;
+  const { log } = parts;
   const ended = Promise.withResolvers<End>();
   const first = run(parts, '0');
   let current = first;
@@ -36,7 +36,7 @@ export function startServer(parts: ServerDeps): DevServer {
     const end = await program.exited;
     if (program.isStopped()) return;
     if (isReady) ended.resolve(end);
-    else say(`It does not start (${endText(end)}): waiting for the next change`);
+    else log(`It does not start (${endText(end)}): waiting for the next change`);
   };
   const change = async (port: string): Promise<void> => {
     isChanging = true;
@@ -46,7 +46,7 @@ export function startServer(parts: ServerDeps): DevServer {
       if (isOver) break;
       current = run(parts, port);
       void watch(current);
-      if ((await current.url) !== null) say('It listens again');
+      if ((await current.url) !== null) log('It listens again');
     }
     isChanging = false;
   };
@@ -59,7 +59,7 @@ export function startServer(parts: ServerDeps): DevServer {
     url,
     ended: ended.promise,
     restart(why) {
-      say(`${why} changed: it starts anew`);
+      log(`${why} changed: it starts anew`);
       isDue = true;
       if (!isChanging)
         void url.then(
@@ -74,7 +74,7 @@ export function startServer(parts: ServerDeps): DevServer {
   };
 }
 
-function run({ say, dataDir, ...common }: ServerDeps, port: string): Run {
+function run({ log, dataDir, ...common }: ServerDeps, port: string): Run {
   const listens = Promise.withResolvers<string | null>();
   const program = startProgram({
     ...common,
@@ -85,7 +85,7 @@ function run({ say, dataDir, ...common }: ServerDeps, port: string): Run {
       const [, url] = /^Trainyard listens on (\S+)$/.exec(line) ?? [];
       if (url !== undefined) listens.resolve(url);
     },
-    onErr: say,
+    onErr: log,
   });
   void program.exited.then(() => listens.resolve(null));
   return { program, url: listens.promise };

@@ -13,7 +13,7 @@ const args = given.filter(arg => arg !== '--headless');
 const vite = join(root, 'node_modules/vite/bin/vite.js');
 const buildPanel = join(root, 'dev/build-panel.ts');
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 function newest(folder: string): number {
   const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true });
@@ -66,7 +66,7 @@ function endOf(child: ChildProcess): Promise<number> {
   process.on('SIGINT', () => undefined);
   return new Promise(done => {
     child.once('error', cause => {
-      say(`${child.spawnfile} cannot be started: ${cause.message}`);
+      log(`${child.spawnfile} cannot be started: ${cause.message}`);
       done(1);
     });
     child.once('exit', (code, signal) =>
@@ -88,7 +88,7 @@ function beside(argv: readonly string[], onEnd: (failure: string | null) => void
 
 const fetchElectron = (): void =>
   beside([join(root, 'node_modules/electron/install.js')], failure =>
-    say(
+    log(
       failure === null
         ? 'Electron is there: start again for the window'
         : `Electron could not be fetched (${failure}); the panel in the browser has all but the window`,
@@ -99,7 +99,7 @@ const fetchElectron = (): void =>
 function buildWorker(): void {
   if (!Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) return;
   beside([join(root, 'dev/worker/run.ts')], failure => {
-    if (failure !== null) say(`The program for rigs could not be built (${failure}): npm run build:worker`);
+    if (failure !== null) log(`The program for rigs could not be built (${failure}): npm run build:worker`);
   });
 }
 
@@ -108,7 +108,7 @@ const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(built[kind
 /** Resolves to true when everything is built. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {
   if (isBuilt(kind)) return true;
-  say('Building what is missing, or older than its sources');
+  log('Building what is missing, or older than its sources');
   const argv = kind === 'app' ? [vite, 'build', '--app', '--logLevel', 'warn'] : [buildPanel];
   const child = open(process.execPath, argv, process.env);
   return (await endOf(child)) === 0;
@@ -132,7 +132,7 @@ async function start(): Promise<number> {
     const env = { ...process.env, TRAINYARD_NODE: process.execPath };
     return endOf(open(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env));
   }
-  say(plan.why);
+  log(plan.why);
   // Building the panel and loading the server take longest, so run both in parallel.
   const waits = !isBuilt('headless');
   const server = openServer(waits);
