@@ -8,10 +8,10 @@ const comparedChars = 60;
  * Returns null when no name is similar.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
-  const said = word.slice(0, comparedChars).toLowerCase();
+  const typed = word.slice(0, comparedChars).toLowerCase();
   let nearest: { readonly name: string; readonly away: number } | null = null;
   for (const name of names) {
-    const away = distance(said, name.slice(0, comparedChars).toLowerCase());
+    const away = distance(typed, name.slice(0, comparedChars).toLowerCase());
     const resembles = away <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word);
     if (resembles && (nearest === null || away < nearest.away)) nearest = { name, away };
   }
