@@ -6,10 +6,10 @@ import { setting } from './failpoint.ts';
 
 const factor = Number(setting());
 const RealDate = Date;
-const begun = { wall: RealDate.now(), mono: performance.now() };
+const startedAt = { wall: RealDate.now(), mono: performance.now() };
 const realMono = performance.now.bind(performance);
-const monoNow = (): number => begun.mono + (realMono() - begun.mono) * factor;
-const wallNow = (): number => Math.floor(begun.wall + (realMono() - begun.mono) * factor);
+const monoNow = (): number => startedAt.mono + (realMono() - startedAt.mono) * factor;
+const wallNow = (): number => Math.floor(startedAt.wall + (realMono() - startedAt.mono) * factor);
 
 performance.now = monoNow;
 

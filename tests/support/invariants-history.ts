@@ -47,8 +47,10 @@ export function historyViolations(events: readonly EventLine[]): readonly string
     } else {
       const { attempt, worker } = current.get(job) ?? never;
       if (event.attempt !== attempt || (event.worker_id ?? null) !== worker) {
-        const said = `attempt ${event.attempt} on ${event.worker_id}`;
-        found.push(`I4 event ${event.seq}: ${event.type} of ${job} by ${said}, not ${attempt} on ${worker}`);
+        const actual = `attempt ${event.attempt} on ${event.worker_id}`;
+        found.push(
+          `I4 event ${event.seq}: ${event.type} of ${job} by ${actual}, not ${attempt} on ${worker}`,
+        );
       }
       if (closing.has(event.type)) live.delete(job);
       else if (reopening.has(event.type) && !live.has(job)) open(job, worker, event);

@@ -35,12 +35,12 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
   });
   const lines: string[] = [];
   const listeners = new Set<() => void>();
-  const heard = (line: string): void => {
+  const addLine = (line: string): void => {
     lines.push(line);
     for (const look of listeners) look();
   };
-  createInterface({ input: child.stdout }).on('line', heard);
-  createInterface({ input: child.stderr }).on('line', heard);
+  createInterface({ input: child.stdout }).on('line', addLine);
+  createInterface({ input: child.stderr }).on('line', addLine);
   const exited = exitOf(child);
   void exited.then(() => {
     for (const look of listeners) look();

@@ -181,12 +181,12 @@ describe('worker tokens', () => {
     const headers = { 'x-worker-token': workerToken, 'content-type': 'application/json' };
     const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${other.id}`, { headers });
     expect(await refusal(stream)).toEqual(problem(403, 'not_your_worker'));
-    const beat = await fetch(`${server.url}/api/workers/heartbeat`, {
+    const heartbeat = await fetch(`${server.url}/api/workers/heartbeat`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ worker_id: other.id, status: 'idle' }),
     });
-    expect(await refusal(beat)).toEqual(problem(403, 'not_your_worker'));
+    expect(await refusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
   });
 
   test('invalidates a rotated token after closing its stream', async () => {
@@ -201,10 +201,10 @@ describe('worker tokens', () => {
     const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
       headers: { 'x-worker-token': token },
     });
-    const heard = stream.text();
+    const received = stream.text();
     const answer = await server.admin.call(workersApi.rotateToken, { params: { id } });
     expect(answer.ok).toBe(true);
-    expect(await heard).toContain(': open');
+    expect(await received).toContain(': open');
     expect(await refusal(await register())).toEqual(problem(401, 'token_invalid'));
   });
 

@@ -152,7 +152,7 @@ describe('restoring a backup', () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
-    const heard = new Map<number, string | null>();
+    const retryAfterByStatus = new Map<number, string | null>();
     let restoring = true;
     const knock = async (): Promise<void> => {
       while (restoring) {
@@ -161,7 +161,7 @@ describe('restoring a backup', () => {
         });
         const { code } = (await response.json()) as { readonly code?: string };
         if (response.status === 503) expect(code).toBe('restoring');
-        heard.set(response.status, response.headers.get('retry-after'));
+        retryAfterByStatus.set(response.status, response.headers.get('retry-after'));
       }
     };
     const restored = restore(server, backup.name).finally(() => {
@@ -169,8 +169,8 @@ describe('restoring a backup', () => {
     });
     await Promise.all([knock(), knock()]);
     expect(await restored).toMatchObject({ ok: true });
-    expect(new Set(heard.keys())).toEqual(new Set([200, 503]));
-    expect(heard.get(503)).toMatch(/^\d+$/);
+    expect(new Set(retryAfterByStatus.keys())).toEqual(new Set([200, 503]));
+    expect(retryAfterByStatus.get(503)).toMatch(/^\d+$/);
   });
 
   test('restores the tokens of the backup, and keeps the admin token', async () => {

@@ -23,7 +23,7 @@ interface Caller {
 }
 
 // Connects and sends this text.
-async function say(port: number, text: string): Promise<Caller> {
+async function connectAndSend(port: number, text: string): Promise<Caller> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   let got = '';
   socket.on('data', (part: string) => (got += part)).on('error', () => undefined);
@@ -39,23 +39,23 @@ const bodyOf2 = 'Content-Length: 2\r\n';
 
 test('does not time out a complete request while its answer takes long', async () => {
   const answers: (() => void)[] = [];
-  let heard = Promise.withResolvers<void>();
+  let requested = Promise.withResolvers<void>();
   const { port } = await listen(
     (_request, response) => {
       answers.push(() => response.setHeader('Connection', 'close').end('done'));
-      heard.resolve();
+      requested.resolve();
     },
     { maxWaiting: 2, requestMs: 200 },
   );
   const posts: Caller[] = [];
   for (let count = 0; count < 4; count += 1) {
-    heard = Promise.withResolvers();
-    posts.push(await say(port, `${head('POST', bodyOf2)}{}`));
-    await heard.promise;
+    requested = Promise.withResolvers();
+    posts.push(await connectAndSend(port, `${head('POST', bodyOf2)}{}`));
+    await requested.promise;
   }
   // One connection exceeds the limit. The server closes the oldest silent connection, and no request in progress.
   const silent: Caller[] = [];
-  for (let count = 0; count < 3; count += 1) silent.push(await say(port, ''));
+  for (let count = 0; count < 3; count += 1) silent.push(await connectAndSend(port, ''));
   expect(await silent[0]?.ended).toBe('');
   await new Promise(resolve => setTimeout(resolve, 300));
   for (const answer of answers) answer();
@@ -69,7 +69,7 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
       requestMs: 200,
     },
   );
-  const { ended } = await say(port, head('GET') + head('POST', bodyOf2));
+  const { ended } = await connectAndSend(port, head('GET') + head('POST', bodyOf2));
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
@@ -81,8 +81,8 @@ test('lets a handler that took the body over wait longer for it', async () => {
     },
     { requestMs: 200 },
   );
-  const taken = await say(port, head('PUT', bodyOf2).replace(' / ', ' /taken '));
-  const other = await say(port, head('PUT', bodyOf2));
+  const taken = await connectAndSend(port, head('PUT', bodyOf2).replace(' / ', ' /taken '));
+  const other = await connectAndSend(port, head('PUT', bodyOf2));
   expect(await other.ended).toMatch(/^HTTP\/1\.1 408 /);
   await new Promise(resolve => setTimeout(resolve, 200));
   taken.socket.end('{}');

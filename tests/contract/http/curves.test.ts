@@ -294,8 +294,8 @@ test("derives points from the progress of SimpleTuner's own worker, one per step
   for (const step of steps) {
     const progress = { current_step: step, total_steps: 10, loss: 1 / step, lr: 1e-4 };
     await call(path, { status: 'running', progress });
-    const beat = { current_job_id: old, status: 'busy', job_progress: progress };
-    await call('/api/workers/heartbeat', beat);
+    const heartbeat = { current_job_id: old, status: 'busy', job_progress: progress };
+    await call('/api/workers/heartbeat', heartbeat);
     await server.watch.until(`step ${step}`, event =>
       event.kind === 'job' && event.job?.id === old && event.job.progress?.step === step ? event : null,
     );

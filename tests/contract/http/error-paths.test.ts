@@ -36,12 +36,12 @@ const fits = (row: Call, path: string): boolean =>
   new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
 // Describes the request for an assertion message.
-const said = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
+const requestLine = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
 
 function expectProblem(asked: RawRequest, answer: RawAnswer): void {
   const { status, headers, text } = answer;
-  expect([said(asked), headers['content-type']], `answered: ${text}`).toEqual([
-    said(asked),
+  expect([requestLine(asked), headers['content-type']], `answered: ${text}`).toEqual([
+    requestLine(asked),
     'application/problem+json; charset=utf-8',
   ]);
   const problem = Problem.parse(JSON.parse(text));

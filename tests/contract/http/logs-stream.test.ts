@@ -68,10 +68,10 @@ test('sends an updated progress bar only a few times per second', async () => {
   const { job, shipper } = await begin();
   await shipper.print('0\n');
   const stream = await follow(job.jobId);
-  const begun = performance.now();
+  const startedAt = performance.now();
   for (let n = 0; n < 200; n += 1) await shipper.print(`\rstep ${n}`);
   await stream.until(() => JSON.stringify(stream.events).includes('step 199'));
-  const seconds = (performance.now() - begun) / 1_000;
+  const seconds = (performance.now() - startedAt) / 1_000;
   expect(stream.events.length).toBeLessThanOrEqual(2 + 4 * seconds);
 });
 

@@ -152,11 +152,11 @@ describe('unusable values in reports', () => {
         `/api/workers/job/${job}/status`,
         `{"status":"running","progress":${progress}}`,
       );
-      const beat = await rig.post(
+      const heartbeat = await rig.post(
         '/api/workers/heartbeat',
         `{"worker_id":"${rig.id}","status":"busy","current_job_id":"${job}","job_progress":${progress},"gpu_utilization":${progress}}`,
       );
-      for (const { status } of [report, beat]) expect([200, 400, 413]).toContain(status);
+      for (const { status } of [report, heartbeat]) expect([200, 400, 413]).toContain(status);
       const after = await jobOf(job);
       expect(after.status).toBe('running');
       expect(JSON.stringify(after).length).toBeLessThan(8_000);

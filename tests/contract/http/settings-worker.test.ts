@@ -43,7 +43,7 @@ describe('the local worker setting', () => {
   };
   const submitHere = (server: TestServer) =>
     server.admin.call(queueApi.submit, { body: { config: {}, target: 'local' } });
-  const said = (server: TestServer, word: string) =>
+  const waitForLog = (server: TestServer, word: string) =>
     eventually(word, () => server.log.find(line => line.includes(word)));
 
   test('starts and stops the local worker, and accepts local jobs accordingly', async () => {
@@ -53,7 +53,7 @@ describe('the local worker setting', () => {
       status: 200,
       body: { local_worker: { enabled: true, state: 'on', gpus: '0' } },
     });
-    await said(server, 'local_worker.started');
+    await waitForLog(server, 'local_worker.started');
     const settings = JSON.parse(
       readFileSync(join(server.dataDir, 'local-worker/worker.json'), 'utf8'),
     ) as unknown;
@@ -65,7 +65,7 @@ describe('the local worker setting', () => {
       body: { local_worker: { enabled: false, gpus: '0' } },
     });
     expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
-    await said(server, 'local_worker.ended');
+    await waitForLog(server, 'local_worker.ended');
     expect(await view(server)).toMatchObject({ local_worker: { state: 'off' } });
     expect(server.log.join('')).not.toContain('local_worker.starts_again');
   });
@@ -76,7 +76,7 @@ describe('the local worker setting', () => {
     await patch(first, { local_worker: { enabled: true } });
     await first.close();
     const second = await open({ dataDir, agent: program });
-    await said(second, 'local_worker.started');
+    await waitForLog(second, 'local_worker.started');
     expect(await view(second)).toMatchObject({ local_worker: { enabled: true, state: 'on' } });
     expect(await submitHere(second)).toMatchObject({ ok: true });
   });

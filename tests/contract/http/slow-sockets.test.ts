@@ -143,30 +143,30 @@ describe('connection of a heartbeat', () => {
   const register = async (idleMs: number) => {
     const server = await open({ socketLimits: limits({ idleMs }) });
     const { token } = await server.createWorker({ name: 'rig-1' });
-    const say = (path: string, body: object) => {
+    const post = (path: string, body: object) => {
       const text = JSON.stringify(body);
       const head = `POST /api/workers/${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Worker-Token: ${token}\r\nContent-Type: application/json`;
       return openSlow(portOf(server), `${head}\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
     };
-    const registered = await say('register', { protocol: 2, persistent: true, gpu_count: 0 });
+    const registered = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
     await answerOf(registered);
-    return { say, registered };
+    return { say: post, registered };
   };
   const answerOf = ({ socket }: Slow): Promise<string> =>
     new Promise(resolve => socket.once('data', resolve));
-  const beat = { status: 'idle' };
+  const heartbeat = { status: 'idle' };
 
   test('closes the connection of a heartbeat that would be idle too long before the next one', async () => {
     const { say, registered } = await register(50);
     expect(await registered.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
-    expect(await (await say('heartbeat', beat)).closed).toMatch(
+    expect(await (await say('heartbeat', heartbeat)).closed).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: close\r\n/s,
     );
   });
 
   test('keeps the connection of a heartbeat that the next one can use', async () => {
     const { say } = await register(patient);
-    expect(await answerOf(await say('heartbeat', beat))).toMatch(
+    expect(await answerOf(await say('heartbeat', heartbeat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
     );
   });

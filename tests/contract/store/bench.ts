@@ -71,10 +71,10 @@ function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
     sql: string,
   ) {
     const statement = prepare.call(this, sql);
-    for (const way of ['get', 'all', 'run'] as const) {
-      const act = statement[way].bind(statement) as (...input: unknown[]) => unknown;
+    for (const method of ['get', 'all', 'run'] as const) {
+      const act = statement[method].bind(statement) as (...input: unknown[]) => unknown;
       Object.assign(statement, {
-        [way](...input: unknown[]) {
+        [method](...input: unknown[]) {
           strike(sql);
           return act(...input);
         },

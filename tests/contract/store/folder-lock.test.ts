@@ -77,9 +77,9 @@ test('gives the lock to exactly one of 50 processes that start together', { time
   const folder = openFolder();
   const starters = Array.from({ length: 50 }, () => start(folder));
   for (const { next } of starters) expect(await next()).toBe('ready');
-  const said = await Promise.all(starters.map(({ go }) => go()));
-  expect(said.filter(line => line === 'won')).toHaveLength(1);
-  expect(said.filter(line => line.startsWith('lost: '))).toHaveLength(49);
+  const outputs = await Promise.all(starters.map(({ go }) => go()));
+  expect(outputs.filter(line => line === 'won')).toHaveLength(1);
+  expect(outputs.filter(line => line.startsWith('lost: '))).toHaveLength(49);
 });
 
 test('releases the lock when its holder is killed, and no longer names it', async () => {

@@ -79,12 +79,15 @@ const notTransitions: ReadonlySet<string> = new Set([
 
 function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void {
   const rows = audits.filter(({ type, target }) => target.type === 'job' && !notTransitions.has(type));
-  const told = rows.map(
+  const reported = rows.map(
     ({ target, details }) => `${target.id} ${String(details['from'])} ${String(details['to'])}`,
   );
   const done = changes.map(({ was, next }) => `${was.id} ${was.status} ${next.status}`);
-  if (told.join() !== done.join())
-    violate('I5 one audit row per transition', `changed: ${done.join(', ')}; audited: ${told.join(', ')}`);
+  if (reported.join() !== done.join())
+    violate(
+      'I5 one audit row per transition',
+      `changed: ${done.join(', ')}; audited: ${reported.join(', ')}`,
+    );
 }
 
 function oneAttemptEach({ disk, violate }: Scene): void {

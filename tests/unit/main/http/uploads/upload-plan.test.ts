@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { mismatch, planUpload } from '../../../../../main/http/uploads/upload-plan.ts';
+import { findMismatch, planUpload } from '../../../../../main/http/uploads/upload-plan.ts';
 
 const plain = { 'content-length': '10' };
 const hex = createHash('sha256').update('x').digest('hex');
@@ -64,8 +64,8 @@ describe('planUpload', () => {
 
 test('returns the first checksum that does not match, and ignores missing ones', () => {
   const found = { sha256: 'a', md5: 'b', crc32: 'c' };
-  expect(mismatch({}, found)).toBeNull();
-  expect(mismatch({ sha256: 'a', crc32: 'c' }, found)).toBeNull();
-  expect(mismatch({ sha256: 'a', md5: 'x' }, found)).toBe('md5');
-  expect(mismatch({ md5: 'x' }, { sha256: 'a' })).toBeNull();
+  expect(findMismatch({}, found)).toBeNull();
+  expect(findMismatch({ sha256: 'a', crc32: 'c' }, found)).toBeNull();
+  expect(findMismatch({ sha256: 'a', md5: 'x' }, found)).toBe('md5');
+  expect(findMismatch({ md5: 'x' }, { sha256: 'a' })).toBeNull();
 });
