@@ -56,7 +56,7 @@ const exitCodesText =
 
 /** Creates the program with all commands, or with only the one that `first` names, which loads faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
-  const program = new Command('trainyard')
+  const program: Command = new Command('trainyard')
     .description('Run training jobs on a fleet of GPU machines')
     .version(version)
     .enablePositionalOptions()

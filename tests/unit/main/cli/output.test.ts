@@ -47,6 +47,42 @@ describe('tables', () => {
     expect(cutLine('x'.repeat(500), null)).toHaveLength(500);
   });
 
+  const wide = [
+    { title: 'ID', text: () => 'j_1' },
+    { title: 'USER', text: () => 'someone', importance: 2 },
+    { title: 'TRY', text: () => '1/3', importance: 1 },
+    { title: 'DETAILS', text: ({ name }: Rig) => (name === 'rig' ? '' : 'out of memory'), minWidth: 6 },
+  ];
+
+  test('keeps all columns when they fit', () => {
+    const lines = ['ID   USER     TRY  DETAILS', 'j_1  someone  1/3  out of memory', 'j_1  someone  1/3'];
+    for (const width of [null, 32]) expect(tableLines(rows, wide, width)).toEqual(lines);
+  });
+
+  test('truncates long texts first, and marks only rows that lost text', () => {
+    expect(tableLines(rows, wide, 26)).toEqual([
+      'ID   USER     TRY  DETAILS',
+      'j_1  someone  1/3  out of…',
+      'j_1  someone  1/3',
+    ]);
+  });
+
+  test('drops the least important columns in narrow terminals', () => {
+    expect(tableLines(rows, wide, 20)).toEqual([
+      'ID   USER     DETAI…',
+      'j_1  someone  out o…',
+      'j_1  someone',
+    ]);
+    expect(tableLines(rows, wide, 12)).toEqual(['ID   DETAILS', 'j_1  out of…', 'j_1']);
+    expect(tableLines(rows, wide, 8)).toEqual(['ID   DE…', 'j_1  ou…', 'j_1']);
+  });
+
+  test('tells columns whether the table is for a terminal', () => {
+    const at = [{ title: 'AT', text: (_: Rig, isScreen: boolean) => (isScreen ? '3 min ago' : 'ISO') }];
+    expect(tableLines(rows.slice(0, 1), at, 80)).toEqual(['AT', '3 min ago']);
+    expect(tableLines(rows.slice(0, 1), at, null)).toEqual(['AT', 'ISO']);
+  });
+
   test('removes characters that move the cursor or change the text direction', () => {
     const evil = [{ name: '\u001b[2Jrig\u202egnp.exe\r\nADMIN\u009b1m', n: 1 }];
     expect(tableLines(evil, columns, null)[1]).toBe('[2Jrig gnp.exe ADMIN 1m  1');

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { moment } from '../../../../main/cli/time.ts';
+import { moment, timeText } from '../../../../main/cli/time.ts';
 
 describe('moment', () => {
   it.each([
@@ -26,4 +26,22 @@ describe('moment', () => {
       expect(() => moment(text)).toThrow(InvalidArgumentError);
     },
   );
+});
+
+describe('timeText', () => {
+  it.each([
+    ['2026-03-01T09:59:30.000Z', 'just now'],
+    ['2026-03-01T09:57:00.000Z', '3 min ago'],
+    ['2026-03-01T05:01:00.000Z', '4 h ago'],
+  ])('shows %s as %s in a terminal, and unchanged in a pipe', (at, text) => {
+    vi.useFakeTimers({ now: Date.parse('2026-03-01T10:00:00Z') });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(timeText(at, true)).toBe(text);
+    expect(timeText(at, false)).toBe(at);
+  });
+
+  it('shows old and future times as a local date and time', () => {
+    expect(timeText('2020-02-01T10:00:00Z', true)).toMatch(/^2020-02-0[12] \d{2}:\d{2}$/);
+    expect(timeText('2999-02-01T10:00:00Z', true)).toMatch(/^2999-02-0[12] \d{2}:\d{2}$/);
+  });
 });

@@ -23,7 +23,7 @@ describe('job columns and facts', () => {
     ],
   ])('shows the priority of a job with %j', (given, inColumn, inFull) => {
     const column = jobColumns.find(({ title }) => title === 'PRIORITY');
-    expect(column?.text(jobView(given))).toBe(inColumn);
+    expect(column?.text(jobView(given), false)).toBe(inColumn);
     expect(facts(given)['Priority']).toBe(inFull);
   });
 

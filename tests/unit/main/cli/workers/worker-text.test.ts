@@ -12,9 +12,11 @@ const troubled = workerView({
 
 test('shows GPU problems next to the GPUs in the list', () => {
   const gpus = workerColumns.find(({ title }) => title === 'GPUS');
-  expect(gpus?.text(troubled)).toBe('2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors');
-  expect(gpus?.text(workerView())).toBe('2 x NVIDIA GeForce RTX 4090 24 GB');
-  expect(gpus?.text(workerView({ gpu_count: 0 }))).toBe('-');
+  expect(gpus?.text(troubled, false)).toBe(
+    '2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors',
+  );
+  expect(gpus?.text(workerView(), false)).toBe('2 x NVIDIA GeForce RTX 4090 24 GB');
+  expect(gpus?.text(workerView({ gpu_count: 0 }), false)).toBe('-');
   expect(workerStatus(troubled)).toBe('idle (gpu trouble)');
 });
 

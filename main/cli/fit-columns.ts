@@ -1,0 +1,34 @@
+/** The texts of one column of a table, and how much room they need. */
+export interface Cells {
+  readonly texts: readonly string[];
+  /** Infinity for a column that always stays. */
+  readonly importance: number;
+  readonly width: number;
+  /** Width to which the texts may be truncated. */
+  readonly minWidth: number;
+}
+
+/** Characters between two columns. */
+export const gap = '  ';
+
+/** Drops the least important columns until the rest fits, then narrows the columns that may be truncated, widest first. */
+export function fitColumns(all: readonly Cells[], width: number): readonly Cells[] {
+  let shown = all;
+  while (roomOf(shown, 'minWidth') > width) {
+    const lowest = Math.min(...shown.map(({ importance }) => importance));
+    if (lowest === Infinity) break;
+    const at = shown.findLastIndex(({ importance }) => importance === lowest);
+    shown = shown.toSpliced(at, 1);
+  }
+  let excess = roomOf(shown, 'width') - width;
+  while (excess > 0) {
+    const widest = shown.filter(each => each.width > each.minWidth).toSorted((a, b) => b.width - a.width)[0];
+    if (widest === undefined) break;
+    shown = shown.map(each => (each === widest ? { ...each, width: each.width - 1 } : each));
+    excess -= 1;
+  }
+  return shown;
+}
+
+const roomOf = (cells: readonly Cells[], which: 'width' | 'minWidth'): number =>
+  cells.reduce((sum, each) => sum + each[which], 0) + gap.length * Math.max(0, cells.length - 1);
