@@ -147,6 +147,16 @@ describe('jobs commands without a worker', () => {
     ]);
   });
 
+  test('wraps the help at the width of a narrow terminal', async () => {
+    const screen = { columns: 60, rows: 24 };
+    const helps = [await runTrainyard(['jobs', 'list', '--help'], { screen })];
+    helps.push(await runTrainyard(['--help'], { screen }));
+    for (const { out } of helps) {
+      const [text = ''] = out.split('\nExamples:');
+      expect(text.split('\n').filter(line => line.length > 60)).toEqual([]);
+    }
+  });
+
   test('ends the help of a command with examples', async () => {
     expect((await runTrainyard(['jobs', 'submit', '--help'])).out).toMatch(
       /\nExamples:\n {2}\$ trainyard jobs submit .*\n {2}\$ trainyard jobs submit .*\n$/,
