@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadAgentConfig } from '../../../../agent/config.ts';
+import { loadAgentConfig } from '../../../../agent/config/index.ts';
 import {
   agentEnvironment,
   agentFile,
