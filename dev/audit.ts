@@ -16,15 +16,19 @@ const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
 const judgement = judgeAudit(stdout ?? '');
 switch (judgement.kind) {
   case 'clean':
-    console.log(`No dependency has a known hole that is high or critical (${judgement.minor} lesser ones)`);
+    console.log(
+      `No dependency has a known vulnerability of high or critical severity (${judgement.minor} of lower severity)`,
+    );
     break;
   case 'holes':
-    console.error(`Known holes: ${judgement.packages.join(', ')}. "npm audit --omit=dev" says more`);
+    console.error(
+      `Known vulnerabilities: ${judgement.packages.join(', ')}. Run "npm audit --omit=dev" for details`,
+    );
     process.exitCode = 1;
     break;
   case 'unanswered':
     console.error(
-      `NOT CHECKED: the registry did not say whether dependencies have known holes: ${judgement.why}`,
+      `NOT CHECKED: the registry did not report the vulnerabilities of the dependencies: ${judgement.why}`,
     );
     process.exitCode = 75;
 }

@@ -65,7 +65,7 @@ async function startAll(
   const env = { ...given, XDG_CONFIG_HOME: dataDir };
   const server = startServer({ root, env, dataDir, log: voiceOf('server') });
   stops.push(server.stop);
-  void server.ended.then(how => end(`The server has ended (${endText(how)}), and so the others do`));
+  void server.ended.then(how => end(`The server ended (${endText(how)}), so all other programs stop`));
   const url = await server.url;
   if (over.aborted) return;
   const panel = await startPanel({ root, port, server: new URL(url), log: voiceOf('panel') });
@@ -80,12 +80,12 @@ async function startAll(
   ]);
   stops.push(program.stop);
   void program.exited.then(how => {
-    if (!program.isStopped()) end(`The demo fleet has ended (${endText(how)}), and so the others do`);
+    if (!program.isStopped()) end(`The demo fleet ended (${endText(how)}), so all other programs stop`);
   });
   if (!(await ready) || over.aborted) return;
   const log = voiceOf('dev');
-  log(`The server listens on ${url}, and keeps its things in ${dataDir}`);
-  log(`Open ${panel.url}${await signInPath(url, tokenFile)} (once, and within 10 minutes)`);
+  log(`The server listens on ${url} and stores its data in ${dataDir}`);
+  log(`Open ${panel.url}${await signInPath(url, tokenFile)} (works once, within 10 minutes)`);
 }
 
 /** The panel shows the number of connected workers, so these lines would only repeat it. */
@@ -119,6 +119,6 @@ async function signInPath(baseUrl: string, tokenFile: string): Promise<string> {
   const token = readFileSync(tokenFile, 'utf8').trim();
   const headers = () => ({ authorization: `Bearer ${token}` });
   const answer = await createClient({ baseUrl, headers, timeoutMs: 10_000 }).call(sessionApi.link);
-  if (!answer.ok) throw new Error('The server makes no link for signing in', { cause: answer.failure });
+  if (!answer.ok) throw new Error('The server created no sign-in link', { cause: answer.failure });
   return answer.value.path;
 }

@@ -18,9 +18,9 @@ type Read =
 
 export const usage = `npm run dev -- [options] [options of the demo fleet, such as --workers 12]
 
-  --fresh              begin anew, without what earlier runs have left
+  --fresh              start with an empty data folder
   --port <port>        of the page (default: 5173, or any free one)
-  --data-dir <folder>  where the server keeps its things (default: .dev)
+  --data-dir <folder>  where the server stores its data (default: .dev)
 `;
 
 const fleetOptions = ['--workers', '8', '--flaky', '1', '--submit-rate', '12/min'];

@@ -36,7 +36,7 @@ export function startServer(parts: ServerDeps): DevServer {
     const end = await program.exited;
     if (program.isStopped()) return;
     if (isReady) ended.resolve(end);
-    else log(`It does not start (${endText(end)}): waiting for the next change`);
+    else log(`The server did not start (${endText(end)}). Waiting for the next change`);
   };
   const change = async (port: string): Promise<void> => {
     isChanging = true;
@@ -46,7 +46,7 @@ export function startServer(parts: ServerDeps): DevServer {
       if (isOver) break;
       current = run(parts, port);
       void watch(current);
-      if ((await current.url) !== null) log('It listens again');
+      if ((await current.url) !== null) log('The server is ready again');
     }
     isChanging = false;
   };
@@ -59,7 +59,7 @@ export function startServer(parts: ServerDeps): DevServer {
     url,
     ended: ended.promise,
     restart(why) {
-      log(`${why} changed: it starts anew`);
+      log(`${why} changed: the server restarts`);
       isDue = true;
       if (!isChanging)
         void url.then(

@@ -90,8 +90,8 @@ const fetchElectron = (): void =>
   beside([join(root, 'node_modules/electron/install.js')], failure =>
     log(
       failure === null
-        ? 'Electron is there: start again for the window'
-        : `Electron could not be fetched (${failure}); the panel in the browser has all but the window`,
+        ? 'Electron has been fetched. Run "npm start" again to open the window'
+        : `Electron could not be fetched (${failure}). Use the panel in the browser: only the window is missing`,
     ),
   );
 
@@ -99,7 +99,8 @@ const fetchElectron = (): void =>
 function buildWorker(): void {
   if (!Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) return;
   beside([join(root, 'dev/worker/run.ts')], failure => {
-    if (failure !== null) log(`The program for rigs could not be built (${failure}): npm run build:worker`);
+    if (failure !== null)
+      log(`The worker program could not be built (${failure}). Run "npm run build:worker" to see why`);
   });
 }
 
@@ -108,7 +109,7 @@ const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(built[kind
 /** Resolves to true when everything is built. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {
   if (isBuilt(kind)) return true;
-  log('Building what is missing, or older than its sources');
+  log('Building files that are missing or older than their sources');
   const argv = kind === 'app' ? [vite, 'build', '--app', '--logLevel', 'warn'] : [buildPanel];
   const child = open(process.execPath, argv, process.env);
   return (await endOf(child)) === 0;

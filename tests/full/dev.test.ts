@@ -105,7 +105,7 @@ test('restarts the server at the same address when its sources change, and the w
   const now = new Date();
   utimesSync(join(root, 'main/compose.ts'), now, now);
   await dev.said(/^server \| main\/compose\.ts changed/);
-  await dev.said(/^server \| It listens again/);
+  await dev.said(/^server \| The server is ready again/);
   await untilTwoAreThere(dev, cookie);
   dev.kill('SIGTERM');
   expect((await dev.exited).code).toBe(0);
@@ -115,7 +115,7 @@ test('stops all processes and names the one that ended', { timeout: timeoutMs },
   const dev = await startDev();
   const server = processesOf(dev.folder).find(pid => / server --host /.test(argvOf(pid)));
   process.kill(server ?? 0, 'SIGKILL');
-  await dev.said(/^dev +\| The server has ended \(signal SIGKILL\)/);
+  await dev.said(/^dev +\| The server ended \(signal SIGKILL\)/);
   expect((await dev.exited).code).toBe(1);
   expect(processesOf(dev.folder)).toEqual([]);
 });
@@ -137,7 +137,7 @@ test('stops all processes when the demo fleet rejects an option', {
     { env: { [ownerVariable]: folder } },
   );
   await program.said(/^fleet +\| .*unknown option/);
-  await program.said(/^dev +\| The demo fleet has ended \(exit code 2\)/);
+  await program.said(/^dev +\| The demo fleet ended \(exit code 2\)/);
   expect((await program.exited).code).toBe(1);
   expect(processesOf(folder)).toEqual([]);
 });
