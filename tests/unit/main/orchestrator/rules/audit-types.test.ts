@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { auditTypes } from '../../../../../main/orchestrator/events.ts';
+import {
+  auditAliases,
+  securityTypesAmong,
+  typeFilter,
+} from '../../../../../main/orchestrator/rules/audit-types.ts';
+
+describe('typeFilter', () => {
+  it('passes types that are recorded under their own name', () => {
+    expect(typeFilter('worker.created')).toEqual({ type: 'worker.created' });
+    expect(typeFilter('worker.*')).toEqual({ type: 'worker.*' });
+    expect(typeFilter(null)).toEqual({ type: null });
+  });
+
+  it("maps a type of SimpleTuner's guide to the types that record the same acts", () => {
+    expect(typeFilter('api_key.revoked')).toEqual({ type: null, types: ['token.revoked'] });
+    expect(typeFilter('user.*')).toEqual({ type: null, types: ['token.created', 'token.revoked'] });
+  });
+
+  it('maps job.rejected to failed jobs with the cause rejected', () => {
+    expect(typeFilter('job.rejected')).toEqual({ type: null, types: ['job.failed'], cause: 'rejected' });
+  });
+});
+
+describe('auditAliases', () => {
+  it('lists each documented type with recorded types only', () => {
+    const known: readonly string[] = auditTypes;
+    const listed = Object.values(auditAliases).flatMap(types => types.split(','));
+    expect(listed.filter(type => !known.includes(type))).toEqual([]);
+    expect(auditAliases['credential.deleted']).toBe('worker.deleted,worker.token_rotated');
+  });
+});
+
+describe('securityTypesAmong', () => {
+  it('returns all security types when a filter names none', () => {
+    expect(securityTypesAmong(undefined)).toEqual(expect.arrayContaining(['auth.refused', 'worker.joined']));
+    expect(securityTypesAmong(undefined)).not.toContain('job.completed');
+  });
+
+  it('returns only the security types that a filter names', () => {
+    expect(securityTypesAmong(['auth.refused', 'job.completed'])).toEqual(['auth.refused']);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { gpusWanted, prepare, withData } from '../../../../../main/orchestrator/rules/drafts.ts';
+import type { JobData } from '../../../../../protocol/dataset.ts';
+import { accept, refuse } from '../../../../../protocol/problem.ts';
+import { SubmitRequest } from '../../../../../protocol/queue-api.ts';
+
+const noConfigs = { load: async () => refuse('config_not_found', 'There is no such config') };
+const valueOf = <T>(outcome: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
+  if (!outcome.ok) throw new Error('refused');
+  return outcome.value;
+};
+const draft = async (request: unknown) => prepare(noConfigs, SubmitRequest.parse(request));
+
+describe('prepare', () => {
+  it('builds a draft from a config in the request, without loading any', async () => {
+    const { spec, payload } = valueOf(await draft({ config: { model_type: 'lora' }, timeout_s: 1.5 }));
+    expect(spec).toMatchObject({ configName: 'inline', timeoutMs: 1_500, devices: null });
+    expect(payload).toEqual({ config: { model_type: 'lora' }, dataloader: null, files: {} });
+  });
+
+  it('loads a config by its name', async () => {
+    const bundle = { config: { model_type: 'lora' }, dataloader: null, files: {} };
+    const request = SubmitRequest.parse({ config_name: 'flowers' });
+    const { spec } = valueOf(await prepare({ load: async () => accept(bundle) }, request));
+    expect(spec.configName).toBe('flowers');
+  });
+
+  it('passes on why a config cannot be loaded', async () => {
+    expect(await draft({ config_name: 'lost' })).toMatchObject({ refusal: { code: 'config_not_found' } });
+  });
+
+  it('looks for a config without a name when a request has neither a config nor a name', async () => {
+    const request = { ...SubmitRequest.parse({ config_name: 'x' }), config_name: undefined };
+    expect(await prepare(noConfigs, request)).toMatchObject({ ok: false });
+  });
+
+  it.each([{ num_processes: 'two' }, { $requests: { save: { signal: 'SIGKILL' } } }])(
+    'refuses %j, whose number of GPUs or requests cannot be read',
+    async config => {
+      expect(await draft({ config })).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
+    },
+  );
+
+  it('counts the GPUs that a job uses of those that its worker must have', async () => {
+    const { spec } = valueOf(await draft({ config: { accelerate_visible_devices: [2, 0] } }));
+    expect(spec.requirements).toMatchObject({ gpuCount: 3, gpusUsed: 2 });
+  });
+
+  it('needs no GPU and no trainer for a built-in program', async () => {
+    const { spec } = valueOf(await draft({ config: { trainer: 'selftest', seconds: 1 } }));
+    expect(spec.requirements).toMatchObject({ gpuCount: 0 });
+    expect(spec.requirements).not.toHaveProperty('trainer');
+  });
+
+  it('refuses a config that its trainer would refuse', async () => {
+    const outcome = await draft({ config: { job: 'extension', config: {} } });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
+  });
+
+  it('removes the GPUs that a config names when the job may run on any', async () => {
+    const config = { model_type: 'lora', '--accelerate_visible_devices': [3] };
+    const { payload, spec } = valueOf(await draft({ config, any_gpu: true }));
+    expect(payload.config).toEqual({ model_type: 'lora' });
+    expect(spec.devices).toBeNull();
+  });
+});
+
+describe('gpusWanted', () => {
+  const wanted = (config: Readonly<Record<string, unknown>>, request: Partial<SubmitRequest> = {}) =>
+    gpusWanted({ any_gpu: false, gpu_count: undefined, ...request }, config);
+
+  it('takes the count of the request before that of the config', () => {
+    expect(wanted({ num_processes: 4 }, { gpu_count: 2 })).toEqual(accept({ count: 2, devices: null }));
+    expect(wanted({ '--num_processes': '4' })).toEqual(accept({ count: 4, devices: null }));
+  });
+
+  it('needs a worker that has every GPU that the config names', () => {
+    const config = { num_processes: 1, accelerate_visible_devices: ['2', 0] };
+    expect(wanted(config)).toEqual(accept({ count: 3, devices: [2, 0] }));
+    expect(wanted({ accelerate_visible_devices: 5 })).toMatchObject({ value: { count: 6, devices: [5] } });
+  });
+
+  it.each([{ num_processes: 'two' }, { num_processes: -1 }, { num_processes: '' }, { num_processes: 1025 }])(
+    'refuses %j as a number of GPUs',
+    config => {
+      expect(wanted(config)).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
+    },
+  );
+
+  it.each([[['a']], [[]], [[0, null]]])('refuses %j as a list of GPUs', accelerate_visible_devices => {
+    expect(wanted({ accelerate_visible_devices })).toMatchObject({ ok: false });
+  });
+});
+
+describe('withData', () => {
+  it('requires each dataset version once', async () => {
+    const version = 'a'.repeat(64);
+    const data = { version } as JobData;
+    const made = withData(valueOf(await draft({ config: { model_type: 'lora' } })), [data, data]);
+    expect(made.spec.requirements.data).toEqual([version]);
+    expect(made.payload.data).toEqual([data, data]);
+  });
+});
