@@ -199,7 +199,7 @@ describe('jobs commands without a worker', () => {
       /use target "worker"/,
     ],
     ['an unknown job', 4, ['get', 'j_none'], /No job "j_none".*jobs list/],
-    ['a limit above the maximum', 7, ['list', '--limit', '501'], /limit/],
+    ['a limit above the maximum', 2, ['list', '--limit', '501'], /limit/],
   ])('fails with a reason for %s: exit code %i', async (_what, code, args, message) => {
     const run = await jobs(args);
     expect(run).toMatchObject({ code, out: '' });

@@ -29,7 +29,7 @@ describe('the command line over TLS', () => {
       out: expect.stringContaining('worker.created') as string,
     });
     expect((await run('version', '--pin', identity.pin)).out).toContain(' at https://');
-    expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +Accepted\./);
+    expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +Valid\./);
   });
 
   test('reads the event stream of a pinned server', async () => {
