@@ -2,11 +2,23 @@ import { join } from 'node:path';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Clock, Log } from '../orchestrator/ports/index.ts';
 import type { MachineAddress } from './addresses.ts';
-import { warnExposed } from './exposure.ts';
 import { createNetwork, type NetworkDeps } from './network.ts';
 import { certificateNames } from './own-names.ts';
 import { type Given, inForce } from './settings-fixed.ts';
 import { createCertificates, type TlsDeps } from './tls/index.ts';
+
+/** Warns in the log and in the audit trail that other machines connect without encryption. */
+const warnExposed =
+  (orchestrator: { readonly access: Pick<Orchestrator['access'], 'noteSettings'> }, log: Log) =>
+  (host: string): void => {
+    log.warn('server.exposed', {
+      host,
+      note: 'tokens travel unencrypted: turn on TLS (--ssl), or put a proxy with TLS in front',
+    });
+    orchestrator.access
+      .noteSettings([{ type: 'settings.exposed', details: { host } }], { type: 'system' })
+      .catch((cause: unknown) => log.error('server.exposed_not_noted', { host, cause }));
+  };
 
 export interface ReachDeps {
   readonly given: Given & {

@@ -1,12 +1,31 @@
 import type { AccessReads, AccessWrites } from './access.ts';
 import type { ArtifactReads, ArtifactWrites } from './artifacts.ts';
-import type { AuditTrail } from './audit.ts';
+import type { AuditTrail, SealedMark } from './audit.ts';
 import type { DatasetReads, DatasetWrites } from './datasets.ts';
-import type { EventReads, EventWrites } from './events.ts';
 import type { JobReads, JobWrites } from './jobs.ts';
 import type { MetricReads, MetricWrites } from './metrics.ts';
 import type { QueueReads, QueueWrites } from './queue.ts';
 import type { WorkerReads, WorkerWrites } from './workers.ts';
+import type { WallMs } from '../model.ts';
+import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
+
+/** Events for subscribers, and rows of the audit trail. */
+interface EventReads {
+  /** Events after `seq`, oldest first. */
+  eventsAfter(seq: number, limit: number): readonly StoredEvent[];
+  /**
+   * `first`: the oldest stored event, or the next number when none is stored. `last`: the newest event ever stored.
+   * Both are 0 before the first event.
+   */
+  eventRange(): { readonly first: number; readonly last: number };
+}
+
+interface EventWrites {
+  appendEvent(fact: EventFact, at: WallMs): StoredEvent;
+  appendAudit(fact: AuditFact): void;
+  /** Removes every row up to the anchor, and stores the anchor in their place. */
+  trimAudit(anchor: SealedMark): void;
+}
 
 /** Reads are synchronous and see only whole transactions. */
 export interface Read
