@@ -1,34 +1,85 @@
 import type { Messages } from '../en/index.ts';
-import { frame } from './frame.ts';
-import { overview } from './overview.ts';
+import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
-import { logs } from './logs.ts';
-import { curves } from './curves.ts';
-import { files } from './files.ts';
-import { queue } from './queue.ts';
-import { data } from './data.ts';
-import { audit } from './audit.ts';
+import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
-import { tokens } from './tokens.ts';
-import { backups } from './backups.ts';
-import { help } from './help.ts';
-import { desktop } from './desktop.ts';
 
 export const es: Messages = {
-  ...frame,
-  ...overview,
+  'app.name': 'Trainyard',
+  'app.skip': 'Saltar al contenido',
+  'nav.label': 'Páginas',
+  'nav.overview': 'Resumen',
+  'nav.workers': 'Workers',
+  'nav.jobs': 'Trabajos',
+  'nav.queue': 'Cola',
+  'nav.data': 'Datos',
+  'nav.audit': 'Auditoría',
+  'nav.settings': 'Ajustes',
+  'nav.help': 'Ayuda',
+  'stream.connecting': 'Conectando',
+  'stream.loading': 'Cargando',
+  'stream.live': 'En vivo',
+  'stream.stale': 'Sin actualizar desde {time}',
+  'stream.polled': 'Se actualiza cada 10 segundos',
+  'signIn.title': 'Iniciar sesión',
+  'signIn.explain':
+    'Pegue un token o abra el enlace de un solo uso que el servidor imprimió al arrancar. El token de administración está en el archivo admin-token de la carpeta de datos.',
+  'signIn.token': 'Token',
+  'signIn.submit': 'Iniciar sesión',
+  'signIn.used':
+    'Este enlace ya se usó o ha caducado: los enlaces valen diez minutos. Pegue un token u obtenga un enlace nuevo del servidor.',
+  'signIn.wrong': 'Este token no es válido.',
+  'signIn.unreachable': 'No se puede acceder al servidor.',
+  signOut: 'Cerrar sesión',
+  'may.as': 'Sesión iniciada como {user}',
+  'may.may': 'Permisos:',
+  'may.until': 'La sesión caduca:',
+  'may.missing': 'Hace falta el permiso «{what}» ({permission}), que usted no tiene.',
+  'may.ask': 'Quien gestiona los tokens puede crear uno que lo tenga, en Ajustes o en una terminal:',
+  'may.other': 'Iniciar sesión con otro token',
+  'may.hidden': '{page}: requiere el permiso «{what}»',
+  'action.cancel': 'Cancelar',
+  'action.close': 'Cerrar',
+  'action.copy': 'Copiar',
+  'action.copied': 'Copiado',
+  'action.copyCommand': 'Copiar el comando {command}',
+  'action.reveal': 'Mostrar',
+  'action.retry': 'Reintentar',
+  'action.hide': 'Ocultar',
+  'state.idle': 'libre',
+  'state.busy': 'ocupado',
+  'state.connecting': 'conectando',
+  'state.draining': 'drenando',
+  'state.offline': 'sin conexión',
+  'state.quarantined': 'en cuarentena',
+  'state.pending': 'pendiente',
+  'state.blocked': 'requiere aprobación',
+  'state.dispatched': 'asignado',
+  'state.starting': 'iniciando',
+  'state.running': 'en ejecución',
+  'state.recovering': 'recuperándose',
+  'state.cancelling': 'cancelando',
+  'state.completed': 'completado',
+  'state.failed': 'fallido',
+  'state.cancelled': 'cancelado',
+  'time.never': 'nunca',
+  'time.none': '–',
+  'error.unreachable': 'El servidor no respondió.',
+  'error.title': 'La acción falló',
+  'page.unavailable': 'La página no se ha cargado',
+  'page.unavailable.waiting': 'El servidor no responde. La página se cargará en cuanto responda.',
+  'page.unavailable.failed':
+    'El servidor vuelve a responder, pero la página no se ha cargado. Inténtelo de nuevo.',
+  'page.notFound': 'Página no encontrada.',
+  'toast.all': 'Notificaciones',
+  'toast.close': 'Descartar notificación',
+  'palette.label': 'Ir a',
+  'palette.hint': 'Página, worker o trabajo',
+  'palette.nothing': 'Sin resultados',
+  ...pages,
   ...workers,
   ...jobs,
-  ...logs,
-  ...curves,
-  ...files,
-  ...queue,
-  ...data,
-  ...audit,
+  ...jobOutputs,
   ...settings,
-  ...tokens,
-  ...backups,
-  ...help,
-  ...desktop,
 };

@@ -1,34 +1,84 @@
 import type { Messages } from '../en/index.ts';
-import { frame } from './frame.ts';
-import { overview } from './overview.ts';
+import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
-import { logs } from './logs.ts';
-import { curves } from './curves.ts';
-import { files } from './files.ts';
-import { queue } from './queue.ts';
-import { data } from './data.ts';
-import { audit } from './audit.ts';
+import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
-import { tokens } from './tokens.ts';
-import { backups } from './backups.ts';
-import { help } from './help.ts';
-import { desktop } from './desktop.ts';
 
 export const hi: Messages = {
-  ...frame,
-  ...overview,
+  'app.name': 'Trainyard',
+  'app.skip': 'सीधे सामग्री पर जाएँ',
+  'nav.label': 'पेज',
+  'nav.overview': 'अवलोकन',
+  'nav.workers': 'वर्कर',
+  'nav.jobs': 'जॉब',
+  'nav.queue': 'कतार',
+  'nav.data': 'डेटा',
+  'nav.audit': 'ऑडिट',
+  'nav.settings': 'सेटिंग',
+  'nav.help': 'सहायता',
+  'stream.connecting': 'कनेक्ट हो रहा है',
+  'stream.loading': 'लोड हो रहा है',
+  'stream.live': 'लाइव',
+  'stream.stale': '{time} से अपडेट नहीं हुआ',
+  'stream.polled': 'हर 10 सेकंड में अपडेट होता है',
+  'signIn.title': 'साइन इन करें',
+  'signIn.explain':
+    'टोकन पेस्ट करें, या सर्वर ने शुरू होते समय जो एक बार का लिंक दिखाया था उसे खोलें। एडमिन टोकन डेटा फ़ोल्डर की फ़ाइल admin-token में है।',
+  'signIn.token': 'टोकन',
+  'signIn.submit': 'साइन इन करें',
+  'signIn.used':
+    'यह लिंक इस्तेमाल हो चुका है या समाप्त हो गया है: लिंक दस मिनट तक चलते हैं। टोकन पेस्ट करें, या सर्वर से नया लिंक लें।',
+  'signIn.wrong': 'यह टोकन मान्य नहीं है।',
+  'signIn.unreachable': 'सर्वर तक पहुँचा नहीं जा सका।',
+  signOut: 'साइन आउट करें',
+  'may.as': '{user} के रूप में साइन इन',
+  'may.may': 'अनुमतियाँ:',
+  'may.until': 'सत्र की समाप्ति:',
+  'may.missing': 'इसके लिए “{what}” ({permission}) की अनुमति चाहिए, जो आपके पास नहीं है।',
+  'may.ask': 'जो टोकन प्रबंधित करता है, वह सेटिंग में या टर्मिनल में इस अनुमति वाला टोकन बना सकता है:',
+  'may.other': 'दूसरे टोकन से साइन इन करें',
+  'may.hidden': '{page}: “{what}” की अनुमति चाहिए',
+  'action.cancel': 'रद्द करें',
+  'action.close': 'बंद करें',
+  'action.copy': 'कॉपी करें',
+  'action.copied': 'कॉपी हुआ',
+  'action.copyCommand': 'कमांड {command} कॉपी करें',
+  'action.reveal': 'दिखाएँ',
+  'action.retry': 'फिर कोशिश करें',
+  'action.hide': 'छिपाएँ',
+  'state.idle': 'खाली',
+  'state.busy': 'व्यस्त',
+  'state.connecting': 'कनेक्ट हो रहा है',
+  'state.draining': 'ड्रेन हो रहा है',
+  'state.offline': 'ऑफ़लाइन',
+  'state.quarantined': 'क्वारंटीन में',
+  'state.pending': 'प्रतीक्षा में',
+  'state.blocked': 'स्वीकृति आवश्यक',
+  'state.dispatched': 'भेजा गया',
+  'state.starting': 'शुरू हो रहा है',
+  'state.running': 'चल रहा है',
+  'state.recovering': 'रिकवर हो रहा है',
+  'state.cancelling': 'रद्द हो रहा है',
+  'state.completed': 'पूरा हुआ',
+  'state.failed': 'विफल',
+  'state.cancelled': 'रद्द',
+  'time.never': 'कभी नहीं',
+  'time.none': '–',
+  'error.unreachable': 'सर्वर ने उत्तर नहीं दिया।',
+  'error.title': 'कार्रवाई विफल हुई',
+  'page.unavailable': 'यह पेज लोड नहीं हुआ',
+  'page.unavailable.waiting': 'सर्वर जवाब नहीं दे रहा है। जवाब आते ही पेज लोड हो जाएगा।',
+  'page.unavailable.failed': 'सर्वर फिर से जवाब दे रहा है, लेकिन यह पेज लोड नहीं हुआ। फिर कोशिश करें।',
+  'page.notFound': 'पेज नहीं मिला।',
+  'toast.all': 'सूचनाएँ',
+  'toast.close': 'सूचना बंद करें',
+  'palette.label': 'यहाँ जाएँ',
+  'palette.hint': 'कोई पेज, वर्कर या जॉब',
+  'palette.nothing': 'कोई परिणाम नहीं',
+  ...pages,
   ...workers,
   ...jobs,
-  ...logs,
-  ...curves,
-  ...files,
-  ...queue,
-  ...data,
-  ...audit,
+  ...jobOutputs,
   ...settings,
-  ...tokens,
-  ...backups,
-  ...help,
-  ...desktop,
 };

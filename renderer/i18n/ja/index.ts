@@ -1,34 +1,85 @@
 import type { Messages } from '../en/index.ts';
-import { frame } from './frame.ts';
-import { overview } from './overview.ts';
+import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
-import { logs } from './logs.ts';
-import { curves } from './curves.ts';
-import { files } from './files.ts';
-import { queue } from './queue.ts';
-import { data } from './data.ts';
-import { audit } from './audit.ts';
+import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
-import { tokens } from './tokens.ts';
-import { backups } from './backups.ts';
-import { help } from './help.ts';
-import { desktop } from './desktop.ts';
 
 export const ja: Messages = {
-  ...frame,
-  ...overview,
+  'app.name': 'Trainyard',
+  'app.skip': '本文へ移動',
+  'nav.label': 'ページ',
+  'nav.overview': '概要',
+  'nav.workers': 'ワーカー',
+  'nav.jobs': 'ジョブ',
+  'nav.queue': 'キュー',
+  'nav.data': 'データ',
+  'nav.audit': '監査',
+  'nav.settings': '設定',
+  'nav.help': 'ヘルプ',
+  'stream.connecting': '接続中',
+  'stream.loading': '読み込み中',
+  'stream.live': 'ライブ',
+  'stream.stale': '{time} から更新されていません',
+  'stream.polled': '10 秒ごとに更新',
+  'signIn.title': 'サインイン',
+  'signIn.explain':
+    'トークンを貼り付けるか、サーバーが起動時に表示したワンタイムリンクを開いてください。管理者トークンはデータフォルダーの admin-token ファイルにあります。',
+  'signIn.token': 'トークン',
+  'signIn.submit': 'サインイン',
+  'signIn.used':
+    'このリンクは使用済みか、期限切れです（有効期間は 10 分）。トークンを貼り付けるか、サーバーで新しいリンクを発行してください。',
+  'signIn.wrong': 'このトークンは無効です。',
+  'signIn.unreachable': 'サーバーに接続できません。',
+  signOut: 'サインアウト',
+  'may.as': '{user} としてサインイン中',
+  'may.may': '権限:',
+  'may.until': 'セッションの期限:',
+  'may.missing': 'これには権限「{what}」（{permission}）が必要ですが、あなたにはありません。',
+  'may.ask': 'トークンを管理する人が、設定またはターミナルで、この権限を持つトークンを作れます:',
+  'may.other': '別のトークンでサインイン',
+  'may.hidden': '{page}: 権限「{what}」が必要です',
+  'action.cancel': 'キャンセル',
+  'action.close': '閉じる',
+  'action.copy': 'コピー',
+  'action.copied': 'コピー済み',
+  'action.copyCommand': 'コマンド {command} をコピー',
+  'action.reveal': '表示',
+  'action.retry': '再試行',
+  'action.hide': '隠す',
+  'state.idle': '待機中',
+  'state.busy': '稼働中',
+  'state.connecting': '接続中',
+  'state.draining': 'ドレイン中',
+  'state.offline': 'オフライン',
+  'state.quarantined': '隔離中',
+  'state.pending': '順番待ち',
+  'state.blocked': '承認待ち',
+  'state.dispatched': '割り当て済み',
+  'state.starting': '開始中',
+  'state.running': '実行中',
+  'state.recovering': '復旧中',
+  'state.cancelling': 'キャンセル中',
+  'state.completed': '完了',
+  'state.failed': '失敗',
+  'state.cancelled': 'キャンセル済み',
+  'time.never': 'なし',
+  'time.none': '–',
+  'error.unreachable': 'サーバーが応答しませんでした。',
+  'error.title': '操作できませんでした',
+  'page.unavailable': 'このページを読み込めませんでした',
+  'page.unavailable.waiting': 'サーバーが応答していません。応答があり次第、自動的に読み込みます。',
+  'page.unavailable.failed':
+    'サーバーは応答していますが、このページを読み込めませんでした。再試行してください。',
+  'page.notFound': 'ページが見つかりません。',
+  'toast.all': '通知',
+  'toast.close': '通知を閉じる',
+  'palette.label': '移動',
+  'palette.hint': 'ページ、ワーカー、ジョブ',
+  'palette.nothing': '結果がありません',
+  ...pages,
   ...workers,
   ...jobs,
-  ...logs,
-  ...curves,
-  ...files,
-  ...queue,
-  ...data,
-  ...audit,
+  ...jobOutputs,
   ...settings,
-  ...tokens,
-  ...backups,
-  ...help,
-  ...desktop,
 };

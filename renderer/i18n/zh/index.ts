@@ -1,34 +1,83 @@
 import type { Messages } from '../en/index.ts';
-import { frame } from './frame.ts';
-import { overview } from './overview.ts';
+import { pages } from './pages.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
-import { logs } from './logs.ts';
-import { curves } from './curves.ts';
-import { files } from './files.ts';
-import { queue } from './queue.ts';
-import { data } from './data.ts';
-import { audit } from './audit.ts';
+import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
-import { tokens } from './tokens.ts';
-import { backups } from './backups.ts';
-import { help } from './help.ts';
-import { desktop } from './desktop.ts';
 
 export const zh: Messages = {
-  ...frame,
-  ...overview,
+  'app.name': 'Trainyard',
+  'app.skip': '跳到正文',
+  'nav.label': '页面',
+  'nav.overview': '概览',
+  'nav.workers': '工作节点',
+  'nav.jobs': '任务',
+  'nav.queue': '队列',
+  'nav.data': '数据',
+  'nav.audit': '审计',
+  'nav.settings': '设置',
+  'nav.help': '帮助',
+  'stream.connecting': '连接中',
+  'stream.loading': '正在加载',
+  'stream.live': '实时',
+  'stream.stale': '自 {time} 起未更新',
+  'stream.polled': '每 10 秒更新',
+  'signIn.title': '登录',
+  'signIn.explain':
+    '粘贴令牌，或打开服务器启动时输出的一次性链接。管理员令牌在数据文件夹的 admin-token 文件中。',
+  'signIn.token': '令牌',
+  'signIn.submit': '登录',
+  'signIn.used': '此链接已被使用或已过期：链接有效期为十分钟。请粘贴令牌，或向服务器获取新链接。',
+  'signIn.wrong': '此令牌无效。',
+  'signIn.unreachable': '无法连接到服务器。',
+  signOut: '退出登录',
+  'may.as': '已登录为 {user}',
+  'may.may': '权限：',
+  'may.until': '会话到期：',
+  'may.missing': '这需要权限“{what}”（{permission}），您没有此权限。',
+  'may.ask': '管理令牌的人可以在设置或终端中创建一个有此权限的令牌：',
+  'may.other': '用另一个令牌登录',
+  'may.hidden': '{page}：需要权限“{what}”',
+  'action.cancel': '取消',
+  'action.close': '关闭',
+  'action.copy': '复制',
+  'action.copied': '已复制',
+  'action.copyCommand': '复制命令 {command}',
+  'action.reveal': '显示',
+  'action.retry': '重试',
+  'action.hide': '隐藏',
+  'state.idle': '空闲',
+  'state.busy': '忙碌',
+  'state.connecting': '连接中',
+  'state.draining': '排空中',
+  'state.offline': '离线',
+  'state.quarantined': '已隔离',
+  'state.pending': '等待中',
+  'state.blocked': '待批准',
+  'state.dispatched': '已派发',
+  'state.starting': '启动中',
+  'state.running': '运行中',
+  'state.recovering': '恢复中',
+  'state.cancelling': '取消中',
+  'state.completed': '已完成',
+  'state.failed': '失败',
+  'state.cancelled': '已取消',
+  'time.never': '从未',
+  'time.none': '–',
+  'error.unreachable': '服务器没有响应。',
+  'error.title': '操作未成功',
+  'page.unavailable': '此页面未能加载',
+  'page.unavailable.waiting': '服务器没有响应。一旦恢复，页面会自动加载。',
+  'page.unavailable.failed': '服务器已恢复响应，但此页面未能加载。请重试。',
+  'page.notFound': '未找到页面。',
+  'toast.all': '通知',
+  'toast.close': '关闭此通知',
+  'palette.label': '前往',
+  'palette.hint': '页面、工作节点或任务',
+  'palette.nothing': '没有结果',
+  ...pages,
   ...workers,
   ...jobs,
-  ...logs,
-  ...curves,
-  ...files,
-  ...queue,
-  ...data,
-  ...audit,
+  ...jobOutputs,
   ...settings,
-  ...tokens,
-  ...backups,
-  ...help,
-  ...desktop,
 };
