@@ -25,3 +25,14 @@ export const AttemptId = Id.brand<'AttemptId'>().describe(
   'Id of one attempt at a job. A new one is made at each dispatch.',
 );
 export type AttemptId = z.infer<typeof AttemptId>;
+
+export const PoolId = Id.brand<'PoolId'>().describe('Id of a pool: up to 64 letters, digits, `_` and `-`.');
+export type PoolId = z.infer<typeof PoolId>;
+
+/** Part of the names that launches have in their engine, so it has lower-case letters and digits only. */
+export const LaunchId = z
+  .string()
+  .regex(/^[a-z0-9]{1,32}$/, 'expected lower-case letters and digits, at most 32 of them')
+  .brand<'LaunchId'>()
+  .describe('Id of a launch: up to 32 lower-case letters and digits.');
+export type LaunchId = z.infer<typeof LaunchId>;

@@ -1,0 +1,75 @@
+import type { JobId, LaunchId, PoolId, WorkerId } from '../../protocol/ids.ts';
+import type {
+  EngineSettings,
+  LaunchOutcome,
+  LaunchState,
+  PoolSettings,
+  WaitingReason,
+} from '../../protocol/pool.ts';
+import type { WallMs } from './model.ts';
+
+/** Somebody, or the pool itself, stopped it from ordering. */
+export interface PoolPause {
+  readonly reason: string;
+  readonly by: string;
+  readonly since: WallMs;
+}
+
+/** A kind of machine that the engine refused for good. It is not ordered again until the pool is edited or "Try again". */
+export interface ImpossibleOrder {
+  readonly nodes: number;
+  readonly gpus: number;
+  readonly message: string;
+  readonly since: WallMs;
+}
+
+/** A configured engine with limits, as stored. */
+export interface Pool {
+  readonly id: PoolId;
+  readonly name: string;
+  readonly engine: EngineSettings;
+  readonly settings: Omit<PoolSettings, 'engine'>;
+  readonly createdAt: WallMs;
+  readonly pause: PoolPause | null;
+  readonly impossible: readonly ImpossibleOrder[];
+  /** Launches in a row whose worker never registered; three pause the pool. */
+  readonly neverJoined: number;
+  /** Temporary refusals in a row, and when the pool may order again. */
+  readonly backoff: { readonly refusals: number; readonly until: WallMs } | null;
+}
+
+/** Why a launch is being ended. The outcome of the launch follows from it, unless the engine or the worker says otherwise. */
+export type EndReason = 'not_needed' | 'idle' | 'cancelled' | 'never_joined' | 'pool_deleted' | 'test_over';
+
+/** One ordered worker, as stored. `state` says which of the other fields are set; rules/launch-lifecycle.ts has the table. */
+export interface Launch {
+  readonly id: LaunchId;
+  readonly poolId: PoolId;
+  readonly workerId: WorkerId;
+  /** The job that it was ordered for, as a reason only: its worker takes the first job that fits. */
+  readonly jobId: JobId | null;
+  readonly isTest: boolean;
+  readonly nodes: number;
+  readonly gpus: number;
+  readonly state: LaunchState;
+  readonly outcome: LaunchOutcome | null;
+  /** One sentence about the state: an error, or why it is being ended. */
+  readonly detail: string | null;
+  readonly endReason: EndReason | null;
+  /** When its worker was asked to leave; a second try ends it at once. */
+  readonly endAskedAt: WallMs | null;
+  readonly engineId: string | null;
+  readonly reason: WaitingReason | null;
+  readonly expectedStart: WallMs | null;
+  readonly machines: readonly string[];
+  readonly orderedAt: WallMs;
+  /** When the engine was last asked for it; null when it never was. */
+  readonly submittedAt: WallMs | null;
+  readonly acceptedAt: WallMs | null;
+  readonly startedAt: WallMs | null;
+  readonly joinedAt: WallMs | null;
+  readonly endsAt: WallMs | null;
+  readonly endedAt: WallMs | null;
+  /** Successful lists in a row that did not have it. */
+  readonly missing: number;
+}
