@@ -1,0 +1,159 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Engine, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
+import { LaunchId } from '../../protocol/ids.ts';
+
+/** One cluster, real or fake, on which the contract runs. Its tests run beside each other. */
+export interface EngineLab {
+  /** Makes an engine of this cluster for a fleet. */
+  engine(fleet: string): Engine;
+  /** A machine that the cluster can give. Its worker stays until it is asked to leave, and then leaves within a second. */
+  readonly shape: Pick<LaunchOrder, 'nodes' | 'gpus'>;
+  /** Makes an engine whose cluster does not answer. */
+  unreachable(fleet: string): Engine;
+  /**
+   * Resolves when `check` no longer throws. By default, it polls for 20 s of real time. A lab on virtual time moves its clock here.
+   */
+  readonly until?: <T>(check: () => Promise<T>) => Promise<T>;
+}
+
+export const joinToken = 'tj_contract_secret_of_the_order';
+
+let launches = 0;
+let fleets = 0;
+const newLaunchId = (): LaunchId => LaunchId.parse(`l${process.pid}x${(launches += 1)}`);
+const newFleet = (): string => `fleet${process.pid}x${(fleets += 1)}`;
+
+export const orderOf = (launchId: LaunchId, more: Partial<LaunchOrder> = {}): LaunchOrder => ({
+  launchId,
+  nodes: 1,
+  gpus: 0,
+  wallTimeS: 600,
+  noticeS: 120,
+  workerName: `gpu-${launchId}`,
+  joinToken,
+  ...more,
+});
+
+const poll = <T>(check: () => Promise<T>): Promise<T> =>
+  vi.waitFor(check, { timeout: 20_000, interval: 100 });
+
+/** An engine that reports a launch as ended and one that no longer reports it are both right. */
+const isGone = (sighting: Sighting | undefined): boolean =>
+  sighting === undefined || sighting.state === 'ended';
+
+/** What every engine does. `lab` is called inside tests, so a hook can start the cluster before. */
+export function testEngineContract(lab: () => EngineLab): void {
+  const until = <T>(check: () => Promise<T>): Promise<T> => (lab().until ?? poll)(check);
+
+  /** Makes the engine of a new fleet. Its launches end with the test. */
+  function newEngine() {
+    const engine = lab().engine(newFleet());
+    const ids: LaunchId[] = [];
+    onTestFinished(() => engine.end(ids, 'now'));
+    const launch = async (more: Partial<LaunchOrder> = {}) => {
+      const order = orderOf(newLaunchId(), { ...lab().shape, ...more });
+      ids.push(order.launchId);
+      return { id: order.launchId, answer: await engine.launch(order) };
+    };
+    const untilState = (id: LaunchId, isRight: (sighting: Sighting | undefined) => boolean) =>
+      until(async () => {
+        const sighting = (await engine.list()).get(id);
+        expect(isRight(sighting), JSON.stringify(sighting)).toBe(true);
+        return sighting;
+      });
+    return { engine, launch, untilState };
+  }
+  const isRunning = (sighting: Sighting | undefined): boolean => sighting?.state === 'running';
+
+  test('reports a cluster that takes orders', async () => {
+    expect(await newEngine().engine.check()).toMatchObject({ ok: true });
+  });
+
+  test('lists nothing for a new fleet', async () => {
+    expect(await newEngine().engine.list()).toEqual(new Map());
+  });
+
+  test('lists an accepted launch until its machine runs', async () => {
+    const { engine, launch, untilState } = newEngine();
+    const { id, answer } = await launch();
+    expect(answer).toEqual({ kind: 'accepted', engineId: expect.stringMatching(/./) });
+    expect([...(await engine.list()).keys()]).toEqual([id]);
+    const running = await untilState(id, isRunning);
+    expect(running).toMatchObject({
+      engineId: answer.kind === 'accepted' ? answer.engineId : '',
+      reason: null,
+      startedAt: expect.any(Number),
+      exit: null,
+    });
+    expect(running?.nodes).not.toEqual([]);
+  });
+
+  test('lists launches of its own fleet only, and ends no others', async () => {
+    const [one, other] = [newEngine(), newEngine()];
+    const { id } = await one.launch();
+    expect(await other.engine.list()).toEqual(new Map());
+    await other.engine.end([id], 'now');
+    await one.untilState(id, isRunning);
+  });
+
+  test.each(['ask', 'now'] as const)('ends a running launch (%s), also when it is told twice', async how => {
+    const { engine, launch, untilState } = newEngine();
+    const { id } = await launch();
+    const { id: other } = await launch();
+    await untilState(id, isRunning);
+    await engine.end([id], how);
+    await engine.end([id], how);
+    await untilState(id, isGone);
+    await engine.end([id], how);
+    expect(isGone((await engine.list()).get(other))).toBe(false);
+  });
+
+  test.each(['ask', 'now'] as const)(
+    'ends several launches at once, whatever their state (%s)',
+    async how => {
+      const { engine, launch, untilState } = newEngine();
+      const ids = (await Promise.all([launch(), launch(), launch()])).map(({ id }) => id);
+      await until(async () => {
+        await engine.end(ids, how);
+        const found = await engine.list();
+        expect(ids.filter(id => !isGone(found.get(id)))).toEqual([]);
+      });
+      for (const id of ids) await untilState(id, isGone);
+    },
+  );
+
+  test.each(['ask', 'now'] as const)('ends a launch that does not exist without an error (%s)', async how => {
+    const { engine } = newEngine();
+    await engine.end([], how);
+    await engine.end([newLaunchId(), newLaunchId()], how);
+  });
+
+  test('has one entry for a launch that was ordered twice, and ends all of it', async () => {
+    const { engine, launch, untilState } = newEngine();
+    const { id } = await launch();
+    await launch({ launchId: id });
+    expect([...(await engine.list()).keys()]).toEqual([id]);
+    await engine.end([id], 'now');
+    await untilState(id, isGone);
+  });
+
+  test('repeats the join token in no answer', async () => {
+    const { engine, launch } = newEngine();
+    const { answer } = await launch();
+    const said = [answer, [...(await engine.list())], await engine.check()];
+    expect(JSON.stringify(said)).not.toContain(joinToken);
+  });
+
+  test('decides nothing while the cluster does not answer', async () => {
+    const engine = lab().unreachable(newFleet());
+    const [check, answer] = await Promise.all([
+      engine.check(),
+      engine.launch(orderOf(newLaunchId(), lab().shape)),
+      expect(engine.list()).rejects.toThrow(/./),
+      expect(engine.end([newLaunchId()], 'now')).rejects.toThrow(/./),
+    ]);
+    expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(/./) });
+    expect(answer.kind === 'rejected' ? answer.scope : answer.kind).toMatch(/^(temporary|unknown)$/);
+    expect(JSON.stringify([check, answer])).not.toContain(joinToken);
+  });
+}
