@@ -141,6 +141,11 @@ const settings = {
     .default(null)
     .describe('Trainers on the machines; null when unknown, which fits every job.'),
   labels: Labels.default({}).describe('Labels that the workers of the pool get.'),
+  config_keys: z
+    .array(z.string().min(1).max(100))
+    .max(64)
+    .default([])
+    .describe('Restricted config keys that the workers of the pool allow; none by default.'),
   max_launches: z.int().min(1).max(1_000).default(4).describe('Most open launches at once.'),
   max_waiting: z
     .int()

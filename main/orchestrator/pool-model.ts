@@ -39,7 +39,14 @@ export interface Pool {
 }
 
 /** Why a launch is being ended. The outcome of the launch follows from it, unless the engine or the worker says otherwise. */
-export type EndReason = 'not_needed' | 'idle' | 'cancelled' | 'never_joined' | 'pool_deleted' | 'test_over';
+export type EndReason =
+  | 'not_needed'
+  | 'idle'
+  | 'left'
+  | 'cancelled'
+  | 'never_joined'
+  | 'pool_deleted'
+  | 'test_over';
 
 /** One ordered worker, as stored. `state` says which of the other fields are set; rules/launch-lifecycle.ts has the table. */
 export interface Launch {

@@ -1,0 +1,143 @@
+import type { JobId, LaunchId, PoolId } from '../../../protocol/ids.ts';
+import type { WallMs } from '../model.ts';
+import type { Launch } from '../pool-model.ts';
+import {
+  blockersFor,
+  blockersOfKind,
+  blockersOfPool,
+  type DemandJob,
+  type DemandKind,
+  type Load,
+  loadOf,
+  offeringOfPool,
+  type PoolFacts,
+} from './pool-blockers.ts';
+
+/** How many more jobs may start; null for no limit. */
+export interface Allowance {
+  readonly ofAll: number | null;
+  ofUser(user: string): number | null;
+  ofTeam(team: string): number | null;
+}
+
+export interface DemandOrder {
+  readonly poolId: PoolId;
+  /** Null for a warm launch. */
+  readonly jobId: JobId | null;
+  readonly nodes: number;
+  readonly gpus: number;
+}
+
+export interface DemandPlan {
+  readonly orders: readonly DemandOrder[];
+  /** Coming launches that no job needs. */
+  readonly surplus: readonly LaunchId[];
+  /** The coming launch that each job waits for. */
+  readonly claims: ReadonlyMap<JobId, LaunchId>;
+}
+
+/** Counts down what the limits of the queue still allow. */
+function createAllowances(allowance: Allowance) {
+  let started = 0;
+  const ofUser = new Map<string, number>();
+  const ofTeam = new Map<string, number>();
+  const isReached = (limit: number | null, count: number): boolean => limit !== null && count >= limit;
+  return {
+    allows: ({ user, team }: DemandJob): boolean =>
+      !isReached(allowance.ofAll, started) &&
+      !isReached(allowance.ofUser(user), ofUser.get(user) ?? 0) &&
+      (team === null || !isReached(allowance.ofTeam(team), ofTeam.get(team) ?? 0)),
+    count({ user, team }: DemandJob): void {
+      started += 1;
+      ofUser.set(user, (ofUser.get(user) ?? 0) + 1);
+      if (team !== null) ofTeam.set(team, (ofTeam.get(team) ?? 0) + 1);
+    },
+  };
+}
+
+interface PlannedPool {
+  readonly facts: PoolFacts;
+  readonly load: Load;
+  /** Coming launches that no job has claimed yet, in the order in which they were ordered. */
+  readonly unclaimed: Set<Launch>;
+}
+
+const planned = (facts: PoolFacts): PlannedPool => ({
+  facts,
+  load: loadOf(facts),
+  unclaimed: new Set(facts.coming),
+});
+
+/** The launch that is expected to take the job when its worker arrives. */
+function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | null {
+  for (const { facts, unclaimed } of pools) {
+    for (const launch of unclaimed) {
+      if (launch.isTest || launch.nodes !== kind.nodes) continue;
+      if (kind.mismatches(offeringOfPool(facts.pool, launch.gpus)).length > 0) continue;
+      unclaimed.delete(launch);
+      return launch;
+    }
+  }
+  return null;
+}
+
+function order(pools: readonly PlannedPool[], job: DemandJob, now: WallMs): DemandOrder | null {
+  const taker = pools.find(({ facts, load }) => blockersFor(facts, job, load, now).length === 0);
+  if (taker === undefined) return null;
+  const { nodes, gpus } = job.kind;
+  addTo(taker.load, nodes * gpus);
+  return { poolId: taker.facts.pool.id, jobId: job.id, nodes, gpus };
+}
+
+function addTo(load: Load, gpus: number): void {
+  load.launches += 1;
+  load.waiting += 1;
+  load.gpus += gpus;
+}
+
+/** Launches that a pool keeps without jobs. */
+function orderWarm({ facts, load, unclaimed }: PlannedPool, now: WallMs): readonly DemandOrder[] {
+  const { id, settings } = facts.pool;
+  const kind: DemandKind = { nodes: 1, gpus: settings.gpus, mismatches: () => [] };
+  const orders: DemandOrder[] = [];
+  while (facts.idle + unclaimed.size + orders.length < settings.warm) {
+    const blockers = [...blockersOfKind(facts, kind, load), ...blockersOfPool(facts, load, now)];
+    if (blockers.length > 0) break;
+    addTo(load, kind.gpus);
+    orders.push({ poolId: id, jobId: null, nodes: 1, gpus: kind.gpus });
+  }
+  return orders;
+}
+
+/** Unclaimed launches beyond the warm ones, the newest first. A test ends by itself. */
+function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
+  const spare = [...unclaimed].filter(({ isTest }) => !isTest).map(({ id }) => id);
+  const kept = Math.max(0, facts.pool.settings.warm - facts.idle);
+  return spare.slice(kept).toReversed();
+}
+
+/**
+ * Decides which launches to order and which to end. `jobs`: in the order of the queue. `pools`: the preferred one first. A launch is
+ * ordered for a job only as a reason: its worker takes the first job that fits.
+ */
+export function planDemand(
+  jobs: readonly DemandJob[],
+  all: readonly PoolFacts[],
+  allowance: Allowance,
+  now: WallMs,
+): DemandPlan {
+  const pools = all.map(planned);
+  const allowances = createAllowances(allowance);
+  const claims = new Map<JobId, LaunchId>();
+  const orders: DemandOrder[] = [];
+  for (const job of jobs) {
+    if (!allowances.allows(job)) continue;
+    const claimed = claim(pools, job);
+    if (claimed !== null) claims.set(job.id, claimed.id);
+    const ordered = claimed === null && job.canOrder ? order(pools, job, now) : null;
+    if (ordered !== null) orders.push(ordered);
+    if (claimed !== null || ordered !== null) allowances.count(job);
+  }
+  const warm = pools.flatMap(pool => orderWarm(pool, now));
+  return { orders: [...orders, ...warm], surplus: pools.flatMap(surplusOf), claims };
+}

@@ -1,0 +1,275 @@
+import type { LaunchOutcome, LaunchState } from '../../../protocol/pool.ts';
+import type { WallMs } from '../model.ts';
+import type { EndReason, Launch } from '../pool-model.ts';
+import type { Sighting } from '../ports/engines.ts';
+
+/*
+ *            submit              accept            sight              join
+ *   wanted ---------> submitting ------> waiting ---------> running ---------> joined
+ *     ^                  |   ^                |                |                 |
+ *     |  miss            |   |                +------- end ----+------ end ------+
+ *     +---- unclear <----+   |                                 v                 |  leave
+ *                unanswered  +-- refuse (temporary)         ending <-------------+
+ *
+ *   any state -- sight: the engine says that it has ended, or three lists in a row miss it --> ended
+ */
+
+/** The events in the life of a launch. */
+export type LaunchEvent =
+  /** The engine is about to be asked for it. */
+  | { readonly type: 'submit' }
+  | { readonly type: 'accept'; readonly engineId: string }
+  | { readonly type: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
+  /** No answer arrived, or this process started anew: the engine may have it. */
+  | { readonly type: 'unanswered'; readonly message: string }
+  /** A list of the engine has it. */
+  | { readonly type: 'sight'; readonly sighting: Sighting }
+  /** A complete list of the engine, requested at `listedAt`, does not have it. */
+  | { readonly type: 'miss'; readonly listedAt: WallMs }
+  /** Its worker registered. */
+  | { readonly type: 'join' }
+  /** Its worker left the fleet. */
+  | { readonly type: 'leave' }
+  /** It is no longer wanted. */
+  | { readonly type: 'end'; readonly why: EndReason; readonly detail: string | null }
+  /** The engine took the request to end it. */
+  | { readonly type: 'end_asked' };
+
+type EventOf<T extends LaunchEvent['type']> = Extract<LaunchEvent, { type: T }>;
+/**
+ * Returns the launch after the event; the same object when nothing changes. Declared as a method, so that parameters may be narrower
+ * than the types that `advanceLaunch` calls it with.
+ */
+type Rule<T extends LaunchEvent['type']> = {
+  decide(launch: Launch, event: EventOf<T>, now: WallMs): Launch;
+}['decide'];
+type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
+
+/** A submission without an answer may still arrive at the engine. It is not repeated before a list that began this long after it. */
+export const unclearMs = 30_000;
+/** A launch that this many complete lists in a row do not have is over. */
+export const maxMissing = 3;
+
+const same = (launch: Launch): Launch => launch;
+
+const outcomeOfReason: { readonly [R in EndReason]: LaunchOutcome } = {
+  not_needed: 'not_needed',
+  idle: 'finished',
+  left: 'finished',
+  test_over: 'finished',
+  cancelled: 'cancelled',
+  pool_deleted: 'cancelled',
+  never_joined: 'never_joined',
+};
+
+const end = (launch: Launch, outcome: LaunchOutcome, now: WallMs, detail = launch.detail): Launch => ({
+  ...launch,
+  state: 'ended',
+  outcome,
+  detail,
+  reason: null,
+  expectedStart: null,
+  endedAt: now,
+});
+
+/** The engine's word on how a launch ended that nobody had asked to end. */
+function outcomeOfExit({ joinedAt }: Launch, { exit }: Sighting): LaunchOutcome {
+  switch (exit) {
+    case 'completed':
+      return joinedAt === null ? 'never_joined' : 'finished';
+    case 'preempted':
+    case 'timeout':
+    case 'cancelled':
+      return exit;
+    case 'failed':
+    case 'node_failed':
+      return 'failed';
+    case null:
+      return 'unknown';
+  }
+}
+
+const exitDetail = ({ exit, engineId }: Sighting): string | null =>
+  exit === null || exit === 'completed'
+    ? null
+    : `The engine reports ${engineId} as ${exit.replace('_', ' ')}`;
+
+/** Takes over what the engine says. Times that it no longer says keep their last value. */
+function seen(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Launch {
+  const { engineId, reason, expectedStart, nodes } = sighting;
+  const known: Launch = {
+    ...launch,
+    engineId,
+    acceptedAt: launch.acceptedAt ?? now,
+    startedAt: sighting.startedAt ?? launch.startedAt,
+    endsAt: sighting.endsAt ?? launch.endsAt,
+    machines: nodes.length > 0 ? nodes : launch.machines,
+    missing: 0,
+  };
+  if (sighting.state === 'waiting') return { ...known, reason, expectedStart };
+  return { ...known, reason: null, expectedStart: null, startedAt: known.startedAt ?? now };
+}
+
+const sight: Rule<'sight'> = (launch, event, now) => {
+  const { sighting } = event;
+  const known = seen(launch, event, now);
+  if (sighting.state === 'ended')
+    return end(known, outcomeOfExit(known, sighting), now, exitDetail(sighting) ?? known.detail);
+  return { ...known, state: sighting.state };
+};
+
+/** The worker's registration says more than the engine, which may report an earlier state. */
+const sightJoined: Rule<'sight'> = (launch, event, now) => {
+  const next = sight(launch, event, now);
+  return next.state === 'ended' ? next : { ...next, state: launch.state };
+};
+
+const sightEnding: Rule<'sight'> = (launch, event, now) => {
+  const known = seen(launch, event, now);
+  if (event.sighting.state !== 'ended') return known;
+  return end(known, endingOutcome(known, event.sighting), now);
+};
+
+/** The reason for its end decides, unless the engine took the machine away first. */
+function endingOutcome({ endReason }: Launch, { exit }: Sighting): LaunchOutcome {
+  if (exit === 'preempted' || exit === 'timeout') return exit;
+  return endReason === null ? 'unknown' : outcomeOfReason[endReason];
+}
+
+/** Counts a list without the launch. `over`: its outcome after the last one. */
+function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, over: LaunchOutcome): Launch {
+  if (mayStillArrive(launch, listedAt)) return launch;
+  const missing = launch.missing + 1;
+  return missing < maxMissing ? { ...launch, missing } : end({ ...launch, missing }, over, now);
+}
+
+/** Whether a submission without an answer may have reached the engine after it made the list. */
+const mayStillArrive = ({ engineId, submittedAt }: Launch, listedAt: WallMs): boolean =>
+  engineId === null && listedAt < (submittedAt ?? 0) + unclearMs;
+
+const miss: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, 'unknown');
+
+const missEnding: Rule<'miss'> = (launch, event, now) =>
+  missed(launch, event, now, launch.endReason === null ? 'unknown' : outcomeOfReason[launch.endReason]);
+
+/** The engine does not have it, so it can be submitted again. */
+const missUnclear: Rule<'miss'> = (launch, { listedAt }) =>
+  mayStillArrive(launch, listedAt) ? launch : { ...launch, state: 'wanted', submittedAt: null };
+
+const submit: Rule<'submit'> = (launch, _event, now) => ({
+  ...launch,
+  state: 'submitting',
+  detail: null,
+  submittedAt: now,
+});
+
+const accepted: Rule<'accept'> = (launch, { engineId }, now) => ({
+  ...launch,
+  engineId,
+  detail: null,
+  acceptedAt: launch.acceptedAt ?? now,
+});
+const accept: Rule<'accept'> = (launch, event, now) => ({
+  ...accepted(launch, event, now),
+  state: 'waiting',
+});
+
+const refuse: Rule<'refuse'> = (launch, { scope, message }, now) =>
+  scope === 'permanent'
+    ? end(launch, 'rejected', now, message)
+    : { ...launch, state: 'wanted', detail: message, submittedAt: null };
+
+/** Nothing was launched, so there is nothing to wait for. */
+const refuseEnding: Rule<'refuse'> = (launch, _event, now) =>
+  end(launch, launch.endReason === null ? 'unknown' : outcomeOfReason[launch.endReason], now);
+
+const unanswered: Rule<'unanswered'> = (launch, { message }) => ({
+  ...launch,
+  state: 'unclear',
+  detail: message,
+});
+
+const join: Rule<'join'> = (launch, _event, now) => ({
+  ...launch,
+  state: 'joined',
+  detail: null,
+  reason: null,
+  expectedStart: null,
+  startedAt: launch.startedAt ?? now,
+  joinedAt: launch.joinedAt ?? now,
+  missing: 0,
+});
+
+/** It registered while it was being ended. It is ended all the same. */
+const joinEnding: Rule<'join'> = (launch, _event, now) => ({
+  ...launch,
+  startedAt: launch.startedAt ?? now,
+  joinedAt: launch.joinedAt ?? now,
+});
+
+const beginEnd: Rule<'end'> = (launch, { why, detail }) => ({
+  ...launch,
+  state: 'ending',
+  endReason: why,
+  detail,
+});
+
+/** The engine was not asked for it yet, or refused it. */
+const dropWanted: Rule<'end'> = (launch, { why, detail }, now) =>
+  end({ ...launch, endReason: why }, outcomeOfReason[why], now, detail);
+
+const leave: Rule<'leave'> = launch => ({ ...launch, state: 'ending', endReason: 'left', detail: null });
+
+const endAsked: Rule<'end_asked'> = (launch, _event, now) => ({
+  ...launch,
+  endAskedAt: launch.endAskedAt ?? now,
+});
+
+const open = {
+  submit: same,
+  accept,
+  refuse,
+  unanswered: same,
+  sight,
+  miss,
+  join,
+  leave: same,
+  end: beginEnd,
+  end_asked: same,
+} as const;
+
+/** A rule for every state and event. A missing one does not compile. */
+const table: { readonly [S in LaunchState]: Row } = {
+  wanted: { ...open, submit, accept: same, refuse: same, miss: same, end: dropWanted },
+  submitting: { ...open, unanswered, miss: same },
+  unclear: { ...open, miss: missUnclear },
+  waiting: { ...open, accept: same, refuse: same },
+  running: { ...open, accept: same, refuse: same },
+  joined: { ...open, accept: accepted, refuse: same, sight: sightJoined, join: same, leave },
+  ending: {
+    ...open,
+    accept: accepted,
+    refuse: refuseEnding,
+    sight: sightEnding,
+    miss: missEnding,
+    join: joinEnding,
+    end: same,
+    end_asked: endAsked,
+  },
+  ended: {
+    ...open,
+    accept: same,
+    refuse: same,
+    sight: same,
+    miss: same,
+    join: same,
+    end: same,
+  },
+};
+
+/** Every change of a launch goes through this function. Returns the same object when nothing changes. */
+export function advanceLaunch(launch: Launch, event: LaunchEvent, now: WallMs): Launch {
+  // Safe: the type that selects the rule is the one that narrows its parameter.
+  const rule: Rule<LaunchEvent['type']> = table[launch.state][event.type];
+  return rule(launch, event, now);
+}

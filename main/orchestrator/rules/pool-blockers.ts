@@ -1,0 +1,139 @@
+import type { JobId } from '../../../protocol/ids.ts';
+import type { Offering, WallMs } from '../model.ts';
+import type { Launch, Pool } from '../pool-model.ts';
+import type { Matcher, Mismatch } from './matching.ts';
+
+/** What a job needs from a launch. Jobs with equal requirements share one object. */
+export interface DemandKind {
+  readonly nodes: number;
+  /** GPUs of each machine. */
+  readonly gpus: number;
+  readonly mismatches: Matcher;
+}
+
+/** A pending job that nothing blocks, or that only waits for its backoff. */
+export interface DemandJob {
+  readonly id: JobId;
+  readonly user: string;
+  readonly team: string | null;
+  readonly kind: DemandKind;
+  readonly waitedMs: number;
+  /** False during a backoff: the job keeps the launch that it waits for, and orders none. */
+  readonly canOrder: boolean;
+}
+
+export interface PoolFacts {
+  readonly pool: Pool;
+  /** Launches that have not ended. */
+  readonly open: readonly Launch[];
+  /** Those whose worker has not been ready for a job yet. */
+  readonly coming: readonly Launch[];
+  /** Those whose worker is ready and has no job. */
+  readonly idle: number;
+  readonly gpuHoursToday: number;
+  readonly isWithinHours: boolean;
+  /** The last list of its engine failed, or there was none yet. */
+  readonly isUnreachable: boolean;
+}
+
+/** Why a pool orders no machine for a job. */
+export type PoolBlocker =
+  | { readonly code: 'mismatch'; readonly mismatches: readonly Mismatch[] }
+  | {
+      readonly code: 'nodes' | 'launches' | 'waiting' | 'gpus';
+      readonly wanted: number;
+      readonly max: number;
+    }
+  | { readonly code: 'impossible'; readonly message: string }
+  | { readonly code: 'paused'; readonly by: string; readonly reason: string }
+  | { readonly code: 'unreachable' | 'hours' }
+  | { readonly code: 'budget'; readonly used: number; readonly max: number }
+  | { readonly code: 'backoff'; readonly until: WallMs }
+  | { readonly code: 'spill_over'; readonly afterMs: number };
+
+/** What a worker of the pool will offer, as far as that is known before it registers. */
+export const offeringOfPool = ({ settings }: Pool, gpus = settings.gpus): Offering => ({
+  local: false,
+  gpuCount: gpus,
+  gpuLimit: null,
+  vramGb: settings.vram_gb,
+  accelerator: settings.accelerator?.toLowerCase() ?? null,
+  guarded: true,
+  configKeys: settings.config_keys,
+  replacesOutputs: true,
+  trainers: settings.trainers,
+  fetchesData: true,
+  labels: settings.labels,
+});
+
+/** Open launches of a pool, and those that this plan adds. */
+export interface Load {
+  launches: number;
+  waiting: number;
+  gpus: number;
+}
+
+export const loadOf = ({ open, coming }: PoolFacts): Load => ({
+  launches: open.length,
+  waiting: coming.filter(({ state }) => state !== 'running' && state !== 'joined').length,
+  gpus: open.reduce((sum, { nodes, gpus }) => sum + nodes * gpus, 0),
+});
+
+/** Blockers of the pool itself, whichever job asks. */
+export function blockersOfPool(
+  { pool, ...facts }: PoolFacts,
+  load: Load,
+  now: WallMs,
+): readonly PoolBlocker[] {
+  const { settings, pause, backoff } = pool;
+  const blockers: PoolBlocker[] = [];
+  if (pause !== null) blockers.push({ code: 'paused', by: pause.by, reason: pause.reason });
+  if (facts.isUnreachable) blockers.push({ code: 'unreachable' });
+  if (!facts.isWithinHours) blockers.push({ code: 'hours' });
+  const budget = settings.gpu_hours_per_day;
+  if (budget !== null && facts.gpuHoursToday >= budget)
+    blockers.push({ code: 'budget', used: facts.gpuHoursToday, max: budget });
+  if (backoff !== null && backoff.until > now) blockers.push({ code: 'backoff', until: backoff.until });
+  if (load.launches >= settings.max_launches)
+    blockers.push({ code: 'launches', wanted: load.launches + 1, max: settings.max_launches });
+  if (load.waiting >= settings.max_waiting)
+    blockers.push({ code: 'waiting', wanted: load.waiting + 1, max: settings.max_waiting });
+  return blockers;
+}
+
+/** Blockers of one kind of machine in the pool. */
+export function blockersOfKind(
+  { pool }: PoolFacts,
+  { nodes, gpus }: DemandKind,
+  load: Load,
+): readonly PoolBlocker[] {
+  const blockers: PoolBlocker[] = [];
+  const { settings, impossible } = pool;
+  if (nodes > settings.nodes) blockers.push({ code: 'nodes', wanted: nodes, max: settings.nodes });
+  const refused = impossible.find(entry => entry.nodes === nodes && entry.gpus === gpus);
+  if (refused !== undefined) blockers.push({ code: 'impossible', message: refused.message });
+  const wanted = load.gpus + nodes * gpus;
+  if (settings.max_gpus !== null && wanted > settings.max_gpus)
+    blockers.push({ code: 'gpus', wanted, max: settings.max_gpus });
+  return blockers;
+}
+
+export function blockersFor(
+  facts: PoolFacts,
+  job: DemandJob,
+  load: Load,
+  now: WallMs,
+): readonly PoolBlocker[] {
+  const mismatches = job.kind.mismatches(offeringOfPool(facts.pool));
+  if (mismatches.length > 0) return [{ code: 'mismatch', mismatches }];
+  const afterMs = facts.pool.settings.after_s * 1_000 - job.waitedMs;
+  return [
+    ...blockersOfKind(facts, job.kind, load),
+    ...blockersOfPool(facts, load, now),
+    ...(afterMs > 0 ? [{ code: 'spill_over', afterMs } as const] : []),
+  ];
+}
+
+/** Why the pool orders no machine for this job now; empty when it does. The same function decides in `planDemand`. */
+export const poolBlockers = (facts: PoolFacts, job: DemandJob, now: WallMs): readonly PoolBlocker[] =>
+  blockersFor(facts, job, loadOf(facts), now);
