@@ -55,7 +55,8 @@ const inDocuments: ReadonlyMap<string, string> = new Map([
 /** The target folder of these pictures: `npm run screens`. Without it, pictures of everything go next to the traces. */
 const documents = process.env['TRAINYARD_SCREENS'];
 
-async function takePicture(page: Page, name: string): Promise<void> {
+/** The documents never show a view with a problem. */
+async function takePicture(page: Page, name: string, problems: readonly string[]): Promise<void> {
   // Moves the pointer away, so that nothing shows a hover state.
   await page.mouse.move(0, 0);
   if (documents === undefined) {
@@ -64,7 +65,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
     return;
   }
   const shown = inDocuments.get(name);
-  if (shown === undefined) return;
+  if (shown === undefined || problems.length > 0) return;
   await page.screenshot({
     path: join(documents, `${shown}.webp`),
     type: 'webp',
@@ -171,8 +172,13 @@ for (const view of [light, dark, phone]) {
   }) => {
     test.setTimeout(240_000);
     await lookAt(browser, view, everything, async ({ page }, name) => {
-      await takePicture(page, name);
-      return [...(await tooWide(page)), ...(await cutTexts(page)), ...(await violations(page, view))];
+      const problems = [
+        ...(await tooWide(page)),
+        ...(await cutTexts(page)),
+        ...(await violations(page, view)),
+      ];
+      await takePicture(page, name, problems);
+      return problems;
     });
   });
 }
@@ -208,9 +214,10 @@ test('translates every page into every language without cut-off text', async ({ 
   for (const language of ['es', 'zh', 'hi', 'ja'] as const) {
     const view: View = { ...light, name: language, language };
     await lookAt(browser, view, { wanted }, async ({ page }, name) => {
-      await takePicture(page, name);
       const missing = (await textsOf(page)).filter(text => Object.hasOwn(en, text));
-      return [...(await tooWide(page)), ...(await cutTexts(page)), ...missing];
+      const problems = [...(await tooWide(page)), ...(await cutTexts(page)), ...missing];
+      await takePicture(page, name, problems);
+      return problems;
     });
   }
 });
