@@ -46,6 +46,8 @@ export interface Registration {
   readonly datasets: readonly string[] | null;
   /** Null from agents that do not monitor their GPUs. */
   readonly gpuTroubles: readonly GpuTrouble[] | null;
+  /** Why the rig takes no job for now; null when it takes jobs. */
+  readonly closed: Closed | null;
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
@@ -64,6 +66,20 @@ const GpuTroubles = z
       : undefined,
   )
   .optional();
+
+/** Why a rig takes no job for now, as its agent reports it. */
+const Closed = z
+  .object({
+    reason: z
+      .enum(['hours', 'in_use', 'notice'])
+      .describe(
+        'Outside of the hours of the rig, somebody uses the machine, or the machine will be taken away soon.',
+      ),
+    detail: z.string().max(200).pipe(CleanLine).describe('The reason as a sentence.'),
+    opens_at: z.iso.datetime().nullable().describe('When it takes jobs again; null when unknown.'),
+  })
+  .describe('Why the rig takes no job for now; null when it takes jobs, absent from agents without hours.');
+export type Closed = Readonly<z.output<typeof Closed>>;
 
 const RegisterRequest = z
   .object({
@@ -106,6 +122,7 @@ const RegisterRequest = z
     gpu_troubles: GpuTroubles.describe(
       'Current troubles of the GPUs; absent from agents that do not monitor them. Invalid entries are dropped.',
     ),
+    closed: Closed.nullish(),
   })
   .transform(
     (body): Registration => ({
@@ -127,6 +144,7 @@ const RegisterRequest = z
         : null,
       datasets: body.datasets ?? null,
       gpuTroubles: body.gpu_troubles ?? null,
+      closed: body.closed ?? null,
     }),
   );
 
@@ -142,6 +160,13 @@ const ResumeJob = z.object({
 
 /** An attempt that the worker must stop and report as cancelled. */
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
+
+/** The machine will be taken away: save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job. */
+const Notice = z.object({
+  ends_in_s: z.number().min(0).describe('Seconds until the machine is taken away.'),
+  reason: z.string().describe('Why it is taken away.'),
+});
+export type Notice = Readonly<z.output<typeof Notice>>;
 
 const RegisterReply = z.object({
   worker_id: WorkerId,
@@ -167,6 +192,16 @@ const RegisterReply = z.object({
     .describe(
       'Trainers of this worker whose config keys the server does not know yet. Older orchestrators omit it.',
     ),
+  allocation: z
+    .object({
+      ends_in_s: z.number().min(0).describe('Seconds until the machine is taken away.'),
+      notice_s: z
+        .number()
+        .min(0)
+        .describe('Seconds before that at which the worker begins to save and leave.'),
+    })
+    .nullish()
+    .describe('How long the worker has its machine; null for a machine of its own.'),
 });
 export type RegisterReply = z.output<typeof RegisterReply>;
 
@@ -207,6 +242,12 @@ export const StatusReport = z.object({
     .describe(
       'Cause that the exit code does not reveal; null for none. `worker_lost`: stopped because contact was lost.',
     ),
+  saved: z
+    .boolean()
+    .nullish()
+    .describe(
+      'With the cause `preempted`: the worker was told in advance, and `true` when the checkpoint that it saved then is uploaded. Absent when it was not told.',
+    ),
   uploads_pending: z
     .boolean()
     .nullish()
@@ -236,6 +277,7 @@ const Heartbeat = z.object({
   vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
   gpu_troubles: GpuTroubles.describe('All current troubles; absent from agents that do not monitor GPUs.'),
   datasets: Datasets.describe('All datasets on the rig; absent while unchanged.'),
+  closed: Closed.nullish(),
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
 /** Request body as an agent sends it. */
@@ -250,6 +292,9 @@ const HeartbeatReply = z.object({
     'A job that no longer belongs to this worker: stop it without a report.',
   ),
   heartbeat_interval_s: z.number().describe('Seconds until the next heartbeat.'),
+  notice: Notice.nullish().describe(
+    'The machine will be taken away; null or absent when it will not. Repeated in every response.',
+  ),
 });
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
 
@@ -322,6 +367,11 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .string()
       .regex(/^[a-z_]{1,40}$/)
       .describe('Action to request: `save` or `sample`. Later orchestrators may add actions.'),
+  }),
+  Notice.extend({
+    type: z
+      .literal('notice')
+      .describe('Save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job.'),
   }),
   z.object({
     type: z.literal('shutdown').describe('Leave the fleet.'),
