@@ -1,94 +1,103 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { constants } from 'node:os';
 
-export interface ProgramCall {
-  /** The program and its arguments. No shell reads them. */
-  readonly argv: readonly string[];
-  /** The whole environment. Variables that are undefined are left out. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ProgramOptions {
+  /** Variables on top of the environment of the runner. Variables that are undefined are left out. */
+  readonly env?: Environment;
   /** Written to stdin, which then ends; empty by default. */
   readonly stdin?: string;
   /** After this time, the program and everything that it started are killed. */
   readonly timeoutMs: number;
-  /** Maximum size of stdout and of stderr, each; 16 MiB by default. A program that prints more is killed. */
-  readonly maxOutputBytes?: number;
+  /** Maximum size of stdout and of stderr in bytes, each. A program that prints more is killed. */
+  readonly maxOutput?: number;
 }
 
 export interface ProgramResult {
-  /** How the program ended: by itself, not at all because it does not exist or cannot start, or because it was killed. */
-  readonly ended: 'exited' | 'missing' | 'failed' | 'timed_out' | 'too_much_output' | 'killed';
-  /** Exit code; null unless it ended by itself. */
+  /**
+   * Exit code as a shell reports it: 127 for a program that does not exist, 126 for one that cannot start, and 128 plus the signal
+   * for one that was killed. Null when it was killed at one of the limits, so its output is a part.
+   */
   readonly code: number | null;
   readonly stdout: string;
-  /** What the program printed there. For a program that could not start: the error. */
+  /** For a program that could not start: the error. */
   readonly stderr: string;
+  readonly timedOut: boolean;
 }
 
-/** Runs a program and resolves when it has ended. Never throws: each failure is a result. */
-export type RunProgram = (call: ProgramCall) => Promise<ProgramResult>;
+/** Runs a program without a shell and resolves when it has ended. Never throws: each failure is a result. */
+export type RunProgram = (argv: readonly string[], options: ProgramOptions) => Promise<ProgramResult>;
 
-const defaultMaxBytes = 16 * 1024 * 1024;
+const defaultMaxOutput = 16 * 1024 * 1024;
 /** How long to read stderr after the program has exited. A connection that ssh keeps in the background holds it open. */
 const stderrGraceMs = 500;
 
-export const runProgram: RunProgram = call =>
-  new Promise(resolve => {
-    try {
-      const [file = '', ...args] = call.argv;
-      const child = spawn(file, args, {
-        env: { ...call.env },
-        stdio: 'pipe',
-        windowsHide: true,
-        // Makes a process group, so that the time limit also ends what the program has started.
-        detached: process.platform !== 'win32',
-      });
-      follow(child, call, resolve);
-    } catch (error) {
-      // Node throws for some arguments (a NUL character) and some failures (no memory).
-      resolve({ ended: 'failed', code: null, stdout: '', stderr: String(error) });
-    }
-  });
+export function createRunProgram(environment: Environment): RunProgram {
+  return (argv, options) =>
+    new Promise(resolve => {
+      const [file = '', ...args] = argv;
+      try {
+        const child = spawn(file, args, {
+          env: { ...environment, ...options.env },
+          stdio: 'pipe',
+          windowsHide: true,
+          // Makes a process group, so that the time limit also ends what the program has started.
+          detached: process.platform !== 'win32',
+        });
+        follow(child, file, options, resolve);
+      } catch (error) {
+        // Node throws for some arguments (a NUL character) and some failures (no memory).
+        resolve({ code: 126, stdout: '', stderr: `${file}: ${String(error)}`, timedOut: false });
+      }
+    });
+}
 
 function follow(
   child: ChildProcessWithoutNullStreams,
-  { stdin = '', timeoutMs, maxOutputBytes = defaultMaxBytes }: ProgramCall,
+  file: string,
+  { stdin = '', timeoutMs, maxOutput = defaultMaxOutput }: ProgramOptions,
   resolve: (result: ProgramResult) => void,
 ): void {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
-  let exit: { readonly code: number | null } | null = null;
+  let exitCode: number | null = null;
   let hasStdoutEnded = false;
   let isOver = false;
 
-  const finish = (ended: ProgramResult['ended'], error?: string): void => {
+  const finish = (code: number | null, timedOut = false): void => {
     if (isOver) return;
     isOver = true;
     clearTimeout(timer);
     child.stdout.destroy();
     child.stderr.destroy();
     resolve({
-      ended,
-      code: ended === 'exited' ? (exit?.code ?? null) : null,
+      code,
       stdout: Buffer.concat(stdout).toString(),
-      stderr: error ?? Buffer.concat(stderr).toString(),
+      stderr: Buffer.concat(stderr).toString(),
+      timedOut,
     });
   };
-  const kill = (ended: ProgramResult['ended']): void => {
+  const timer = setTimeout(() => {
     killGroup(child);
-    finish(ended);
-  };
-  const timer = setTimeout(() => kill('timed_out'), timeoutMs);
+    finish(null, true);
+  }, timeoutMs);
 
   const collect = (chunks: Buffer[]) => {
     let size = 0;
     return (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > maxOutputBytes) kill('too_much_output');
-      else chunks.push(chunk);
+      if (size <= maxOutput) {
+        chunks.push(chunk);
+        return;
+      }
+      killGroup(child);
+      stderr.push(Buffer.from(`\n${file}: printed more than ${maxOutput} bytes`));
+      finish(null);
     };
   };
-  const finishExited = (): void => finish(exit?.code === null ? 'killed' : 'exited');
   const finishSoon = (): void => {
-    if (exit !== null && hasStdoutEnded) setTimeout(finishExited, stderrGraceMs).unref();
+    if (exitCode !== null && hasStdoutEnded) setTimeout(() => finish(exitCode), stderrGraceMs);
   };
   child.stdout.on('data', collect(stdout));
   child.stderr.on('data', collect(stderr));
@@ -96,46 +105,37 @@ function follow(
     hasStdoutEnded = true;
     finishSoon();
   });
-  child.once('exit', code => {
-    exit = { code };
+  child.once('exit', (code, signal) => {
+    exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     finishSoon();
   });
-  child.once('close', finishExited);
-  child.once('error', (error: NodeJS.ErrnoException) =>
-    finish(error.code === 'ENOENT' ? 'missing' : 'failed', error.message),
-  );
+  child.once('close', () => finish(exitCode));
+  child.once('error', (error: NodeJS.ErrnoException) => {
+    const isMissing = error.code === 'ENOENT';
+    stderr.push(Buffer.from(`${file}: ${isMissing ? 'not found' : error.message}`));
+    finish(isMissing ? 127 : 126);
+  });
   // A program that does not read its input is no error: its exit code tells.
   child.stdin.on('error', () => {});
   child.stdin.end(stdin);
 }
 
-function killGroup(child: ChildProcessWithoutNullStreams): void {
-  if (child.pid === undefined) return;
+function killGroup({ pid }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined) return;
   try {
-    process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
     // It ended in this moment.
   }
 }
 
-/** Returns one sentence about a program that did not end with exit code 0. `name` is what it is for the reader, such as `squeue`. */
-export function describeFailure(name: string, result: ProgramResult): string {
-  const said = lastWords(result.stderr) || lastWords(result.stdout);
+/** Returns one sentence about a program that did not end with exit code 0. `name` is the program for the reader, such as `squeue`. */
+export function describeFailure(name: string, { code, stdout, stderr, timedOut }: ProgramResult): string {
+  const said = lastWords(stderr) || lastWords(stdout);
   const tail = said === '' ? '' : `: ${said}`;
-  switch (result.ended) {
-    case 'missing':
-      return `${name} is not installed, or not on the PATH of the orchestrator`;
-    case 'timed_out':
-      return `${name} did not answer in time${tail}`;
-    case 'too_much_output':
-      return `${name} printed too much`;
-    case 'failed':
-      return `${name} could not be started${tail}`;
-    case 'killed':
-      return `${name} was killed${tail}`;
-    case 'exited':
-      return `${name} failed with exit code ${result.code ?? 1}${tail}`;
-  }
+  if (timedOut) return `${name} did not answer in time${tail}`;
+  if (code === 127) return `${name} was not found${tail}`;
+  return `${name} failed${code === null ? '' : ` with exit code ${code}`}${tail}`;
 }
 
 /** The last lines of an output as one line of at most 500 characters. */

@@ -2,37 +2,32 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { type ProgramCall, describeFailure, runProgram } from '../../../../main/engines/run-program.ts';
+import {
+  type ProgramOptions,
+  createRunProgram,
+  describeFailure,
+} from '../../../../main/engines/run-program.ts';
 
-const env = { PATH: process.env['PATH'] };
-const shell = (script: string, more: Partial<ProgramCall> = {}) =>
-  runProgram({ argv: ['sh', '-c', script], env, timeoutMs: 10_000, ...more });
+const run = createRunProgram({ PATH: process.env['PATH'], NOTHING: 'to see' });
+const shell = (script: string, more: Partial<ProgramOptions> = {}) =>
+  run(['sh', '-c', script], { timeoutMs: 10_000, ...more });
 
 it('returns the exit code and both outputs', async () => {
   expect(await shell('echo out; echo err >&2; exit 3')).toEqual({
-    ended: 'exited',
     code: 3,
     stdout: 'out\n',
     stderr: 'err\n',
+    timedOut: false,
   });
 });
 
 it('passes arguments unchanged, the environment and stdin', async () => {
-  const result = await runProgram({
-    argv: ['sh', '-c', 'printf "%s|" "$@" "$TOKEN"; cat', 'name', 'a b', "c'd", '$(e)'],
-    env: { ...env, TOKEN: 'tj_1', NOTHING: undefined },
-    stdin: 'input',
-    timeoutMs: 10_000,
+  const argv = ['sh', '-c', 'printf "%s|" "$@" "$TOKEN" "$NOTHING"; cat', 'name', 'a b', "c'd", '$(e)'];
+  const env = { TOKEN: 'tj_1', NOTHING: undefined };
+  expect(await run(argv, { env, stdin: 'input', timeoutMs: 10_000 })).toMatchObject({
+    code: 0,
+    stdout: "a b|c'd|$(e)|tj_1||input",
   });
-  expect(result.stdout).toBe("a b|c'd|$(e)|tj_1|input");
-});
-
-it('kills the program and its children at the time limit', async () => {
-  const file = join(tmpdir(), `child-of-${process.pid}`);
-  const result = await shell(`sleep 60 & echo $! >'${file}'; echo begun; wait`, { timeoutMs: 300 });
-  expect(result).toMatchObject({ ended: 'timed_out', code: null, stdout: 'begun\n' });
-  const child = Number(readFileSync(file, 'utf8'));
-  await vi.waitFor(() => expect(isRunning(child)).toBe(false));
 });
 
 /** A zombie has ended: not every init process collects its children at once. */
@@ -44,41 +39,42 @@ function isRunning(pid: number): boolean {
   }
 }
 
+it('kills the program and its children at the time limit', async () => {
+  const file = join(tmpdir(), `child-of-${process.pid}`);
+  const result = await shell(`sleep 60 & echo $! >'${file}'; echo begun; wait`, { timeoutMs: 300 });
+  expect(result).toEqual({ code: null, stdout: 'begun\n', stderr: '', timedOut: true });
+  const child = Number(readFileSync(file, 'utf8'));
+  await vi.waitFor(() => expect(isRunning(child)).toBe(false));
+});
+
 it('does not wait for a background process that holds stderr open', async () => {
   const startedAt = performance.now();
-  const result = await shell('sleep 5 >/dev/null & echo done');
-  expect(result).toMatchObject({ ended: 'exited', code: 0, stdout: 'done\n' });
+  expect(await shell('sleep 5 >/dev/null & echo done')).toMatchObject({ code: 0, stdout: 'done\n' });
   expect(performance.now() - startedAt).toBeLessThan(4_000);
 });
 
 it('kills a program that prints too much', async () => {
-  const result = await shell('yes', { maxOutputBytes: 10_000 });
-  expect(result).toMatchObject({ ended: 'too_much_output', code: null });
+  const result = await shell('yes', { maxOutput: 10_000 });
+  expect(result).toMatchObject({ code: null, timedOut: false });
   expect(result.stdout.length).toBeLessThanOrEqual(10_000);
 });
 
 it('returns a result for a program that is killed, ignores its input or cannot start', async () => {
-  expect(await shell('kill -9 $$')).toMatchObject({ ended: 'killed', code: null });
+  expect(await shell('kill -9 $$')).toMatchObject({ code: 137 });
   expect(await shell('exec <&-; exit 0', { stdin: 'x'.repeat(1_000_000) })).toMatchObject({ code: 0 });
-  const run = (file: string) => runProgram({ argv: [file], env, timeoutMs: 10_000 });
-  expect(await run('no-such-program')).toMatchObject({ ended: 'missing', code: null });
-  expect(await run('/etc/passwd')).toMatchObject({
-    ended: 'failed',
-    stderr: expect.stringMatching(/EACCES/),
-  });
-  expect(await run('a\0b')).toMatchObject({ ended: 'failed' });
+  const start = (file: string) => run([file], { timeoutMs: 10_000 });
+  expect(await start('no-such-program')).toMatchObject({ code: 127, stderr: 'no-such-program: not found' });
+  expect(await start('/etc/passwd')).toMatchObject({ code: 126, stderr: expect.stringMatching(/EACCES/) });
+  expect(await start('a\0b')).toMatchObject({ code: 126 });
 });
 
-it('describes each failure in one line', async () => {
-  const cases = [
-    ['exit 4', {}, 'squeue failed with exit code 4'],
-    ['echo one >&2; echo >&2; echo two >&2; exit 1', {}, 'squeue failed with exit code 1: one / two'],
-    ['sleep 5', { timeoutMs: 100 }, 'squeue did not answer in time'],
-    ['yes', { maxOutputBytes: 10 }, 'squeue printed too much'],
-    ['kill -9 $$', {}, 'squeue was killed'],
-  ] as const;
-  for (const [script, more, message] of cases)
-    expect(describeFailure('squeue', await shell(script, more))).toBe(message);
-  const missing = await runProgram({ argv: ['no-such-program'], env, timeoutMs: 10_000 });
-  expect(describeFailure('squeue', missing)).toMatch(/^squeue is not installed, or not on the PATH/);
+it.each([
+  ['exit 4', {}, 'squeue failed with exit code 4'],
+  ['echo one >&2; echo >&2; echo two >&2; exit 1', {}, 'squeue failed with exit code 1: one / two'],
+  ['echo out; exit 1', {}, 'squeue failed with exit code 1: out'],
+  ['exec sleep 5', { timeoutMs: 100 }, 'squeue did not answer in time'],
+  ['echo a line; yes 12345 >&2', { maxOutput: 10 }, 'squeue failed: sh: printed more than 10 bytes'],
+  ['exec no-such-program 2>/dev/null', {}, 'squeue was not found'],
+])('describes the failure of `%s` in one line', async (script, more, message) => {
+  expect(describeFailure('squeue', await shell(script, more))).toBe(message);
 });
