@@ -85,6 +85,13 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['@peculiar/x509', 'reflect-metadata'],
     node: true,
   },
+  /** The only code that knows Slurm, Kubernetes and other engines of pools. */
+  'main/engines': {
+    files: ['main/engines/**'],
+    rooms: ['main/engines', 'main/orchestrator/model', 'protocol'],
+    packages: ['zod'],
+    node: true,
+  },
   'main/config': {
     files: ['main/config.ts', 'main/server-proof.ts'],
     rooms: ['protocol'],
@@ -99,6 +106,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'main/store',
       'main/http',
       'main/audit',
+      'main/engines',
       'main/config',
       'main/host',
       'datasets',
@@ -416,6 +424,7 @@ export default defineConfig({
         'main/store/**',
         'main/http/**',
         'main/audit/**',
+        'main/engines/**',
       ],
       rules: { 'no-console': 'error' },
     },

@@ -137,6 +137,19 @@ export const controls: readonly Control[] = [
   leaf('main/host', 'main/host/leaf.ts', 'hostLeaf'),
 
   {
+    room: 'main/engines',
+    file: 'main/engines/engine.ts',
+    code: reExport({
+      'node:child_process': 'spawn',
+      zod: 'z',
+      './leaf.ts': 'engineLeaf',
+      '../orchestrator/model.ts': 'model',
+      '../../protocol/leaf.ts': 'protocolLeaf',
+    }),
+  },
+  leaf('main/engines', 'main/engines/leaf.ts', 'engineLeaf'),
+
+  {
     room: 'main/config',
     file: 'main/config.ts',
     code: `${reExport({ zod: 'z', 'node:util': 'parseArgs', '../protocol/leaf.ts': 'protocolLeaf' })}export const home = [process.env['HOME'], ...process.argv];\n`,
@@ -152,6 +165,7 @@ export const controls: readonly Control[] = [
       './audit/leaf.ts': 'auditLeaf',
       './config.ts': 'home',
       './host/leaf.ts': 'hostLeaf',
+      './engines/leaf.ts': 'engineLeaf',
       '../datasets/leaf.ts': 'datasetLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     }),

@@ -48,6 +48,11 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
   ['main/host', 'main/host/@.ts', '../store/leaf.ts ../http/leaf.ts ../orchestrator/model.ts ../config.ts'],
   ['main/host', 'main/host/@.ts', '../cli/jobs.ts ../../agent/leaf.ts electron express better-sqlite3 zod'],
   [
+    'main/engines',
+    'main/engines/@.ts',
+    '../store/leaf.ts ../http/leaf.ts ../orchestrator/index.ts ../config.ts ../../agent/leaf.ts electron',
+  ],
+  [
     'main/config',
     'main/config.ts',
     './store/leaf.ts ./orchestrator/index.ts ../agent/leaf.ts commander electron',
